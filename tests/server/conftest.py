@@ -25,7 +25,7 @@ from clew.testing.scripted_runtime import MemoryLedger, ScriptedRuntime
 
 @dataclass
 class Api:
-    """The app over a real engine and a real store, without a daemon around it."""
+    """The app with a real engine and store, without a daemon."""
 
     client: httpx.AsyncClient
     engine: Engine
@@ -34,7 +34,7 @@ class Api:
     home: Home
     stopped: list[tuple[float, bool]]
     app_state: AppState
-    heard: dict[str, asyncio.Queue[dict[str, Any]]]  # the data of what happened, by kind
+    entries: dict[str, asyncio.Queue[dict[str, Any]]]  # the data of log entries, by kind
 
     async def start(self, text: str = "!text hello", **more: object) -> dict[str, str]:
         body = {"message_id": SystemClock().token(), "text": text, **more}
@@ -44,7 +44,7 @@ class Api:
         return accepted
 
     async def ended(self, turn: str) -> httpx.Response:
-        """The turn, when it is over."""
+        """Wait for the end of a turn, and return it."""
         view = await self.engine.turn(turn)
         with self.engine.live.subscribe(view.thread) as subscription:
             while (await self.engine.turn(turn)).ended_at is None:
@@ -69,19 +69,19 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
         workspace=str(tmp_path),
     )
     stopped: list[tuple[float, bool]] = []
-    heard: dict[str, asyncio.Queue[dict[str, Any]]] = defaultdict(asyncio.Queue)
-    store.listen(lambda entries: _hear(heard, entries))
+    entries_by_kind: dict[str, asyncio.Queue[dict[str, Any]]] = defaultdict(asyncio.Queue)
+    store.listen(lambda entries: _record(entries_by_kind, entries))
     about = DaemonView(1, 2, "3", str(home.root), None, False)
-    door = AppState(engine, store, home, about, lambda grace, restart: stopped.append((grace, restart)))
-    transport = httpx.ASGITransport(unix_app(door), raise_app_exceptions=False)
+    state = AppState(engine, store, home, about, lambda grace, restart: stopped.append((grace, restart)))
+    transport = httpx.ASGITransport(unix_app(state), raise_app_exceptions=False)
     async with asyncio.TaskGroup() as group, httpx.AsyncClient(transport=transport, base_url="http://clew") as client:
         running = group.create_task(engine.run())
-        yield Api(client, engine, store, runtime, home, stopped, door, heard)
+        yield Api(client, engine, store, runtime, home, stopped, state, entries_by_kind)
         running.cancel()
     await runtime.close()
     store.close()
 
 
-def _hear(heard: dict[str, asyncio.Queue[dict[str, Any]]], entries: Sequence[Entry]) -> None:
+def _record(entries_by_kind: dict[str, asyncio.Queue[dict[str, Any]]], entries: Sequence[Entry]) -> None:
     for entry in entries:
-        heard[entry.kind].put_nowait(dict(entry.data))
+        entries_by_kind[entry.kind].put_nowait(dict(entry.data))

@@ -1,5 +1,5 @@
-"""Requests made from the description of the API: as it says, and not quite as it says. Small on purpose: it knows the
-words of JSON Schema that docs/reference/openapi.json uses, and no others."""
+"""Generates requests from the OpenAPI document: valid ones and slightly wrong ones. It knows only the JSON Schema
+keywords that docs/openapi.json uses."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def operations(document: Schema) -> Iterator[Operation]:
 
 
 def calls(document: Schema, operation: Operation, known: Mapping[str, Sequence[str]]) -> Value:
-    """`known` are values for parameters of the path, so that not everything is met with `not found`."""
+    """`known` are values for path parameters, so that not every request is answered with `not found`."""
     return st.builds(
         Call,
         st.just(operation.method),
@@ -128,7 +128,7 @@ def _resolved(document: Schema, schema: Schema) -> Schema:
 
 
 def values(document: Schema, schema: Schema) -> Value:
-    """What fits a schema."""
+    """Values that match a schema."""
     schema = _resolved(document, schema)
     if "anyOf" in schema:
         return st.one_of(*(values(document, each) for each in schema["anyOf"]))

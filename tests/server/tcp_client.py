@@ -1,4 +1,4 @@
-"""A program of somebody else that speaks to a real daemon by TCP, with the token."""
+"""A client program that talks to a real daemon over TCP, with the token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clew.client.sync import Event, parse_sse
 from tests.helpers.daemons import Clew
 from tests.server.chat.transcripts import Transcript
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 PORT = "[http]\nport = 0\n"
 
 
@@ -24,7 +24,7 @@ def address(clew: Clew) -> str:
 def program(clew: Clew) -> Iterator[httpx.Client]:
     clew.up()
     headers = {"authorization": f"Bearer {clew.json('token')['token']}"}
-    with httpx.Client(base_url=address(clew), headers=headers, timeout=PATIENCE) as client:
+    with httpx.Client(base_url=address(clew), headers=headers, timeout=TIMEOUT) as client:
         yield client
 
 
@@ -36,17 +36,17 @@ def events(client: httpx.Client, path: str, **query: Any) -> Iterator[Iterator[E
 
 
 def chat(client: httpx.Client, **body: Any) -> Iterator[Event]:
-    """The chat stream, event by event; leaving it early is a client that goes away."""
+    """The chat stream, event by event; leaving it early disconnects."""
     with client.stream("POST", "/api/conversations/chat/stream", json=body) as answer:
         assert answer.status_code == 200, answer.read()
         yield from parse_sse(answer.iter_bytes())
 
 
-def whole_chat(client: httpx.Client, **body: Any) -> Transcript:
-    """To its end, with a yes to whatever it asks."""
-    told = []
+def complete_chat(client: httpx.Client, **body: Any) -> Transcript:
+    """Follow a chat to its end, and approve every gate."""
+    seen = []
     for event in chat(client, **body):
-        told.append(event)
+        seen.append(event)
         if event.kind == "progress" and event.data["stage"] == "gate":
             client.post(f"/api/gates/{event.data['gate']}/answer", json={"decision": "accept"}).raise_for_status()
-    return Transcript(tuple(told))
+    return Transcript(tuple(seen))

@@ -1,4 +1,4 @@
-"""The API over a real engine: what it accepts, and the words of what it refuses."""
+"""The API over a real engine: what it accepts, and the messages of its refusals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_a_thread_goes_through_its_lifecycle(api: Api) -> None:
     [
         ("GET", "/api/threads/0000", None, 404, "not_found", "There is no thread 0000"),
         ("GET", "/api/turns/0000", None, 404, "not_found", "There is no turn 0000"),
-        ("GET", "/api/nothing", None, 404, "not_found", "there is nothing at /api/nothing"),
+        ("GET", "/api/nothing", None, 404, "not_found", "/api/nothing does not exist"),
         ("DELETE", "/api/threads", None, 405, "http", "DELETE /api/threads"),
         ("GET", "/api/threads?limit=0", None, 422, "bad_input", "limit: "),
         ("GET", "/api/threads?status=asleep", None, 422, "bad_input", "status: "),
@@ -167,7 +167,12 @@ async def test_a_retried_message_keeps_the_files_of_the_first_try(api: Api, tmp_
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("relative.txt", "whole path"), ("/nowhere/x", "No such file"), ("PIPE", "not a file"), ("BIG", "larger than 20")],
+    [
+        ("relative.txt", "absolute path"),
+        ("/nowhere/x", "No such file"),
+        ("PIPE", "not a regular file"),
+        ("BIG", "larger than 20"),
+    ],
 )
 async def test_an_invalid_attachment_is_refused_and_nothing_is_stored(
     api: Api, tmp_path: Path, name: str, words: str
@@ -227,7 +232,7 @@ async def test_the_description_of_the_api_names_every_resource(api: Api) -> None
 
 
 async def test_healthz_is_ready_or_says_why_not(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    door = api.app_state
+    state = api.app_state
 
     async def health() -> tuple[int, list[str]]:
         answer = await api.client.get("/healthz")
@@ -235,31 +240,31 @@ async def test_healthz_is_ready_or_says_why_not(api: Api, monkeypatch: pytest.Mo
         return answer.status_code, answer.json()["reasons"]
 
     assert await health() == (200, [])
-    door.not_ready_reason = "starting"
+    state.not_ready_reason = "starting"
     assert await health() == (503, ["clew is starting"])
-    door.not_ready_reason, door.stop_reason = None, "stopping"
+    state.not_ready_reason, state.stop_reason = None, "stopping"
     assert await health() == (503, ["clew is stopping"])
-    door.stop_reason = None
+    state.stop_reason = None
 
     def full(tx: object) -> None:
         raise StoreError("no room left for the database")
 
     status = 200
-    while status == 200:  # until nothing else was written just then
+    while status == 200:  # until no other write happens in between
         with pytest.raises(StoreError):
             await api.store.write(full)
         status, reasons = await health()
-    assert status == 503 and reasons == ["the database does not take what is written; `clew doctor` tells more"]
+    assert status == 503 and reasons == ["the database cannot be written; `clew doctor` tells more"]
     await api.start()
     assert await health() == (200, [])
 
 
 @pytest.mark.parametrize(("first", "second"), [("stop", "continue"), ("continue", "stop"), ("continue", "continue")])
 async def test_of_two_answers_to_a_suspended_thread_the_first_counts(api: Api, first: str, second: str) -> None:
-    """Two pages show the same question, and one is slow."""
+    """Two pages show the same question, and both answer it."""
     thread = (await api.start("!shell make\n!cut", kind="chat"))["thread"]
     async with asyncio.timeout(60):
-        while (await api.heard["thread.status"].get())["status"] != "suspended":
+        while (await api.entries["thread.status"].get())["status"] != "suspended":
             pass
     asks = (await api.client.get(f"/api/threads/{thread}")).json()["asks"]
     path, answers = f"/api/threads/{thread}/messages", []

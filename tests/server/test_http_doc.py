@@ -1,4 +1,4 @@
-"""Runs the programs of docs/reference/http.md as printed, through an approval and the death of the daemon."""
+"""The programs in docs/http.md work: they are run as written, with an approval and a killed daemon."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.helpers.paths import ROOT
 from tests.helpers.ports import held_port, number_of
 
 DOCS = ROOT / "docs"
-PAGE = (DOCS / "reference" / "http.md").read_text(encoding="utf-8")
-PROGRAMS = {  # what runs them, where it is there, and what their file is called
+PAGE = (DOCS / "http.md").read_text(encoding="utf-8")
+PROGRAMS = {  # the interpreter, if installed, and the file name
     "python": (sys.executable, "client.py"),
     "js": (shutil.which("node"), "client.mjs"),
 }
 THERE = [language for language, (command, _) in PROGRAMS.items() if command]
-LONGEST = 33  # lines, without the empty ones
+MAX_LINES = 33  # without empty ones
 
 
 def block(language: str, mark: str = "") -> str:
@@ -41,7 +41,7 @@ def clew(tmp_path: Path) -> Iterator[Clew]:
         yield clew
 
 
-def surroundings(clew: Clew, **more: str) -> dict[str, str]:
+def environment(clew: Clew, **more: str) -> dict[str, str]:
     known = {"CLEW_TOKEN": clew.json("token")["token"], "CLEW_URL": clew.json("status")["daemon"]["http"]}
     return {**os.environ, **known, **more}
 
@@ -50,17 +50,17 @@ def surroundings(clew: Clew, **more: str) -> dict[str, str]:
 def test_the_documented_program_converses_approves_and_reconnects(clew: Clew, tmp_path: Path, language: str) -> None:
     command, name = PROGRAMS[language]
     source = block(language)
-    assert len([line for line in source.splitlines() if line]) <= LONGEST
+    assert len([line for line in source.splitlines() if line]) <= MAX_LINES
     (tmp_path / name).write_text(source)
     argv = [str(command), str(tmp_path / name), "!approve make deploy\n!text It is out.", "!recall"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True, env=surroundings(clew)) as program:
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True, env=environment(clew)) as program:
         assert program.stdin is not None and program.stdout is not None
         assert program.stdout.readline() == "Allow make deploy? [y/n]\n"
-        clew.kill()  # the question is asked anew, and the program finds its way back to it
+        clew.kill()  # the question is asked again, and the program reconnects to it
         clew.up()
         [thread] = Client(clew.home).get("threads")["threads"]
-        clew.wait_for(thread["id"], "gate.void")  # else a yes to the first one would count for the second
+        clew.wait_for(thread["id"], "gate.void")  # else a yes could answer the old gate
         program.stdin.write("y\n")
         program.stdin.flush()
         assert program.stdout.readline() == "Allow make deploy? [y/n]\n"
@@ -78,7 +78,7 @@ def test_the_documented_curl_calls_converse_and_approve(clew: Clew, tmp_path: Pa
     done = subprocess.run(
         ["sh", "-eu"],
         input=script,
-        env=surroundings(clew, MESSAGE="!approve make deploy\\n!text It is out."),
+        env=environment(clew, MESSAGE="!approve make deploy\\n!text It is out."),
         cwd=tmp_path,
         capture_output=True,
         text=True,

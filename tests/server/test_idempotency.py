@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: the same request again gets the same answer, and is done once."""
+"""`Idempotency-Key`: a repeated request gets the same response and is executed middleware."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from clew.server.app import unix_app
-from clew.server.idempotency import Once, _whole
+from clew.server.idempotency import IdempotencyMiddleware, _read_body
 from clew.server.problems import MAX_BODY
 from clew.store import Tx
 from clew.store.tables import idempotency
@@ -49,7 +49,7 @@ async def test_of_two_concurrent_requests_one_is_executed(api: Api) -> None:
 
 
 async def allocated(count: int) -> int:
-    """Bytes that a body of so many pieces asks the memory for, also those that are given back at once."""
+    """Bytes allocated for a body of `count` chunks, including those that are freed at middleware."""
     total, before = 0, 0
 
     async def receive() -> Message:
@@ -62,7 +62,7 @@ async def allocated(count: int) -> int:
 
     tracemalloc.start()
     try:
-        await _whole(receive)
+        await _read_body(receive)
         return total
     finally:
         tracemalloc.stop()
@@ -73,18 +73,18 @@ async def test_the_cost_of_a_body_is_linear_in_its_chunks() -> None:
     assert many < 3 * few, f"{few:,} bytes for 2,000 pieces, {many:,} for 4,000"
 
 
-class Asking:
-    """A request under a key: whether it was looked at, and what it was answered."""
+class KeyedRequest:
+    """A request with a key: whether it was read, and its response."""
 
-    def __init__(self, once: Once) -> None:
-        self.once = once
+    def __init__(self, middleware: IdempotencyMiddleware) -> None:
+        self.middleware = middleware
         self.is_read = False
         self.status = 0
 
     async def run(self) -> None:
         headers = [(b"idempotency-key", b"k")]
         scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": headers}
-        await self.once(scope, self.receive, self.send)
+        await self.middleware(scope, self.receive, self.send)
 
     async def receive(self) -> Message:
         self.is_read = True
@@ -101,13 +101,13 @@ async def test_after_a_failure_waiting_and_new_requests_run_one_by_one(api: Api)
         begun.release()
         await JSONResponse({}, await answers.get())(scope, receive, send)
 
-    once = Once(app, api.store)
-    first, second, third = asked = [Asking(once) for _ in range(3)]
+    middleware = IdempotencyMiddleware(app, api.store)
+    first, second, third = asked = [KeyedRequest(middleware) for _ in range(3)]
     async with asyncio.TaskGroup() as group:
         group.create_task(first.run())
         await begun.acquire()
         group.create_task(second.run())
-        await asyncio.sleep(0)  # it waits for the first by now
+        await asyncio.sleep(0)  # now it waits for the first
         answers.put_nowait(503)
         await begun.acquire()
         group.create_task(third.run())
@@ -125,7 +125,7 @@ async def test_an_aborted_request_does_nothing_and_uses_no_key() -> None:
     async def receive() -> Message:
         return next(half)
 
-    assert await _whole(receive) is None
+    assert await _read_body(receive) is None
 
 
 async def test_another_request_under_the_same_key_is_refused(api: Api) -> None:
@@ -175,7 +175,7 @@ async def test_a_response_that_cannot_be_stored_is_still_sent(
     strict = httpx.ASGITransport(unix_app(api.app_state), raise_app_exceptions=True)
     async with httpx.AsyncClient(transport=strict, base_url="http://clew") as client:
         answer = await client.post("/api/threads", json=body(), headers={"Idempotency-Key": "start-2"})
-    assert answer.status_code == 201 and "was not kept: the file is locked" in caplog.text
+    assert answer.status_code == 201 and "was not stored: the file is locked" in caplog.text
 
 
 async def test_a_body_that_is_too_large_is_refused_with_a_key_too(api: Api) -> None:

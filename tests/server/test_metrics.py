@@ -1,4 +1,4 @@
-"""`/metrics`: every figure that an alert on silence needs, and never anything that a person said."""
+"""`/metrics`: every value that alerts need, and never the text of a message."""
 
 from __future__ import annotations
 

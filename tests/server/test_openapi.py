@@ -1,4 +1,4 @@
-"""The description of the API is checked in, complete, and needs no other site."""
+"""docs/openapi.json is up to date and complete, and the docs page loads nothing else."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The whole API against its own description, over loopback: whatever is sent, nothing breaks inside, and every refusal
-is a problem in words. Derandomized: one run is like the other."""
+"""The complete API against its OpenAPI document, over loopback: no request causes an internal error, and every
+refusal is a problem response. Derandomized: every run is the same."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tests.server.generator import Call, Operation, calls, operations
 from tests.server.tcp_client import PORT, program
 
 DOCUMENT = describe(ROUTES)
-FATAL = "/api/shutdown"  # its bodies are tried, as long as they are wrong
+FATAL = "/api/shutdown"  # tested only with invalid bodies
 OPERATIONS = [each for each in operations(DOCUMENT) if each.path != FATAL]
 NO_CODEX = '[runtimes.codex]\ncommand = "/no/such/codex"\n'
-MISSING = "codex_missing"  # the one thing that is not there, and said so
+MISSING = "codex_missing"  # the only program that is missing here
 EXAMPLES = 12
 CALM = settings(
     max_examples=EXAMPLES,
@@ -48,7 +48,7 @@ def client(clew: Clew) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="module")
 def known(client: httpx.Client, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """A thread that has ended a turn, one that waits at a gate, and a conversation."""
+    """A thread with an ended turn, one with an open gate, and a conversation."""
     folder = str(tmp_path_factory.mktemp("work"))
     started = [_start(client, f"m{number}", text, folder) for number, text in enumerate(("!text one", "!approve make"))]
     client.post("/api/conversations/chat/stream", json={"message": "!text x", "conversation_id": "c"}).read()

@@ -1,4 +1,4 @@
-"""The event stream: no gap, no double, however replay and life overlap."""
+"""The event stream: no gap and no repeat, however replay and live events overlap."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Stream:
         return self._events.pop(0)
 
     async def numbers(self, last: int) -> list[int]:
-        """The numbers of what happened, up to `last`."""
+        """The sequence numbers of events up to `last`."""
         seen: list[int] = []
         while not seen or seen[-1] < last:
             event = await self.next()

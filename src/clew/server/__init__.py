@@ -1,1 +1,1 @@
-"""The HTTP side: the same API for the CLI, the page and outsiders, and a stream that never has a gap."""
+"""The HTTP server: one API for the CLI, the page and other programs, and event streams without gaps."""

@@ -1,4 +1,4 @@
-"""The two apps, over the same routes: for the Unix socket as they are, for TCP behind a guard."""
+"""The two ASGI apps with the same routes: one for the Unix socket, one for TCP behind a guard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clew.server.auth.guard import Guard
 from clew.server.auth.login import Logins
 from clew.server.auth.tokens import Token
 from clew.server.dependencies import AppState
-from clew.server.idempotency import Once
+from clew.server.idempotency import IdempotencyMiddleware
 from clew.server.page import files as page_files
 from clew.server.routes import chat
 from clew.server.routes import files as route_files
@@ -22,24 +22,24 @@ from clew.server.routing.functions import Router
 from clew.support.files import LARGEST
 
 
-def unix_app(door: AppState, routers: Sequence[Router] = ()) -> Starlette:
-    """Without a token: who may open the socket is its owner."""
+def unix_app(state: AppState, routers: Sequence[Router] = ()) -> Starlette:
+    """The app without a token: only the owner of the socket can open it."""
     routes = [*ROUTES, *(route for router in routers for route in router.routes)]
     served = [*(route.served() for route in (*routes, *page_files.router.routes)), *openapi.served(routes)]
     app = Starlette(routes=served)
     app.router.redirect_slashes = False
-    app.state.app_state = door
-    app.state.is_at_the_machine = True
-    app.add_middleware(Once, store=door.store, joined=(chat.CHAT,))
+    app.state.app_state = state
+    app.state.is_local = True
+    app.add_middleware(IdempotencyMiddleware, store=state.store, streams=(chat.CHAT,))
     problems.install(app, {route_files.PATH: LARGEST + 1})
     return app
 
 
 def tcp_app(
-    door: AppState, token: Token, hosts: Collection[str], routers: Sequence[Router] = (), logins: Logins | None = None
+    state: AppState, token: Token, hosts: Collection[str], routers: Sequence[Router] = (), logins: Logins | None = None
 ) -> ASGIApp:
-    """The same API behind a token, or the cookie of the page; webhooks verify a signature themselves."""
+    """The same API behind a token or the cookie of the page; webhooks verify their own signature."""
     signed = [route.path.partition("{")[0] for router in routers for route in router.routes]
-    app = unix_app(door, routers)
-    app.state.is_at_the_machine = False
+    app = unix_app(state, routers)
+    app.state.is_local = False
     return Guard(app, token.fits, hosts, signed, time.monotonic, logins)

@@ -1,4 +1,4 @@
-"""What every route needs, and how a route answers."""
+"""What every route can use (`AppState`), and how it makes a JSON response."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True)
 class AppState:
+    """What routes work with. One per daemon; routes take it as a parameter."""
+
     engine: Engine
     store: Store
     home: Home
     about: DaemonView
-    stop: Callable[[float, bool], None]  # how long running turns get, and whether another daemon follows
+    stop: Callable[[float, bool], None]  # takes the grace of running turns in seconds, and whether it is a restart
     settings: Config = field(default_factory=Config)
     new_id: Callable[[], str] = field(default_factory=lambda: SystemClock().ulid)
-    listen: Callable[[HttpConfig], Awaitable[None]] | None = None  # on TCP, also while it runs
-    logins: Logins | None = None  # browsers; None where there is no TCP listener
-    not_ready_reason: str | None = None  # the reason, until the daemon is ready
-    stop_reason: str | None = field(default=None)  # the reason, once the daemon stops
+    listen: Callable[[HttpConfig], Awaitable[None]] | None = None  # opens the TCP listener, also while the daemon runs
+    logins: Logins | None = None  # of browsers; None without a TCP listener
+    not_ready_reason: str | None = None  # set until the daemon is ready
+    stop_reason: str | None = field(default=None)  # set once the daemon stops
 
 
-def answer(view: Any, status: int = 200) -> Response:
+def json_response(view: Any, status: int = 200) -> Response:
     return Response(_encode(view), status, media_type="application/json")

@@ -1,6 +1,6 @@
-"""A POST with an `Idempotency-Key` is done once: the same again gets the same answer for a day, another request under
-the same key is refused. What a death cuts off is done again, and that is in order: messages have ids of their own, and
-every change of state is a compare-and-set."""
+"""Runs a POST with an `Idempotency-Key` once: for a day, the same request gets the same response, and a different
+request with that key is refused. A request that a crash cut off is run again; that is safe, because messages have
+their own ids and every change of state is a compare-and-set."""
 
 from __future__ import annotations
 
@@ -24,86 +24,86 @@ from clew.support.errors import StoreError
 log = logging.getLogger(__name__)
 
 DAY = 24 * 3600 * 1000  # milliseconds
-LONGEST = 200  # characters of a key
-LARGEST = 1 << 20  # bytes of an answer that is kept
+MAX_KEY = 200  # characters of a key
+MAX_BODY = 1 << 20  # bytes of a stored response
 
 
-class Once:
-    """`joined` are paths whose answer is a stream: the same request again is let through, and joins it there."""
+class IdempotencyMiddleware:
+    """`streams` are paths whose response is a stream: a repeated request is passed on, and joins the stream there."""
 
     def __init__(
         self,
         app: ASGIApp,
         store: Store,
         now: Callable[[], int] = lambda: int(time.time() * 1000),
-        joined: Collection[str] = (),
+        streams: Collection[str] = (),
     ) -> None:
         self._app = app
         self._store = store
-        self._joined = frozenset(joined)
+        self._streams = frozenset(streams)
         self._now = now
-        self._busy: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # there while anybody has it
+        self._busy: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by key; only while in use
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = _key(scope)
         if key is None:
             await self._app(scope, receive, send)
-        elif not key or len(key) > LONGEST:
-            words = f"an Idempotency-Key has 1 to {LONGEST} characters"
+        elif not key or len(key) > MAX_KEY:
+            words = f"an Idempotency-Key must have 1 to {MAX_KEY} characters"
             await refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "bad_input", words)(scope, receive, send)
         else:
-            await self._alone(key, scope, receive, send)
+            await self._one_at_a_time(key, scope, receive, send)
 
-    async def _alone(self, key: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Of two at the same moment the second waits, and gets what the first got."""
+    async def _one_at_a_time(self, key: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Of two concurrent requests with the same key, the second waits and gets the response of the first."""
         lock = self._busy.setdefault(key, asyncio.Lock())
         async with lock:
-            goes_on = await self._once(key, scope, receive, send)
-        if goes_on is not None:
-            await self._app(scope, goes_on, send)
+            stream_receive = await self._handle(key, scope, receive, send)
+        if stream_receive is not None:
+            await self._app(scope, stream_receive, send)
 
-    async def _once(self, key: str, scope: Scope, receive: Receive, send: Send) -> Receive | None:
-        """What is left to be read by a stream, which nobody has to wait for; else it is done."""
-        body = await _whole(receive)
+    async def _handle(self, key: str, scope: Scope, receive: Receive, send: Send) -> Receive | None:
+        """Handle the request. For a stream, return its `receive`, so that it runs after the lock is released."""
+        body = await _read_body(receive)
         if body is None:
-            return None  # it broke off in the middle: nothing was asked
+            return None  # the client aborted the request
         digest = hashlib.sha256(b"\0".join((scope["path"].encode(), scope["query_string"], body))).hexdigest()
         known = await self._store.read(lambda tx: idempotency.find(tx, key, self._now() - DAY))
-        if (known is None or known.digest == digest) and scope["path"] in self._joined:
-            await self._keep(StoredResponse(key, digest, 0, "", ""))
-            return _again(body, receive)
+        if (known is None or known.digest == digest) and scope["path"] in self._streams:
+            await self._store_response(Kept(key, digest, 0, "", ""))
+            return _replay(body, receive)
         if known is None:
-            await self._first(StoredResponse(key, digest, 0, "", ""), body, scope, receive, send)
+            await self._run_and_store(Kept(key, digest, 0, "", ""), body, scope, receive, send)
         elif known.digest != digest:
-            words = "this Idempotency-Key was used for another request; take a new one"
+            words = "this Idempotency-Key was used for another request; use a new one"
             await refusal(HTTPStatus.CONFLICT, "refused", words)(scope, receive, send)
         else:
             await Response(known.body, known.status, media_type=known.media_type)(scope, receive, send)
         return None
 
-    async def _first(self, kept: StoredResponse, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        said = _Said(send)
-        await self._app(scope, _again(body, receive), said)
-        body_said = said.body
-        if said.status < 500 and said.media_type.startswith("application/") and body_said is not None:
-            await self._keep_said(
-                StoredResponse(kept.key, kept.digest, said.status, said.media_type, body_said.decode())
+    async def _run_and_store(self, kept: Kept, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        recorder = _Recorder(send)
+        await self._app(scope, _replay(body, receive), recorder)
+        recorded = recorder.body
+        if recorder.status < 500 and recorder.media_type.startswith("application/") and recorded is not None:
+            await self._try_to_store(
+                Kept(kept.key, kept.digest, recorder.status, recorder.media_type, recorded.decode())
             )
 
-    async def _keep_said(self, answer: StoredResponse) -> None:
-        """Whoever asked has the answer: that it cannot be kept is no trouble of theirs."""
+    async def _try_to_store(self, answer: Kept) -> None:
+        """The client has its response already, so a failure to store it is only logged."""
         try:
-            await self._keep(answer)
+            await self._store_response(answer)
         except StoreError as error:
-            log.warning("an answer under an Idempotency-Key was not kept: %s", error.message)
+            log.warning("a response for an Idempotency-Key was not stored: %s", error.message)
 
-    async def _keep(self, answer: StoredResponse) -> None:
+    async def _store_response(self, answer: Kept) -> None:
         now = self._now()
         await self._store.write(lambda tx: idempotency.save(tx, answer, now, now - DAY))
 
 
-class _Said:
-    """Passes an answer on, and remembers it."""
+class _Recorder:
+    """Passes a response on, and records it."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -117,15 +117,15 @@ class _Said:
             self.status = message["status"]
             headers = {name.lower(): value for name, value in message["headers"]}
             self.media_type = headers.get(b"content-type", b"").decode()
-        elif self._size <= LARGEST:
+        elif self._size <= MAX_BODY:
             self._pieces.append(message.get("body", b""))
             self._size += len(self._pieces[-1])
         await self._send(message)
 
     @property
     def body(self) -> bytes | None:
-        """None: it is too large to be kept."""
-        return b"".join(self._pieces) if self._size <= LARGEST else None
+        """None: it is too large to be stored."""
+        return b"".join(self._pieces) if self._size <= MAX_BODY else None
 
 
 def _key(scope: Scope) -> str | None:
@@ -135,8 +135,8 @@ def _key(scope: Scope) -> str | None:
     return found[0].decode("latin-1").strip() if found else None
 
 
-async def _whole(receive: Receive) -> bytes | None:
-    """None: whoever sent it went away before its end."""
+async def _read_body(receive: Receive) -> bytes | None:
+    """The complete body; None if the client disconnected before its end."""
     pieces: list[bytes] = []
     while True:
         message = await receive()
@@ -147,8 +147,8 @@ async def _whole(receive: Receive) -> bytes | None:
             return b"".join(pieces)
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """The body once more, for the one who answers; then what else comes."""
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that returns the body again, then what follows."""
     given = False
 
     async def read() -> Message:

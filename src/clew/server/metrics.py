@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus: what an operator needs to be woken by silence. Values in, text out."""
+"""`/metrics` for Prometheus: what an operator needs for alerts. Values in, text out."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Metric(Struct, frozen=True):
     spread: Histogram | None = None
 
 
-class Measured(Struct, frozen=True):
-    """What the rows say. Ages in seconds; 0 where there is nothing."""
+class Measurements(Struct, frozen=True):
+    """Values from the store and the daemon. Ages are in seconds; 0 if there is none."""
 
     fates: Mapping[str, int]
     turns: Mapping[str, int]  # queued, running, waiting
@@ -34,8 +34,8 @@ class Measured(Struct, frozen=True):
     children: int
     store_bytes: int
     newest_event: int
-    since: float  # when the daemon began, in seconds since 1970
-    latency: Histogram
+    since: float  # start of the daemon, in seconds since 1970
+    latency: Spread
     watchers: int
     furthest_behind: int
 
@@ -44,23 +44,23 @@ def render(metrics: Iterable[Metric]) -> str:
     return "".join(line for metric in metrics for line in _lines(metric))
 
 
-def metrics(now: Measured) -> list[Metric]:
+def metrics(now: Measurements) -> list[Metric]:
     return [
-        Metric("clew_messages_total", "counter", "Messages by what became of them.", _by("fate", now.fates)),
-        Metric("clew_turns", "gauge", "Turns that are not over, by state.", _by("state", now.turns)),
-        Metric("clew_deliveries_pending", "gauge", "Deliveries that have not left.", _by("surface", now.pending)),
-        _gauge("clew_delivery_oldest_seconds", "Age of the oldest delivery that has not left.", now.oldest_delivery),
-        _histogram("clew_delivery_seconds", "From owed to sent, since the daemon began.", now.latency),
-        _gauge("clew_deliveries_failed", "Answers that were given up for good.", now.failed_deliveries),
-        _gauge("clew_gates_open", "Gates that wait for a person.", now.gates),
-        _gauge("clew_gate_oldest_seconds", "Age of the oldest gate that waits.", now.oldest_gate),
-        _gauge("clew_children", "Processes that agents are, or have started.", now.children),
+        Metric("clew_messages_total", "counter", "Messages by fate.", _by("fate", now.fates)),
+        Metric("clew_turns", "gauge", "Open turns by state.", _by("state", now.turns)),
+        Metric("clew_deliveries_pending", "gauge", "Pending deliveries by surface.", _by("surface", now.pending)),
+        _gauge("clew_delivery_oldest_seconds", "Age of the oldest pending delivery.", now.oldest_delivery),
+        _histogram("clew_delivery_seconds", "Time from enqueued to sent, since the daemon started.", now.latency),
+        _gauge("clew_deliveries_failed", "Deliveries that failed for good.", now.failed_deliveries),
+        _gauge("clew_gates_open", "Open gates.", now.gates),
+        _gauge("clew_gate_oldest_seconds", "Age of the oldest open gate.", now.oldest_gate),
+        _gauge("clew_children", "Agents and the processes that they started.", now.children),
         _gauge("clew_store_bytes", "Size of the database.", now.store_bytes),
-        _gauge("clew_event_newest", "Number of the newest event.", now.newest_event),
-        _gauge("clew_watchers", "Streams of events that are open.", now.watchers),
-        _gauge("clew_event_lag", "Frames that the slowest watcher has not fetched.", now.furthest_behind),
-        _gauge("clew_memory_peak_bytes", "The most memory that the daemon has had.", _peak()),
-        _gauge("clew_start_time_seconds", "When the daemon began.", now.since),
+        _gauge("clew_event_newest", "Sequence number of the newest event.", now.newest_event),
+        _gauge("clew_watchers", "Open event streams.", now.watchers),
+        _gauge("clew_event_lag", "Frames that the slowest event stream has not read.", now.furthest_behind),
+        _gauge("clew_memory_peak_bytes", "Peak memory of the daemon.", _peak()),
+        _gauge("clew_start_time_seconds", "Start time of the daemon.", now.since),
     ]
 
 
@@ -68,9 +68,9 @@ def _gauge(name: str, help: str, value: float) -> Metric:
     return Metric(name, "gauge", help, {(): value})
 
 
-def _histogram(name: str, help: str, spread: Histogram) -> Metric:
-    """As Prometheus wants it: each bucket counts all that is not above it."""
-    counts = [*((f"{limit:g}", count) for limit, count in spread.cumulative()), ("+Inf", spread.count)]
+def _histogram(name: str, help: str, spread: Spread) -> Metric:
+    """Prometheus buckets are cumulative: each counts all values up to its limit."""
+    counts = [*((f"{limit:g}", count) for limit, count in spread.up_to()), ("+Inf", spread.count)]
     return Metric(name, "histogram", help, _by("le", dict(counts)), spread)
 
 
@@ -93,5 +93,5 @@ def _escaped(text: str) -> str:
 
 
 def _peak() -> float:
-    """Linux counts in KiB, a Mac in bytes."""
+    """`ru_maxrss` is in KiB on Linux, in bytes on macOS."""
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))

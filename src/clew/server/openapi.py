@@ -1,6 +1,6 @@
-"""The description of the API: as JSON for programs, and as a plain page for people that needs no other site.
+"""The OpenAPI description of the API: as JSON for programs, and as a plain page for people that loads nothing else.
 
-`python -m clew.server.openapi` prints what `docs/reference/openapi.json` must be.
+`python -m clew.server.openapi` prints the content of `docs/openapi.json`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "The same key and body get the same answer for a day.",
+    "description": "For a day, the same key and body get the same response.",
     "schema": {"type": "string", "maxLength": 200},
 }
 PROBLEM = {
@@ -35,18 +35,21 @@ PROBLEM = {
         "type": {"type": "string"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "what happened and what to do next, in the words of the CLI"},
+        "detail": {
+            "type": "string",
+            "description": "what happened and what to do next; the same message as in the CLI",
+        },
         "code": {"type": "string", "examples": ["refused", "not_found", "bad_input"]},
     },
 }
 A_PROBLEM = {
-    "description": "a problem, in words",
+    "description": "an error",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
 
 def served(routes: Sequence[Route]) -> list[StarletteRoute]:
-    """The description of these, for programs and for people."""
+    """The routes `/openapi.json` and `/docs`."""
 
     async def program(request: Request) -> Response:
         return JSONResponse(describe(routes))
@@ -58,80 +61,80 @@ def served(routes: Sequence[Route]) -> list[StarletteRoute]:
 
 
 def describe(routes: Sequence[Route]) -> dict[str, Any]:
-    """What holds for all routes is said once here: how errors look, the token, the key of a POST."""
-    shapes = _Shapes(routes)
+    """The OpenAPI document. Errors, the token and the key of a POST are the same for all routes."""
+    schemas = _Schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     for route in routes:
-        operation = _operation(route, shapes)
-        _show(operation, examples.get(f"{route.method} {route.path}"))
+        operation = _operation(route, schemas)
+        _add_example(operation, examples.get(f"{route.method} {route.path}"))
         paths.setdefault(route.path, {})[route.method.lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {"title": "clew", "version": __version__},
         "paths": paths,
         "components": {
-            "schemas": {**shapes.named, "Problem": PROBLEM},
+            "schemas": {**schemas.named, "Problem": PROBLEM},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
     }
 
 
-class _Shapes:
-    """The schemas of all that routes take and give: made at once, so that each has a name of its own."""
+class _Schemas:
+    """The schemas of all inputs and outputs of the routes: created together, so that names are unique."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
-        kinds = [kind for route in routes for kind in _kinds(route)]
-        made, self.named = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
-        self._made = dict(zip(map(str, kinds), made, strict=True))
+        types = [kind for route in routes for kind in _types(route)]
+        made, self.named = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+        self._made = dict(zip(map(str, types), made, strict=True))
 
     def of(self, kind: Any) -> dict[str, Any]:
         return self._made[str(kind)]
 
 
-def _kinds(route: Route) -> Iterator[Any]:
+def _types(route: Route) -> Iterator[Any]:
     yield from (value.kind for value in route.takes.values if value.shown)
     yield from (kind for kind in (route.takes.body, route.gives) if kind is not None)
 
 
-def _operation(route: Route, shapes: _Shapes) -> dict[str, Any]:
-    answer: dict[str, Any] = {"description": "done"}
+def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
+    answer: dict[str, Any] = {"description": "success"}
     if route.gives is not None:
-        answer["content"] = {"application/json": {"schema": shapes.of(route.gives)}}
+        answer["content"] = {"application/json": {"schema": schemas.of(route.gives)}}
     operation: dict[str, Any] = {
         "tags": [route.tag],
         "summary": route.summary,
         "operationId": route.name,
-        "parameters": [_parameter(value, shapes) for value in route.takes.values if value.shown],
+        "parameters": [_parameter(value, schemas) for value in route.takes.values if value.shown],
         "responses": {str(route.status): answer, "default": A_PROBLEM},
         **route.extra,
     }
     if words := inspect.getdoc(route.handler):
         operation.setdefault("description", " ".join(words.split()))
     if route.takes.body is not None:
-        content = {"application/json": {"schema": shapes.of(route.takes.body)}}
+        content = {"application/json": {"schema": schemas.of(route.takes.body)}}
         operation["requestBody"] = {"required": True, "content": content}
     if route.method == "POST":
         operation["parameters"].append(KEY)
     return operation
 
 
-def _parameter(value: Value, shapes: _Shapes) -> dict[str, Any]:
-    schema = dict(shapes.of(value.kind))
+def _parameter(value: Value, schemas: _Schemas) -> dict[str, Any]:
+    schema = dict(schemas.of(value.kind))
     words = {"description": schema.pop("description")} if "description" in schema else {}
     if not value.required:
         schema["default"] = value.default
     return {"name": value.key, "in": value.place, "required": value.required, "schema": schema, **words}
 
 
-def _show(operation: dict[str, Any], example: dict[str, Any] | None) -> None:
-    """What it looks like: what is sent, and what comes back. Taken from a real run."""
+def _add_example(operation: dict[str, Any], example: dict[str, Any] | None) -> None:
+    """Add an example request and response, recorded from a real run."""
     if example is None:
         return
     for content in operation.get("requestBody", {}).get("content", {}).values():
         content["example"] = example["request"]
-    answer = operation["responses"].setdefault(str(example["status"]), {"description": "done"})
+    answer = operation["responses"].setdefault(str(example["status"]), {"description": "success"})
     described = answer.get("content", {}).get("application/json", {})
     answer["content"] = {example["type"]: {**described, "example": example["response"]}}
 

@@ -1,4 +1,4 @@
-"""Errors as `application/problem+json`, in the words that the CLI uses; and what a request may weigh."""
+"""Errors as `application/problem+json`, with the messages of the CLI; and the size limit of requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clew.support.errors import ClewError, NotFound
 
 log = logging.getLogger(__name__)
 
-MAX_BODY = 8 << 20  # bytes; the longest text is 1 MiB, and JSON may write a character in six
+MAX_BODY = 8 << 20  # bytes; the longest text is 1 MiB, and JSON may escape a character as six bytes
 TOO_LARGE = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
@@ -30,23 +30,23 @@ def refusal(status: int, code: str, detail: str) -> Response:
     return _problem(status, code, detail)
 
 
-def unforeseen(error: Exception) -> str:
-    return f"something went wrong inside clew ({type(error).__name__}); `clew logs` tells more"
+def unexpected(error: Exception) -> str:
+    return f"internal error in clew ({type(error).__name__}); `clew logs` tells more"
 
 
 def install(app: Starlette, larger: Mapping[str, int] | None = None) -> None:
-    """Make every error of an app a problem; last of all, for Starlette's own handling is inside of what was added
-    before. `larger` are paths that take a larger body than others."""
+    """Turn every error of an app into a problem response. Call it last: Starlette runs its own error handling inside
+    middleware that was added before. `larger` maps paths to a larger size limit."""
     handlers = {ClewError: _clew_error, HTTPException: _http_error}
-    app.add_middleware(Bounded, larger=larger or {})
+    app.add_middleware(BodyLimit, larger=larger or {})
     app.add_middleware(ExceptionMiddleware, handlers=handlers)
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_exception_handler(Exception, _unexpected)
 
 
-class Bounded:
-    """Refuses a body that is too large as soon as that is known, so that memory never grows with it."""
+class BodyLimit:
+    """Refuses a body that is too large while it is read, so that memory stays bounded."""
 
     def __init__(self, app: ASGIApp, larger: Mapping[str, int]) -> None:
         self.app = app
@@ -59,7 +59,7 @@ class Bounded:
         read = 0
         largest = self._larger.get(scope["path"], MAX_BODY)
 
-        async def counted() -> Message:
+        async def limited_receive() -> Message:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
@@ -67,7 +67,7 @@ class Bounded:
                 raise HTTPException(TOO_LARGE, f"the request is larger than {largest >> 20} MiB; attach a file instead")
             return message
 
-        await self.app(scope, counted, send)
+        await self.app(scope, limited_receive, send)
 
 
 def _problem(status: int, code: str, detail: str) -> Response:
@@ -85,12 +85,12 @@ async def _clew_error(request: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == NotFound.status:
-        return _problem(NotFound.status, NotFound.code, f"there is nothing at {request.url.path}")
+        return _problem(NotFound.status, NotFound.code, f"{request.url.path} does not exist")
     if error.status_code == TOO_LARGE:
         return _problem(TOO_LARGE, "too_large", error.detail)
     return _problem(error.status_code, "http", f"{request.method} {request.url.path}: {error.detail}")
 
 
-async def _unforeseen(request: Request, error: Exception) -> Response:
+async def _unexpected(request: Request, error: Exception) -> Response:
     """The traceback is logged by the server."""
-    return _problem(ClewError.status, ClewError.code, unforeseen(error))
+    return _problem(ClewError.status, ClewError.code, unexpected(error))

@@ -1,8 +1,8 @@
-"""Server-sent events: what the log holds after a number, then what happens from now on, without a gap or a double.
+"""Server-sent events: the log after a given number, then live events, without gaps or repeats.
 
-`id` is the durable sequence number; frames of live text carry none. The stream begins with `hello`, whose id is the
-place it starts from, and ends with `bye` where the daemon stops on purpose. Where the log is not kept that far back,
-`reset` comes instead of what is missing, with a snapshot of how things stand.
+`id` is the stored sequence number; live text has none. The stream begins with `hello`, whose id is where it starts, and
+ends with `bye` if the daemon is stopped on purpose. If the requested part of the log was pruned, `reset` replaces it,
+with a snapshot of the current state.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clew.store import Entry, Store, Tx
 from clew.store.tables import log
 
 HEARTBEAT = 15.0  # seconds
-PAGE = 500  # entries of the log that are read at once
+PAGE = 500  # log entries per read
 MEDIA_TYPE = "text/event-stream"
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -31,13 +31,13 @@ async def stream(
     store: Store,
     thread: str | None,
     after: int | None,
-    why_over: Callable[[], str | None],
+    stop_reason: Callable[[], str | None],
     snapshot: Callable[[str | None], Awaitable[Snapshot]],
 ) -> AsyncIterator[bytes]:
-    """`why_over` tells why the daemon stops; None while it does not."""
+    """`stop_reason` returns why the daemon stops, or None while it runs."""
     newest, _ = await store.read(log.newest)
     seen = newest if after is None else min(after, newest)
-    # The place is known before we subscribe, and the log is read after: what falls between is in both, and told once.
+    # Read the position before subscribing, and the log after it: an event in between is in both, and is sent once.
     with live.subscribe(thread) as subscription:
         yield Frame("hello", seen, msgspec.json.encode({"seq": seen, "newest": newest})).wire
         async for frames in _replay(store, thread, seen, snapshot):
@@ -45,15 +45,15 @@ async def stream(
             yield b"".join(frame.wire for frame in frames)
         async for chunk in _follow(subscription, seen):
             yield chunk
-    if reason := why_over():
+    if reason := stop_reason():
         yield Frame("bye", None, msgspec.json.encode({"reason": reason})).wire
 
 
 async def _replay(
     store: Store, thread: str | None, seen: int, snapshot: Callable[[str | None], Awaitable[Snapshot]]
 ) -> AsyncIterator[list[Frame]]:
-    """Up to what is the newest now; the rest waits in the mailbox, in its order. What is not kept any more, be it
-    pruned in this very moment, is made up for by how things stand."""
+    """Send the log up to the newest entry; later ones wait in the subscription, in order. If entries were pruned, also
+    just now, send a reset with a snapshot instead."""
     newest, _ = await store.read(log.newest)
     while seen < newest:
         is_lost, entries = await store.read(partial(_page, seen=seen, thread=thread))
@@ -71,7 +71,7 @@ def _page(tx: Tx, seen: int, thread: str | None) -> tuple[bool, list[Entry]]:
 
 
 async def _reset(thread: str | None, seq: int, snapshot: Callable[[str | None], Awaitable[Snapshot]]) -> Frame:
-    """All that happened up to `seq` is in it, and perhaps more."""
+    """The snapshot contains everything up to `seq`, and perhaps more."""
     body = {"seq": seq, "snapshot": await snapshot(thread)}
     return Frame("reset", seq, msgspec.json.encode(body))
 

@@ -33,7 +33,7 @@ def test_a_surface_that_is_up_with_waiting_answers_says_so(tmp_path: Path) -> No
         receiver.wait_for(1)
         said = told_trouble(clew)
         assert said.split()[2] == "up"
-        assert "1 waiting to be tried again; the last error: " in said and "503" in said
+        assert "1 waiting for a retry; the last error: " in said and "503" in said
         receiver.otherwise = Answer()
         clew("notify")
         clew.wait_for(thread, "delivery.sent")
@@ -44,7 +44,7 @@ def test_a_failed_answer_is_reported_until_it_is_retried(tmp_path: Path) -> None
     with Receiver(Answer(404, b"nobody")) as receiver, with_hook(tmp_path, receiver) as clew:
         thread = clew.json("start", "!text hi", "--notify", "webhook:ci")["thread"]
         clew.wait_for(thread, "delivery.failed")
-        assert "1 not delivered (`clew notify --retry-failed` tries again); the last error: " in of_webhook(clew)
+        assert "1 not delivered (`clew notify --retry-failed` retries); the last error: " in of_webhook(clew)
         result = clew.run("notify")
         assert (result.code, result.out) == (0, "nothing new is owed\n")
         assert result.err == "1 failed before; clew notify --retry-failed tries again\n"

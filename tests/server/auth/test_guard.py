@@ -1,4 +1,4 @@
-"""Who may speak to the TCP listener: the token, the name that it is called by, and what comes from other sites."""
+"""The guard of the TCP listener: the token, the `Host` header, and requests from other sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reducer of the chat stream, tried on values: whatever is heard, the order of frames and the text are right."""
+"""The chat reducer on values: for any input, the order of frames and the text are right."""
 
 from __future__ import annotations
 
@@ -9,21 +9,33 @@ from hypothesis import strategies as st
 
 from clew.model.turns import Problem
 from clew.server.chat.frames import RETRYABLE, Chunk, Done, Error, Frame, Progress, failure
-from clew.server.chat.inputs import Began, Did, Ended, Heard, Lost, MovedOn, Noticed, Planned, Whole, Wrote, safe
-from clew.server.chat.reducer import Told, tell
+from clew.server.chat.inputs import (
+    Activity,
+    Input,
+    Notice,
+    PlanChanged,
+    Started,
+    StreamEnded,
+    TextComplete,
+    TextPiece,
+    TurnEnded,
+    TurnReplaced,
+    safe,
+)
+from clew.server.chat.reducer import ChatState, reduce
 
 
-def told(*heard: Heard) -> list[Frame]:
-    state = Told("c", "m", "agent")
+def frames_of(*inputs: Input) -> list[Frame]:
+    state = ChatState("c", "m", "agent")
     frames: list[Frame] = []
-    for each in heard:
-        state, more = tell(state, each)
+    for each in inputs:
+        state, more = reduce(state, each)
         frames += more
     return frames
 
 
 def shown(frames: Iterable[Frame]) -> str:
-    """What a front end has on its screen that only puts chunks together."""
+    """The text of a front end that only joins chunks."""
     text = ""
     for frame in frames:
         if isinstance(frame, Chunk):
@@ -37,53 +49,75 @@ def restarts(frames: Iterable[Frame]) -> int:
     return sum(isinstance(frame, Progress) and frame.stage == "restarted" for frame in frames)
 
 
-def done(text: str) -> Ended:
-    return Ended("completed", text)
+def done(text: str) -> TurnEnded:
+    return TurnEnded("completed", text)
 
 
 def test_consecutive_pieces_become_chunks_without_repeats() -> None:
-    frames = told(Wrote("a", 0, "Hel"), Wrote("a", 3, "lo"), Whole("a", "Hello"), done("Hello"))
+    frames = frames_of(TextPiece("a", 0, "Hel"), TextPiece("a", 3, "lo"), TextComplete("a", "Hello"), done("Hello"))
     assert frames == [Chunk("Hel"), Chunk("lo"), Done("c", "m", "Hello", "completed")]
 
 
 def test_a_repeated_piece_is_sent_once() -> None:
-    frames = told(Wrote("a", 0, "Hel"), Wrote("a", 0, "Hello"), Wrote("a", 3, "lo"), Wrote("a", 5, "!"), done("Hello!"))
+    frames = frames_of(
+        TextPiece("a", 0, "Hel"),
+        TextPiece("a", 0, "Hello"),
+        TextPiece("a", 3, "lo"),
+        TextPiece("a", 5, "!"),
+        done("Hello!"),
+    )
     assert [frame.content for frame in frames if isinstance(frame, Chunk)] == ["Hel", "lo", "!"]
 
 
 def test_a_discarded_text_restarts() -> None:
-    frames = told(Wrote("a", 0, "Hal"), Whole("a", "Hal", cut=True), Wrote("b", 0, "Hel"), done("Hello"))
+    frames = frames_of(
+        TextPiece("a", 0, "Hal"), TextComplete("a", "Hal", cut=True), TextPiece("b", 0, "Hel"), done("Hello")
+    )
     assert restarts(frames) == 1 and shown(frames) == "Hello"
-    frames = told(Wrote("a", 0, "Hal"), Whole("a", "Hal", cut=True), done(""))
+    frames = frames_of(TextPiece("a", 0, "Hal"), TextComplete("a", "Hal", cut=True), done(""))
     assert restarts(frames) == 1 and shown(frames) == ""
 
 
 def test_a_second_text_replaces_the_first_and_late_pieces_are_ignored() -> None:
-    heard = (Whole("a", "I look."), Wrote("b", 0, "All"), Wrote("a", 0, "I look."), Whole("a", "I look."))
-    frames = told(*heard, Wrote("b", 3, " well."), done("All well."))
+    inputs = (
+        TextComplete("a", "I look."),
+        TextPiece("b", 0, "All"),
+        TextPiece("a", 0, "I look."),
+        TextComplete("a", "I look."),
+    )
+    frames = frames_of(*inputs, TextPiece("b", 3, " well."), done("All well."))
     assert restarts(frames) == 1 and shown(frames) == "All well."
 
 
 def test_a_missing_piece_is_recovered_from_the_complete_text() -> None:
-    frames = told(Wrote("a", 0, "one "), Wrote("a", 8, "three"), Whole("a", "one two three"), done("one two three"))
+    frames = frames_of(
+        TextPiece("a", 0, "one "), TextPiece("a", 8, "three"), TextComplete("a", "one two three"), done("one two three")
+    )
     assert restarts(frames) == 0 and shown(frames) == "one two three"
 
 
 def test_the_final_text_wins_over_what_was_streamed() -> None:
-    frames = told(Wrote("a", 0, "something else"), done("the answer"))
+    frames = frames_of(TextPiece("a", 0, "something else"), done("the answer"))
     assert restarts(frames) == 1 and shown(frames) == "the answer"
-    assert shown(told(done("never streamed"))) == "never streamed"
+    assert shown(frames_of(done("never streamed"))) == "never streamed"
 
 
 def test_a_failure_is_last_and_says_whether_it_is_retryable() -> None:
-    frames = told(Wrote("a", 0, "half"), Ended("failed", "half", Problem("overloaded", "Try again.")), Began())
+    frames = frames_of(
+        TextPiece("a", 0, "half"), TurnEnded("failed", "half", Problem("overloaded", "Try again.")), Started()
+    )
     assert frames[-1] == Error("overloaded", "Try again.", True)
     assert failure("not_logged_in", "").retryable is False and "silence" in RETRYABLE
 
 
 def test_steps_are_counted_and_tools_are_named() -> None:
-    heard = (Planned(3), Did("command", "ls"), Did("command", "ls", True, "ok"), Did("tool", "files.read"))
-    first, ended, second = told(*heard)
+    inputs = (
+        PlanChanged(3),
+        Activity("command", "ls"),
+        Activity("command", "ls", True, "ok"),
+        Activity("tool", "files.read"),
+    )
+    first, ended, second = frames_of(*inputs)
     assert first == Progress("tool", "agent", "command", 1, 3, detail="ls")
     assert ended == Progress("tool_done", "agent", "command", 1, 3, detail="ls", outcome="ok")
     assert isinstance(second, Progress) and (second.tool_name, second.step) == ("files.read", 2)
@@ -92,28 +126,28 @@ def test_steps_are_counted_and_tools_are_named() -> None:
 TEXTS = st.text("ab\n\x1b\x9b☂", max_size=6)
 ITEMS = st.sampled_from(["a", "b"])
 HEARD = st.one_of(
-    st.builds(Wrote, ITEMS, st.integers(0, 6), TEXTS),
-    st.builds(Whole, ITEMS, TEXTS, st.booleans()),
-    st.builds(Did, st.sampled_from(["command", "thought"]), TEXTS, st.booleans()),
-    st.builds(MovedOn, st.just("continued")),
-    st.builds(Noticed, st.just("retrying"), TEXTS),
-    st.just(Began()),
+    st.builds(TextPiece, ITEMS, st.integers(0, 6), TEXTS),
+    st.builds(TextComplete, ITEMS, TEXTS, st.booleans()),
+    st.builds(Activity, st.sampled_from(["command", "thought"]), TEXTS, st.booleans()),
+    st.builds(TurnReplaced, st.just("continued")),
+    st.builds(Notice, st.just("retrying"), TEXTS),
+    st.just(Started()),
 )
 ENDS = st.one_of(
-    st.builds(Ended, st.sampled_from(["completed", "interrupted"]), TEXTS),
-    st.builds(Lost, st.just("stopping"), st.just("words")),
-    st.just(Ended("failed", "", Problem("model", "words"))),
+    st.builds(TurnEnded, st.sampled_from(["completed", "interrupted"]), TEXTS),
+    st.builds(StreamEnded, st.just("stopping"), st.just("words")),
+    st.just(TurnEnded("failed", "", Problem("model", "words"))),
 )
 
 
 @given(st.lists(HEARD, max_size=12), ENDS, st.lists(HEARD, max_size=3))
 def test_any_input_ends_with_one_final_frame_that_matches_the_text(
-    heard: list[Heard], end: Heard, after: list[Heard]
+    inputs: list[Input], end: Input, after: list[Input]
 ) -> None:
-    frames = told(*heard, end, *after)
+    frames = frames_of(*inputs, end, *after)
     assert [isinstance(frame, Done | Error) for frame in frames].count(True) == 1
     last = frames[-1]
     assert isinstance(last, Done | Error)
     if isinstance(last, Done):
         assert shown(frames) == last.content
-        assert isinstance(end, Ended) and last.content == safe(end.text)
+        assert isinstance(end, TurnEnded) and last.content == safe(end.text)

@@ -1,4 +1,4 @@
-"""The chat stream through the app and a real engine: golden transcripts, joining, and what stays when it goes wrong."""
+"""The chat stream through the app and a real engine: golden transcripts, joining a turn, and errors."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ async def chat(api: Api, message: str, *, id: str = "m1", conversation: str | No
 
 
 async def until(api: Api, kind: str) -> dict[str, Any]:
-    """The data of the next entry of that kind in the log."""
+    """The data of the next log entry of this kind."""
     async with asyncio.timeout(PATIENCE):
-        return await api.heard[kind].get()
+        return await api.entries[kind].get()
 
 
 async def test_golden_text(api: Api) -> None:
@@ -79,7 +79,7 @@ async def test_golden_unknown_runtime(api: Api) -> None:
 
 
 async def test_golden_cut_off(api: Api) -> None:
-    """The agent dies twice: the work is continued once by itself, then a person is asked."""
+    """The agent crashes twice: the first time the turn is continued, the second time a person is asked."""
     check_golden("cut-off", await chat(api, "!text half a\n!cut"))
 
 
@@ -212,7 +212,7 @@ async def test_a_short_yes_in_the_conversation_answers_its_gate(api: Api) -> Non
 
 
 async def test_a_short_yes_does_not_answer_a_gate_that_replaced_another(api: Api) -> None:
-    """Somebody else answers the first; a `y` that may be meant for it does not allow the second."""
+    """Somebody else answers the first gate; a `y` that may be meant for it must not approve the second."""
     async with asyncio.TaskGroup() as group:
         group.create_task(chat(api, "!approve make test\n!approve make deploy\n!text It is out."))
         first = await until(api, "gate.opened")

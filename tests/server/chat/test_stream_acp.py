@@ -1,4 +1,4 @@
-"""The chat stream with a real daemon and an agent by ACP: the same contract."""
+"""The chat stream with a real daemon and an ACP agent: the same contract."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.helpers.daemons import Clew
 from tests.runtimes.stages import acp_toml
 from tests.server.chat.transcripts import check_golden
-from tests.server.tcp_client import PORT, program, whole_chat
+from tests.server.tcp_client import PORT, complete_chat, program
 
 SAID = (
     "!text Hello, world.",
@@ -23,7 +23,7 @@ def test_golden_acp_text_gate_tools_and_failure(tmp_path: Path) -> None:
     config = f'{acp_toml(tmp_path)}[threads]\nruntime = "player"\nworkspace = "{workspace}"\n{PORT}'
     with Clew(tmp_path / "home", config) as clew, program(clew) as client:
         told = [
-            whole_chat(client, conversation_id="c1", message_id=f"m{number}", message=message)
+            complete_chat(client, conversation_id="c1", message_id=f"m{number}", message=message)
             for number, message in enumerate(SAID, 1)
         ]
         check_golden("acp", *told)

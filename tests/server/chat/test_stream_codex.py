@@ -12,7 +12,7 @@ from clew.testing.scripted_model import write_codex_home
 from tests.helpers.daemons import Clew
 from tests.helpers.models import Model
 from tests.server.chat.transcripts import check_golden
-from tests.server.tcp_client import PORT, program, whole_chat
+from tests.server.tcp_client import PORT, complete_chat, program
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
 
 def test_golden_codex_text_gate_and_retry(client: httpx.Client) -> None:
     told = [
-        whole_chat(client, conversation_id="c1", message_id=f"m{number}", message=message)
+        complete_chat(client, conversation_id="c1", message_id=f"m{number}", message=message)
         for number, message in enumerate(
             ("!text Hello, world.", "!shell touch done\n!text It is out.", "!text once more\n!cut 1"), 1
         )

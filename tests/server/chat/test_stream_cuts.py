@@ -1,5 +1,5 @@
-"""The streams under bad luck: cut at random points, the daemon killed, readers that are slow. What was got, put
-together, is what is stored, to the letter."""
+"""Streams cut at random points, with a killed daemon or slow readers. The received parts together equal what is
+stored."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Got = list[tuple[int | None, str, Any]]
 
 
 class Cutter(Client):
-    """Reads a stream in pieces of any size, and breaks it off at any byte."""
+    """Reads a stream in chunks of any size, and cuts it at any byte."""
 
     def __init__(self, clew: Clew, seed: int) -> None:
         super().__init__(clew.home, start=False)
         self.random = random.Random(seed)
 
     def read_some(self, after: int, most: int) -> list[Event]:
-        """Events behind a number: all that there are now, or as many as fit into so many bytes."""
+        """Events after a number: all that are stored now, or those in the first `most` bytes."""
         connection, answer = self._open("GET", api_path("events", after=after), None, TIMEOUT)
         events: list[Event] = []
         data = b""
@@ -72,7 +72,7 @@ def _caught_up(events: list[Event]) -> bool:
 
 
 def take(got: list[Event], events: list[Event]) -> int:
-    """Keep what is stored; the number to go on from."""
+    """Collect stored events; returns the number to continue from."""
     got += [event for event in events if event.seq is not None and event.kind != "hello"]
     return got[-1].seq or 0 if got else 0
 
@@ -85,8 +85,8 @@ def stored(clew: Clew) -> list[Entry]:
         store.close()
 
 
-def wait_over(clew: Clew, turn: dict[str, str]) -> None:
-    """Also the turns in which it goes on."""
+def wait_for_end(clew: Clew, turn: dict[str, str]) -> None:
+    """Wait for the turn and its continuations."""
     ended = clew.wait_ended(turn)
     while ended["continued_by"]:
         ended = clew.wait_ended({**turn, "turn": ended["continued_by"]})
@@ -106,7 +106,7 @@ def test_event_streams_cut_anywhere_and_kills_lose_or_repeat_nothing(tmp_path: P
                 clew.up()
             after = take(got, cutter.read_some(after, cutter.random.randrange(1, 4000)))
         for turn in sent:
-            wait_over(clew, turn)
+            wait_for_end(clew, turn)
         take(got, cutter.read_some(after, 1 << 30))
         clew("down")
         entries = stored(clew)
@@ -126,7 +126,9 @@ def test_chat_streams_cut_anywhere_and_kills_end_with_the_stored_text(tmp_path: 
         parts = [cutter.chat_some(body, 150)]
         first.release()
         half.wait()
-        parts += [cutter.chat_some(body, cutter.random.randrange(1, 1200)) for _ in range(8)]  # less than is there
+        parts += [
+            cutter.chat_some(body, cutter.random.randrange(1, 1200)) for _ in range(8)
+        ]  # only a part of the stream
         clew.kill()
         clew.up()
         first.release_with(half)

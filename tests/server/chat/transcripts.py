@@ -1,7 +1,7 @@
-"""What a front end gets on the chat stream, and transcripts of it to compare: ids by the order in which they come,
-chunks that follow each other as one, since where a text is split is nobody's promise.
+"""Golden transcripts of the chat stream. To compare them, ids are numbered in the order of their appearance, and
+consecutive chunks are joined, since nothing is promised about where a text is split.
 
-`CLEW_WRITE_GOLDEN=1 ./check tests/http -k golden` writes them anew; look at the difference before you keep it.
+`CLEW_WRITE_GOLDEN=1 ./check tests/server/chat -k golden` writes them again; check the diff before you commit it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clew.client.sync import Event, parse_sse
 GOLDEN = Path(__file__).with_name("golden")
 ULID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b")
 CODE = re.compile(r'(?<="code": ")[A-Z][0-9A-Z]{1,4}(?=")')
-MACHINE = (  # what differs between machines and versions
+MACHINE = (  # values that differ between machines and versions
     (re.compile(r'(?<=_tokens": )\d+'), "0"),
     (re.compile(r"/[\w/]*sh -l?c"), "sh -c"),
     (re.compile(r"(?<=Reconnecting\.\.\. \d/\d )\([^\"]*\)"), "(why)"),
@@ -44,7 +44,7 @@ class Transcript:
         return [event.data["stage"] for event in self.events if event.kind == "progress"]
 
     def text(self) -> str:
-        """What a front end shows that only puts chunks together."""
+        """The text of a front end that only joins chunks."""
         text = ""
         for event in self.events:
             if event.kind == "chunk":
@@ -54,7 +54,7 @@ class Transcript:
         return text
 
     def check(self) -> None:
-        """The order that is promised, whatever happened."""
+        """Check the promised order of frames."""
         kinds = [event.kind for event in self.events]
         assert kinds[0] == "metadata" and kinds.count("metadata") == 1, kinds
         assert kinds[-1] in FINAL and sum(kind in FINAL for kind in kinds) == 1, kinds
@@ -74,7 +74,7 @@ def joined(events: Iterable[Event]) -> Iterator[tuple[str, Any]]:
         yield event.kind, event.data
 
 
-def normal(*transcripts: Transcript) -> str:
+def normalized(*transcripts: Transcript) -> str:
     shown = "\n---\n\n".join(
         "".join(f"{kind} {json.dumps(data, ensure_ascii=False)}\n" for kind, data in joined(transcript.events))
         for transcript in transcripts
@@ -92,7 +92,7 @@ def normal(*transcripts: Transcript) -> str:
 def check_golden(name: str, *transcripts: Transcript) -> None:
     for transcript in transcripts:
         transcript.check()
-    path, shown = GOLDEN / f"{name}.txt", normal(*transcripts)
+    path, shown = GOLDEN / f"{name}.txt", normalized(*transcripts)
     if os.environ.get("CLEW_WRITE_GOLDEN"):
         path.write_text(shown, encoding="utf-8")
     assert shown == path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Files that clients send: by type, by size, into the folder of their thread, and never anywhere else."""
+"""Uploads: types, sizes, and that they are stored only in the folder of their thread."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ async def test_no_file_name_escapes_the_folder(api: Api, name: str) -> None:
 @pytest.mark.parametrize(
     ("data", "kind", "status", "code", "words"),
     [
-        (b"x", "application/x-sh", 415, "wrong_type", "application/x-sh are not taken"),
+        (b"x", "application/x-sh", 415, "wrong_type", "application/x-sh are not accepted"),
         (b"x", "", 415, "wrong_type", "(none)"),
-        (b"<svg>", "image/svg+xml", 415, "wrong_type", "not taken"),
+        (b"<svg>", "image/svg+xml", 415, "wrong_type", "not accepted"),
         (b"no picture", "image/png", 415, "wrong_type", "does not look like image/png"),
         (b"", "text/plain", 422, "bad_input", "empty"),
         (bytes((20 << 20) + 1), "text/plain", 413, "too_large", "larger than 20 MiB"),
@@ -104,7 +104,7 @@ async def test_unused_uploads_expire_after_a_day_and_their_size_is_limited(
     await send(api)
     waiting = {path.name for path in api.home.uploads.iterdir()}
     assert old not in waiting and young in waiting
-    monkeypatch.setattr(uploads, "ASIDE", 3)
+    monkeypatch.setattr(uploads, "MAX_PENDING", 3)
     full = await send(api)
     assert (full.status_code, full.json()["code"]) == (507, "full")
 
@@ -115,5 +115,5 @@ async def test_an_aborted_upload_leaves_nothing(api: Api) -> None:
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        await uploads.keep(api.home.uploads, "0" * 26, "x.txt", "text/plain", body(), 0.0)
+        await uploads.store(api.home.uploads, "0" * 26, "x.txt", "text/plain", body(), 0.0)
     assert list(api.home.uploads.iterdir()) == []

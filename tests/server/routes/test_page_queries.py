@@ -1,4 +1,4 @@
-"""What the page looks at: windows of a long history, what waits for its turn, what can be chosen, how the day went."""
+"""Queries of the page: windows of a long history, queued messages, choices and statistics."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ async def test_figures_of_a_new_home_count_its_turns_and_nothing_pends(api: Api)
 
 
 async def test_processes_equal_those_of_clew_ps(api: Api) -> None:
-    assert (await api.client.get("/api/processes")).json() == []  # nobody holds the home of this test
+    assert (await api.client.get("/api/processes")).json() == []  # no daemon runs on the home of this test
 
 
 def test_figures_cover_the_last_day() -> None:

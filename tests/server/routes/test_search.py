@@ -1,4 +1,4 @@
-"""Searching threads: beside all other reads, and not for ever. On a real store."""
+"""Search of threads: it does not block other reads, and it has a time limit. On a real store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clew.support.clock import SystemClock
 from clew.support.errors import SearchTooLong
 from tests.server.conftest import Api
 
-PATIENCE = 60.0  # seconds that anything may take at most
+TIMEOUT = 60.0  # seconds for any step of a test
 THREADS = 1200
 
 
@@ -27,7 +27,7 @@ def name(number: int) -> str:
 
 
 async def fill(api: Api) -> None:
-    """Threads whose ids grow; every hundredth has a title of its own."""
+    """Insert threads with ascending ids; every hundredth has its own title."""
 
     def insert(tx: Tx) -> None:
         for number in range(THREADS):
@@ -67,17 +67,17 @@ async def test_searches_do_not_block_other_reads(api: Api, monkeypatch: pytest.M
     await fill(api)
     page, go_on = threads.page, threading.Event()
 
-    def slow(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
-        assert not wanted.text or go_on.wait(PATIENCE)
+    def slow(tx: Tx, wanted: Filter) -> list[Seen]:
+        assert not wanted.text or go_on.wait(TIMEOUT)
         return page(tx, wanted)
 
     monkeypatch.setattr(threads, "page", slow)
     searches = [asyncio.ensure_future(found(api)) for _ in range(6)]
     try:
         for _ in range(10):
-            answer = await asyncio.wait_for(api.client.get("/api/threads"), PATIENCE / 2)
+            answer = await asyncio.wait_for(api.client.get("/api/threads"), TIMEOUT / 2)
             assert answer.status_code == 200
-            assert (await asyncio.wait_for(api.client.get("/api/status"), PATIENCE / 2)).status_code == 200
+            assert (await asyncio.wait_for(api.client.get("/api/status"), TIMEOUT / 2)).status_code == 200
         assert not any(search.done() for search in searches)
     finally:
         go_on.set()
@@ -108,7 +108,7 @@ async def test_a_search_that_takes_too_long_says_what_was_not_searched(
     assert "; among the newer ones 10 match. " in problem["detail"]
     monkeypatch.setattr(threads, "page", page)
     now[0] = 0.0
-    assert await found(api, before=oldest) == [name(100), name(0)]  # what it told to do
+    assert await found(api, before=oldest) == [name(100), name(0)]  # as the message advises
 
 
 async def test_an_endless_search_is_given_up_even_in_its_first_part(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,14 +124,14 @@ async def test_an_endless_search_is_given_up_even_in_its_first_part(api: Api, mo
 async def test_searches_beyond_the_queue_limit_are_refused_at_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     page, go_on = threads.page, threading.Event()
 
-    def slow(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
-        assert go_on.wait(PATIENCE)
+    def slow(tx: Tx, wanted: Filter) -> list[Seen]:
+        assert go_on.wait(TIMEOUT)
         return page(tx, wanted)
 
     monkeypatch.setattr(threads, "page", slow)
     searches = [asyncio.ensure_future(api.engine.threads(Filter(text="x"))) for _ in range(driver._SEARCHES)]
     try:
-        await api.store.read(lambda tx: None)  # they have all asked by then
+        await api.store.read(lambda tx: None)  # by then all requests have arrived
         answer = await api.client.get("/api/threads", params={"text": "x"})
         assert (answer.status_code, answer.json()["code"]) == (503, "search_busy")
     finally:
@@ -149,7 +149,7 @@ async def test_a_store_that_closes_does_not_wait_for_a_search(tmp_path: Path) ->
         tx.one(endless)
 
     searching = asyncio.ensure_future(executor.search(search))
-    await asyncio.to_thread(began.wait, PATIENCE)
-    await asyncio.wait_for(asyncio.to_thread(executor.close), PATIENCE)
+    await asyncio.to_thread(began.wait, TIMEOUT)
+    await asyncio.wait_for(asyncio.to_thread(executor.close), TIMEOUT)
     with pytest.raises(SearchTooLong):
         await searching

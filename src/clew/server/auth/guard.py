@@ -1,6 +1,6 @@
-"""Who may speak to the TCP listener: deny by default. A name that is not ours in `Host` or `Origin` is refused (DNS
-rebinding, other people's pages), and so is everybody without the token, or the cookie of the page. What signs its own
-requests passes by."""
+"""Checks requests to the TCP listener; denies by default. A foreign name in `Host` or `Origin` is refused (DNS
+rebinding, pages of other sites), and so is a request without the token or the cookie of the page. Routes that verify
+a signature themselves are let through."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from clew.server.problems import refusal
 
 log = logging.getLogger(__name__)
 
-OPEN = ("/healthz",)  # nothing in it that anybody could want
-SHELL = ("/", "/login")  # the page without what it shows, and the way in
+PUBLIC = ("/healthz",)  # contains nothing private
+SHELL = ("/", "/login")  # the page without data, and the login
 FILES = "/page/"
-KEY = "x-clew-key"  # the header with the key to the cookie
-LOOKS = ("GET", "HEAD")  # they change nothing
-FAILURES = 10  # wrong tokens in a minute, after which others wait
+KEY = "x-clew-key"  # the header with the key that belongs to the cookie
+SAFE_METHODS = ("GET", "HEAD")  # they change nothing
+FAILURES = 10  # wrong tokens per minute, after which further wrong ones are throttled
 MINUTE = 60.0
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -38,23 +38,23 @@ HEADERS = {
 class Cookies(Protocol):
     name: str
 
-    def opens(self, cookie: str, key: str) -> bool: ...
+    def accepts(self, cookie: str, key: str) -> bool: ...
 
 
 class Guard:
-    """`signed` are beginnings of paths whose requests prove themselves; `hosts` the names that we go by."""
+    """`signed` are prefixes of paths whose routes verify a signature; `hosts` are the allowed values of `Host`."""
 
     def __init__(
         self,
         app: ASGIApp,
-        fits: Callable[[str], bool],
+        is_token: Callable[[str], bool],
         hosts: Collection[str],
         signed: Collection[str] = (),
         now: Callable[[], float] = lambda: 0.0,
         cookies: Cookies | None = None,
     ) -> None:
         self._app = app
-        self._fits = fits
+        self._is_token = is_token
         self._hosts = frozenset(hosts)
         self._signed = tuple(signed)
         self._now = now
@@ -65,65 +65,68 @@ class Guard:
         if scope["type"] != "http":
             return
         headers = {name.decode().lower(): _text(value) for name, value in scope["headers"]}
-        answer = self._refusal(scope["method"], scope["path"], headers)
-        await (answer or self._app)(scope, receive, _wary(send))
+        refused = self._refusal(scope["method"], scope["path"], headers)
+        await (refused or self._app)(scope, receive, _with_security_headers(send))
 
     def _refusal(self, method: str, path: str, headers: dict[str, str]) -> Response | None:
-        if path in OPEN or path.startswith(self._signed):
+        if path in PUBLIC or path.startswith(self._signed):
             return None
         if headers.get("host", "") not in self._hosts:
-            return refusal(HTTPStatus.FORBIDDEN, "host", "clew does not go by this name; `clew status` has its address")
+            return refusal(
+                HTTPStatus.FORBIDDEN, "host", "this Host is not an address of clew; `clew status` shows the right one"
+            )
         if not self._is_ours(headers.get("origin")):
-            return refusal(HTTPStatus.FORBIDDEN, "origin", "a page of another site may not speak to clew")
-        if method in LOOKS and (path in SHELL or path.startswith(FILES)):
+            return refusal(HTTPStatus.FORBIDDEN, "origin", "pages of other sites may not use clew")
+        if method in SAFE_METHODS and (path in SHELL or path.startswith(FILES)):
             return None
-        if "authorization" not in headers and self._knows(headers.get("cookie", ""), headers.get(KEY, "")):
-            return self._of_another_page(method, headers)
-        return self._without_token(headers.get("authorization", ""))
+        if "authorization" not in headers and self._has_cookie(headers.get("cookie", ""), headers.get(KEY, "")):
+            return self._refuse_other_page(method, headers)
+        return self._check_token(headers.get("authorization", ""))
 
     def _is_ours(self, origin: str | None) -> bool:
         return origin is None or origin.removeprefix("http://") in self._hosts
 
-    def _knows(self, cookies: str, key: str) -> bool:
+    def _has_cookie(self, cookies: str, key: str) -> bool:
         if self._cookies is None:
             return False
         found = cookie_parser(cookies).get(self._cookies.name)
-        return found is not None and self._cookies.opens(found, key)
+        return found is not None and self._cookies.accepts(found, key)
 
-    def _of_another_page(self, method: str, headers: dict[str, str]) -> Response | None:
-        """A browser sends the cookie whoever made it ask, a page on another port of this machine too. Only ours may."""
+    def _refuse_other_page(self, method: str, headers: dict[str, str]) -> Response | None:
+        """A browser sends the cookie also for requests of other pages, such as one on another local port. Refuse
+        those."""
         site = headers.get("sec-fetch-site", "same-origin")
-        if site in ("same-origin", "none") and (method in LOOKS or "origin" in headers):
+        if site in ("same-origin", "none") and (method in SAFE_METHODS or "origin" in headers):
             return None
-        return refusal(HTTPStatus.FORBIDDEN, "origin", "with the cookie only the page itself may speak to clew")
+        return refusal(HTTPStatus.FORBIDDEN, "origin", "only the page itself may use the cookie")
 
-    def _without_token(self, authorization: str) -> Response | None:
+    def _check_token(self, authorization: str) -> Response | None:
         scheme, _, given = authorization.partition(" ")
-        if scheme.lower() == "bearer" and given and self._fits(given.strip()):
-            return None  # also while others guess: they must not lock out whoever knows it
+        if scheme.lower() == "bearer" and given and self._is_token(given.strip()):
+            return None  # also while others guess: they must not lock out the owner
         if given and self._is_flooded():
             return refusal(HTTPStatus.TOO_MANY_REQUESTS, "too_many", "too many wrong tokens; wait a minute")
         if given:
             self._failed.append(self._now())
             log.warning("a request with a wrong token was refused")
-        words = "a token is needed: `Authorization: Bearer TOKEN`; `clew token` prints it. A browser needs `clew web`"
+        words = "a token is required: `Authorization: Bearer TOKEN`; `clew token` prints it. A browser needs `clew web`"
         return refusal(HTTPStatus.UNAUTHORIZED, "unauthorized", words)
 
     def _is_flooded(self) -> bool:
         return len(self._failed) == FAILURES and self._now() - self._failed[0] < MINUTE
 
 
-def _wary(send: Send) -> Send:
-    """Tells browsers to take an answer for what it says it is, and for nobody else. What a route says itself stays."""
+def _with_security_headers(send: Send) -> Send:
+    """Adds the security headers to each response. A header that a route sets itself stays."""
 
-    async def said(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
         await send(message)
 
-    return said
+    return send_with_headers
 
 
 def _text(value: bytes) -> str:

@@ -1,8 +1,8 @@
-"""How a browser comes in: by a link that counts once and soon, which becomes a cookie and a key to it.
+"""Login of a browser: a short-lived link that works once is exchanged for a cookie and a key.
 
-The cookie carries its own end and is signed with a secret made from the token. So nothing is kept: it lives through the
-death of a daemon, and a new token ends all of them. Browsers show it to every port of this machine, so it does nothing
-alone: the page sends the key with it, which a browser gives to no other address.
+The cookie contains its expiry and is signed with a secret derived from the token. So nothing is stored: cookies survive
+a crash of the daemon, and a new token invalidates all of them. A browser sends the cookie to every port of this
+machine, so it is useless alone: the page also sends the key, which a browser gives to no other address.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Callable
 
 from clew.server.auth.tokens import Token
 
-LINK = 5 * 60  # seconds that a link counts
-COOKIE = 30 * 86_400  # seconds that a cookie does
-OPEN_LINKS = 20  # at most, so that nobody fills our memory
+LINK = 5 * 60  # seconds that a link is valid
+COOKIE = 30 * 86_400  # seconds that a cookie is valid
+OPEN_LINKS = 20  # at most, so that memory is bounded
 
 
 class Logins:
-    """`name` is the cookie's. Browsers do not tell ports apart, so it has ours in it."""
+    """`name` is the name of the cookie. Browsers share cookies between ports, so it contains our port."""
 
     def __init__(self, token: Token, address: str, now: Callable[[], float] = time.time) -> None:
         self._token = token
@@ -31,7 +31,7 @@ class Logins:
         self.name = f"clew-{address.rpartition(':')[2]}"
 
     def link(self) -> tuple[str, float]:
-        """A new one, and when it ends."""
+        """Create a link; returns it with its expiry."""
         while len(self._links) >= OPEN_LINKS:
             del self._links[next(iter(self._links))]
         code, until = secrets.token_urlsafe(32), self._now() + LINK
@@ -39,7 +39,7 @@ class Logins:
         return f"{self._address}/login?code={code}", until
 
     def redeem(self, code: str) -> bool:
-        """Of two who have it, one gets in."""
+        """Use up a link. Of two requests with the same code, one succeeds."""
         until = self._links.pop(code, None)
         return until is not None and self._now() < until
 
@@ -48,11 +48,11 @@ class Logins:
         return f"{made}.{self._sign(made)}"
 
     def key(self, cookie: str) -> str:
-        """What the page has to show with it."""
+        """The key that the page has to send with this cookie."""
         secret = self._secret(b"the key of the page")
         return hmac.new(secret, cookie.encode(errors="replace"), hashlib.sha256).hexdigest()
 
-    def opens(self, cookie: str, key: str) -> bool:
+    def accepts(self, cookie: str, key: str) -> bool:
         return hmac.compare_digest(key.encode(errors="replace"), self.key(cookie).encode()) and self.fits(cookie)
 
     def fits(self, cookie: str) -> bool:

@@ -1,4 +1,4 @@
-"""The token that lets a program on this machine speak to the TCP listener: made once, in a file for its owner alone."""
+"""The token for the TCP listener: created once, in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from clew.support.errors import ConfigError
 
 
 def read(path: Path) -> str:
-    """Raises ConfigError where there is none, or others could read it."""
+    """Read the token. Raises ConfigError if there is none, or if others can read the file."""
     try:
         with path.open("rb") as file:
             mode, text = os.fstat(file.fileno()).st_mode, file.read(200)
     except FileNotFoundError:
-        raise ConfigError(f"there is no token at {path} yet: `clew up` with an http.port makes one") from None
+        raise ConfigError(f"there is no token at {path} yet: `clew up` creates one if http.port is set") from None
     if mode & 0o077:
-        raise ConfigError(f"others can read {path}: `clew token rotate` makes a new one that they cannot")
+        raise ConfigError(f"other users can read {path}: `clew token rotate` creates a new, private one")
     return text.decode("ascii", "replace").strip()
 
 
 def make(path: Path) -> str:
-    """A new one, in the place of any other: whole or not at all."""
+    """Create a new token and replace the old one atomically."""
     token = secrets.token_urlsafe(32)
     draft = path.with_name(f".{path.name}.new")
     draft.unlink(missing_ok=True)
@@ -35,7 +35,7 @@ def make(path: Path) -> str:
 
 
 class Token:
-    """The one that counts now: set on purpose in the config, else from the file, also after a rotation."""
+    """The current token: from the config if set there, else from the file, also after a rotation."""
 
     def __init__(self, path: Path, fixed: str | None = None) -> None:
         self._path = path

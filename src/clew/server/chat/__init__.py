@@ -1,2 +1,2 @@
-"""The chat stream: one fixed contract for front ends, whatever the runtime. `frames` is what they get, `heard` what a
-turn says, `telling` turns the one into the other (pure), `follow` brings both together."""
+"""The chat stream: one fixed contract for front ends, for every runtime. `frames` is what they receive, `inputs` is
+what a turn reports, `reducer` turns inputs into frames (pure), `follow` connects both."""

@@ -1,5 +1,5 @@
-"""One message followed to its answer, as bytes for a front end. Whoever goes away stops nothing; whoever asks again
-with the same message id comes back into the same turn, at what it says by then."""
+"""Follows one message to its answer, as bytes for a front end. A client that disconnects stops nothing; a request with
+the same message id joins the same turn again, at its current text."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from clew.engine.live import Frame as LiveFrame
 from clew.engine.live import Live, Subscription
 from clew.engine.services.conversations import ConversationService, Taken, TurnStatus
 from clew.model.messages import Accepted, Attachment, Fate, Inbound
-from clew.server.chat import inputs as hearing
+from clew.server.chat import inputs
 from clew.server.chat.frames import Done, Error, Frame, Metadata, failure, wire
 from clew.server.chat.inputs import (
-    Asked,
-    Began,
-    Ended,
-    Heard,
-    Lost,
-    MovedOn,
+    GateOpened,
+    Input,
     Queued,
+    Started,
     Steered,
-    Whole,
-    Wrote,
-    of_activity,
+    StreamEnded,
+    TextComplete,
+    TextPiece,
+    TurnEnded,
+    TurnReplaced,
+    activity_input,
     safe,
 )
-from clew.server.chat.reducer import Told, tell
-from clew.server.problems import unforeseen
+from clew.server.chat.reducer import ChatState, reduce
+from clew.server.problems import unexpected
 from clew.server.sse import BEAT, HEARTBEAT
 from clew.store.tables.items import TEXT, Item
 from clew.support.errors import ClewError, StoreError
@@ -42,95 +42,95 @@ from clew.support.errors import ClewError, StoreError
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-WhyOver = Callable[[], str | None]  # None while the daemon does not stop
-Files = Callable[[str], AbstractAsyncContextManager[tuple[Attachment, ...]]]  # by thread: those of the message
+StopReason = Callable[[], str | None]  # returns None while the daemon runs
+Files = Callable[[str], AbstractAsyncContextManager[tuple[Attachment, ...]]]  # the files of the message, by thread
 AGAIN = "Ask again with the same message_id: the turn goes on without you."
 ONCE = "Ask again with the same message_id: it runs once, whatever became of this try."
 ENDINGS = {"stopping": "clew is being stopped.", "restarting": "clew is being restarted."}
-UNTOLD = frozenset({TEXT, "gate", "notice"})  # items that are no activity
-TRIES = 10  # of a read that somebody waits for
-PAUSE = 1.0  # seconds between them: less than a daemon that stops leaves to its last answers
+NOT_ACTIVITIES = frozenset({TEXT, "gate", "notice"})  # kinds of items
+TRIES = 10  # of a read from the store
+PAUSE = 1.0  # seconds between tries: shorter than the time that a stopping daemon gives open requests
 
 
 async def stream(
-    conversing: ConversationService, live: Live, inbound: Inbound, files: Files, why_over: WhyOver
+    conversing: Conversing, live: Live, inbound: Inbound, files: Files, stop_reason: StopReason
 ) -> AsyncIterator[bytes]:
-    """The whole contract: metadata first, one end last, whatever fails in between."""
-    about = About(inbound.conversation.address, inbound.message_id, inbound.runtime)
+    """The complete contract: metadata first, one final frame last, whatever fails in between."""
+    info = StreamInfo(inbound.conversation.address, inbound.message_id, inbound.runtime)
     is_begun = False
     try:
-        async with aclosing(_stream(conversing, live, inbound, files, why_over, about)) as pieces:
+        async with aclosing(_stream(conversing, live, inbound, files, stop_reason, info)) as pieces:
             async for piece in pieces:
                 is_begun = True
                 yield piece
-    except Exception as error:  # a front end waits for the end, whatever it was that failed
-        yield _together([*(() if is_begun else (about.metadata(),)), _trouble(error, about)])
+    except Exception as error:  # the front end needs a final frame, whatever failed
+        yield _encode([*(() if is_begun else (info.metadata(),)), _error_frame(error, info)])
 
 
 async def _stream(
-    conversing: ConversationService, live: Live, inbound: Inbound, files: Files, why_over: WhyOver, about: About
+    conversing: Conversing, live: Live, inbound: Inbound, files: Files, stop_reason: StopReason, info: StreamInfo
 ) -> AsyncGenerator[bytes, None]:
-    """Subscribed before it is accepted, where the thread is there already: what falls between is in both, and told
-    once. In a new thread nothing happens before we look."""
+    """Subscribe before the message is accepted if the thread exists: an event in between is in both, and is sent
+    once. A new thread has no earlier events."""
     with ExitStack() as stack:
         bound = await conversing.bound(inbound.conversation)
-        mailbox = stack.enter_context(live.subscribe(bound)) if bound else None
+        subscription = stack.enter_context(live.subscribe(bound)) if bound else None
         async with files(bound or inbound.begins or "") as attachments:
             taken = await conversing.accept(replace(inbound, attachments=attachments))
         if taken.standing is None:
-            yield _together(_without_turn(about, taken))
+            yield _encode(_without_turn(info, taken))
             return
-        if mailbox is None or taken.standing.thread != bound:
-            mailbox = stack.enter_context(live.subscribe(taken.standing.thread))
-            taken = await _patiently(partial(conversing.again, taken), why_over)
-        async for told in _follow(Following(conversing, about, taken, why_over), mailbox):
-            yield told
+        if subscription is None or taken.standing.thread != bound:
+            subscription = stack.enter_context(live.subscribe(taken.standing.thread))
+            taken = await _read_with_retry(partial(conversing.again, taken), stop_reason)
+        async for chunk in _follow(TurnFollower(conversing, info, taken, stop_reason), subscription):
+            yield chunk
 
 
-def _trouble(error: Exception, about: About) -> Error:
+def _error_frame(error: Exception, info: StreamInfo) -> Error:
     if not isinstance(error, ClewError):
-        log.error("the chat stream of message %s broke", about.message_id, exc_info=error)
-        return failure("internal", f"{unforeseen(error)}. {ONCE}")
-    told = failure(error.code, error.message)
-    return replace(told, message=f"{told.message.rstrip('.')}. {ONCE}") if told.retryable else told
+        log.error("the chat stream of message %s failed", info.message_id, exc_info=error)
+        return failure("internal", f"{unexpected(error)}. {ONCE}")
+    frame = failure(error.code, error.message)
+    return replace(frame, message=f"{frame.message.rstrip('.')}. {ONCE}") if frame.retryable else frame
 
 
-async def _patiently(read: Callable[[], Awaitable[T]], why_over: WhyOver) -> T:
-    """The turn is stored, and somebody waits for its answer: a read that fails for a moment is tried again."""
+async def _read_with_retry(read: Callable[[], Awaitable[T]], stop_reason: StopReason) -> T:
+    """Retry a read that fails: the turn is stored, and somebody waits for its answer."""
     for _ in range(TRIES - 1):
         try:
             return await read()
         except StoreError as error:
-            if why_over():
+            if stop_reason():
                 raise
             log.warning("the chat stream cannot read its turn, trying again: %s", error.message)
         await asyncio.sleep(PAUSE)
     return await read()
 
 
-async def _follow(following: Following, mailbox: Subscription) -> AsyncIterator[bytes]:
-    yield _together(following.first())
-    while not following.told.over:
-        frames = await _batch(mailbox)
+async def _follow(follower: TurnFollower, subscription: Subscription) -> AsyncIterator[bytes]:
+    yield _encode(follower.first())
+    while not follower.chat.is_over:
+        frames = await _batch(subscription)
         if frames is None:
             yield BEAT
-        elif told := _together(await following.next(frames)):
-            yield told
+        elif chunk := _encode(await follower.next(frames)):
+            yield chunk
 
 
-async def _batch(mailbox: Subscription) -> list[LiveFrame] | None:
-    """None: nothing for a while. Empty: the daemon stops."""
+async def _batch(subscription: Subscription) -> list[LiveFrame] | None:
+    """None: nothing came in time, so a heartbeat is due. Empty: the daemon stops."""
     try:
         async with asyncio.timeout(HEARTBEAT):
-            return await mailbox.batch()
+            return await subscription.batch()
     except TimeoutError:
         return None
 
 
-class About(Struct, frozen=True):
+class StreamInfo(Struct, frozen=True):
     conversation_id: str
     message_id: str
-    runtime: str | None  # that was asked for
+    runtime: str | None  # as requested
 
     def metadata(self, taken: Taken | None = None) -> Metadata:
         standing = taken.standing if taken else None
@@ -148,106 +148,107 @@ class About(Struct, frozen=True):
         )
 
 
-def _without_turn(about: About, taken: Taken) -> Iterator[Frame]:
-    """What never became a turn: it was refused, or there was nothing to do but to say so."""
+def _without_turn(info: StreamInfo, taken: Taken) -> Iterator[Frame]:
+    """Frames for a message without a turn: it was refused, or it was a command or an answer."""
     accepted = taken.accepted
-    yield about.metadata(taken)
+    yield info.metadata(taken)
     if accepted.fate is Fate.REFUSED:
         yield failure("refused", accepted.words)
     else:
-        yield Done(about.conversation_id, about.message_id, accepted.words, accepted.fate)
+        yield Done(info.conversation_id, info.message_id, accepted.words, accepted.fate)
 
 
-class Following:
-    """Which turn is followed now, and up to where the rows were told."""
+class TurnFollower:
+    """The turn that is followed now, and up to which event it was sent."""
 
-    def __init__(self, conversing: ConversationService, about: About, taken: Taken, why_over: WhyOver) -> None:
+    def __init__(self, conversing: Conversing, info: StreamInfo, taken: Taken, stop_reason: StopReason) -> None:
         assert taken.standing is not None
         self._conversing = conversing
-        self._about = about
+        self._info = info
         self._taken = taken
-        self._why_over = why_over
+        self._stop_reason = stop_reason
         self._turn = taken.standing.turn
         self._seen = taken.standing.newest
-        self.told = Told(about.conversation_id, about.message_id, taken.standing.runtime)
+        self.chat = ChatState(info.conversation_id, info.message_id, taken.standing.runtime)
 
     def first(self) -> list[Frame]:
         standing = self._taken.standing
         assert standing is not None
-        so_far = self._tell(*_fate(self._taken.accepted, standing), *_past(standing))
+        so_far = self._apply(*_fate_inputs(self._taken.accepted, standing), *_history(standing))
         ended = self._ended(standing) if standing.ended else []
-        return [self._about.metadata(self._taken), *so_far, *ended]
+        return [self._info.metadata(self._taken), *so_far, *ended]
 
     async def next(self, frames: list[LiveFrame]) -> list[Frame]:
-        told: list[Frame] = []
+        found: list[Frame] = []
         for frame in frames:
-            told += await self._take(frame)
+            found += await self._take(frame)
         if not frames:
-            code = self._why_over() or "stopping"
-            told += self._tell(Lost(code, f"{ENDINGS.get(code, code)} {AGAIN}"))
-        return told
+            code = self._stop_reason() or "stopping"
+            found += self._apply(StreamEnded(code, f"{ENDINGS.get(code, code)} {AGAIN}"))
+        return found
 
     async def _take(self, frame: LiveFrame) -> list[Frame]:
         if frame.seq is not None and frame.seq <= self._seen:
             return []
         if frame.kind == "cut":
-            return self._tell(Lost("too_slow", f"This reader was too slow, so its stream was cut. {AGAIN}"))
-        line = hearing.read(frame)
-        if frame.kind == "steer.queued" and line.turn and line.data.get("message") == self._about.message_id:
+            return self._apply(StreamEnded("too_slow", f"This reader was too slow, so its stream was cut. {AGAIN}"))
+        line = inputs.decode(frame)
+        if frame.kind == "steer.queued" and line.turn and line.data.get("message") == self._info.message_id:
             return self._move_on(line.turn, "queued")
         if line.turn != self._turn:
             return []
         if frame.kind == "turn.ended":
-            return self._ended(await _patiently(partial(self._conversing.standing, self._turn), self._why_over))
-        found = hearing.heard(frame.kind, line)
-        return self._tell(found) if found is not None else []
+            standing = await _read_with_retry(partial(self._conversing.standing, self._turn), self._stop_reason)
+            return self._ended(standing)
+        found = inputs.to_input(frame.kind, line)
+        return self._apply(found) if found is not None else []
 
     def _ended(self, standing: TurnStatus) -> list[Frame]:
         if standing.continued_by is not None:
             return self._move_on(standing.continued_by, "continued")
-        return self._tell(Ended(standing.state, standing.text, standing.problem, standing.usage))
+        return self._apply(TurnEnded(standing.state, standing.text, standing.problem, standing.usage))
 
     def _move_on(self, turn: str, stage: str) -> list[Frame]:
-        """What happens there comes in the mailbox: nothing of it has happened yet."""
+        """Its events come through the subscription: none has happened yet."""
         self._turn = turn
-        return self._tell(MovedOn(stage))
+        return self._apply(TurnReplaced(stage))
 
-    def _tell(self, *heard: Heard) -> list[Frame]:
+    def _apply(self, *given: Input) -> list[Frame]:
         frames: list[Frame] = []
-        for each in heard:
-            self.told, more = tell(self.told, each)
+        for each in given:
+            self.chat, more = reduce(self.chat, each)
             frames += more
         return frames
 
 
-def _fate(accepted: Accepted, standing: TurnStatus) -> Iterator[Heard]:
-    """What became of the message, where that is not simply a turn."""
+def _fate_inputs(accepted: Accepted, standing: Standing) -> Iterator[Input]:
+    """What became of the message, if it did not simply start a turn."""
     if accepted.fate is Fate.STEER and not standing.ended:
         yield Steered()
     elif standing.state == "queued" and accepted.words:
         yield Queued(safe(accepted.words))
 
 
-def _past(standing: TurnStatus) -> Iterator[Heard]:
-    """What happened before anybody followed. Of what is over only the end is told."""
+def _history(standing: Standing) -> Iterator[Input]:
+    """What happened before the stream started. Of a turn that has ended, only the end is sent."""
     if standing.ended:
         return
     if standing.begun:
-        yield Began()
+        yield Started()
     for item in standing.items:
-        yield from _of_item(item)
+        yield from _item_inputs(item)
     for gate in standing.gates:
-        yield Asked(gate.gate, gate.code, safe(gate.title))
+        yield GateOpened(gate.gate, gate.code, safe(gate.title))
 
 
-def _of_item(item: Item) -> Iterator[Heard]:
+def _item_inputs(item: Item) -> Iterator[Input]:
     if item.kind == TEXT:
-        yield Whole(item.item, item.body) if item.phase == "done" else Wrote(item.item, 0, item.body)
-    elif item.kind not in UNTOLD:
-        yield of_activity(item.kind, item.title, "started", None)
+        yield TextComplete(item.item, item.body) if item.phase == "done" else TextPiece(item.item, 0, item.body)
+    elif item.kind not in NOT_ACTIVITIES:
+        yield activity_input(item.kind, item.title, "started", None)
         if item.phase == "done":
-            yield of_activity(item.kind, item.title, item.phase, item.outcome)
+            yield activity_input(item.kind, item.title, item.phase, item.outcome)
 
 
-def _together(frames: Iterable[Frame]) -> bytes:
+def _encode(frames: Iterable[Frame]) -> bytes:
     return b"".join(map(wire, frames))

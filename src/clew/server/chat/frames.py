@@ -1,5 +1,5 @@
-"""What a front end gets. A field may be missing, a name never changes: `metadata` first and once, exactly one of `done`
-and `error` last."""
+"""The frames that a front end receives: `metadata` first and once, exactly one of `done` and `error` last. A field
+may be missing; its name never changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.model.turns import Usage
 
 RESTARTED = "restarted"
 
-# What may well go better when the same is said again, without anybody changing anything.
+# Errors after which the same message may succeed if it is sent again.
 RETRYABLE = frozenset({"connection", "failed", "internal", "model", "model_error", "never_began", "overloaded"})
 RETRYABLE |= {"rate_limit", "runtime_lost", "silence", "stopping", "restarting", "store", "too_slow", "usage_limit"}
 
@@ -28,7 +28,7 @@ class Metadata(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`restarted`: what the chunks have said until now counts no more, the text begins again."""
+    """With `restarted`, discard the chunks so far: the text begins again."""
 
     event: ClassVar[str] = "progress"
     stage: str
@@ -36,10 +36,10 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
     tool_name: str | None = None
     step: int | None = None
     steps: int | None = None
-    detail: str | None = None  # words for a person: a command, a reason
+    detail: str | None = None  # text for a person: a command, a reason
     outcome: str | None = None  # of a tool: ok | failed | declined; of a gate: what became of it
-    gate: str | None = None  # its id: `POST /api/gates/{gate}/answer`
-    code: str | None = None  # the gate's short name, which a person can type
+    gate: str | None = None  # id: `POST /api/gates/{gate}/answer`
+    code: str | None = None  # short code of the gate, which a person can type
 
 
 class Chunk(msgspec.Struct, frozen=True):

@@ -1,5 +1,5 @@
-"""What is heard of a turn while it is followed: a small closed union, and how a frame of the live stream becomes one of
-it. Kinds that a front end is not told about are nothing here."""
+"""The inputs of the chat reducer: a small closed union, and how a live frame becomes one of them. Kinds that front
+ends do not need are dropped."""
 
 from __future__ import annotations
 
@@ -16,90 +16,104 @@ from clew.support.text import clean, visible
 
 
 class Queued(Struct, frozen=True):
-    """It waits for its time; `detail` says why, where there is more to say."""
+    """The message waits in the queue; `detail` may say why."""
 
     detail: str | None = None
 
 
-class Began(Struct, frozen=True):
+class Started(Struct, frozen=True):
     pass
 
 
-class Wrote(Struct, frozen=True):
-    """A piece of an item, from `offset` on."""
+class TextPiece(Struct, frozen=True):
+    """A piece of the text of an item, starting at `offset`."""
 
     item: str
     offset: int
     text: str
 
 
-class Whole(Struct, frozen=True):
-    """An item's text is complete; or it was given up, and counts for nothing."""
+class TextComplete(Struct, frozen=True):
+    """The text of an item is complete; or, with `cut`, it was discarded."""
 
     item: str
     text: str
     cut: bool = False
 
 
-class Did(Struct, frozen=True):
+class Activity(Struct, frozen=True):
     kind: str
     title: str
     done: bool = False
     outcome: str | None = None
 
 
-class Planned(Struct, frozen=True):
+class PlanChanged(Struct, frozen=True):
     steps: int
 
 
-class Asked(Struct, frozen=True):
+class GateOpened(Struct, frozen=True):
     gate: str
     code: str
     title: str
 
 
-class Settled(Struct, frozen=True):
-    """What became of a gate: answered, taken, void, expired."""
+class GateClosed(Struct, frozen=True):
+    """A gate is not open any more: answered, taken, void or expired."""
 
     gate: str
     code: str
     how: str
 
 
-class Noticed(Struct, frozen=True):
+class Notice(Struct, frozen=True):
     kind: str
     text: str
 
 
 class Steered(Struct, frozen=True):
-    """The message is in the running turn."""
+    """The message was added to the running turn."""
 
 
-class MovedOn(Struct, frozen=True):
-    """Another turn goes on with it: it was cut off, or came too late for the one it was meant for."""
+class TurnReplaced(Struct, frozen=True):
+    """Another turn handles the message: the first was cut off, or ended before the message reached it."""
 
     stage: str
 
 
-class Ended(Struct, frozen=True):
+class TurnEnded(Struct, frozen=True):
     state: str
     text: str
     problem: Problem | None = None
     usage: Usage | None = None
 
 
-class Lost(Struct, frozen=True):
-    """The stream ends here, and the turn does not."""
+class StreamEnded(Struct, frozen=True):
+    """The stream ends here, but the turn continues."""
 
     code: str
     words: str
 
 
-Heard = Queued | Began | Wrote | Whole | Did | Planned | Asked | Settled | Noticed | Steered | MovedOn | Ended | Lost
+Input = (
+    Queued
+    | Started
+    | TextPiece
+    | TextComplete
+    | Activity
+    | PlanChanged
+    | GateOpened
+    | GateClosed
+    | Notice
+    | Steered
+    | TurnReplaced
+    | TurnEnded
+    | StreamEnded
+)
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """The fields of a live frame that matter here; stored ones have the rest of theirs in `data`."""
+    """The needed fields of a live frame; stored events have theirs in `data`."""
 
     turn: str | None = None
     item: str = ""
@@ -114,50 +128,50 @@ class Wire(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(Wire).decode
 
 
-def read(frame: Frame) -> Wire:
+def decode(frame: Frame) -> Wire:
     return _decode(frame.data)
 
 
-def heard(kind: str, wire: Wire) -> Heard | None:
+def to_input(kind: str, wire: Wire) -> Input | None:
     reader = _READERS.get(kind)
     return reader(wire) if reader else None
 
 
 def safe(text: str) -> str:
-    """What may be shown anywhere: no control characters. Character by character, so that pieces and wholes agree."""
+    """Text without control characters. Works character by character, so that pieces join to the same text."""
     return visible(clean(text))
 
 
-def of_activity(kind: str, title: str, phase: str, outcome: str | None) -> Did:
-    return Did(kind, safe(title), phase == Phase.DONE, outcome)
+def activity_input(kind: str, title: str, phase: str, outcome: str | None) -> Activity:
+    return Activity(kind, safe(title), phase == Phase.DONE, outcome)
 
 
-def _activity(wire: Wire) -> Heard:
+def _activity(wire: Wire) -> Input:
     data = wire.data
-    return of_activity(data["activity"], data["title"], data["phase"], data.get("outcome"))
+    return activity_input(data["activity"], data["title"], data["phase"], data.get("outcome"))
 
 
-def _plan(wire: Wire) -> Heard | None:
-    """A plan comes as lines, and again at each change of it."""
-    return Planned(len(wire.detail.splitlines())) if wire.activity == "plan" and wire.detail else None
+def _plan(wire: Wire) -> Input | None:
+    """A plan is sent as lines, and again at each change."""
+    return PlanChanged(len(wire.detail.splitlines())) if wire.activity == "plan" and wire.detail else None
 
 
-def _settled(how: str) -> Callable[[Wire], Heard]:
-    return lambda wire: Settled(wire.data["gate"], wire.data["code"], wire.data.get("decision") or how)
+def _closed(how: str) -> Callable[[Wire], Input]:
+    return lambda wire: GateClosed(wire.data["gate"], wire.data["code"], wire.data.get("decision") or how)
 
 
-_READERS: dict[str, Callable[[Wire], Heard | None]] = {
-    "turn.started": lambda wire: Began(),
-    "text": lambda wire: Wrote(wire.item, wire.offset, clean(wire.text)),
-    "open": lambda wire: Wrote(wire.item, wire.offset, clean(wire.text)),
-    "written": lambda wire: Whole(wire.item, clean(wire.text)),
-    "text.done": lambda wire: Whole(wire.item, clean(wire.text), wire.cut),
+_READERS: dict[str, Callable[[Wire], Input | None]] = {
+    "turn.started": lambda wire: Started(),
+    "text": lambda wire: TextPiece(wire.item, wire.offset, clean(wire.text)),
+    "open": lambda wire: TextPiece(wire.item, wire.offset, clean(wire.text)),
+    "written": lambda wire: TextComplete(wire.item, clean(wire.text)),
+    "text.done": lambda wire: TextComplete(wire.item, clean(wire.text), wire.cut),
     "activity": _activity,
     "activity.live": _plan,
-    "gate.opened": lambda wire: Asked(wire.data["gate"], wire.data["code"], safe(wire.data["title"])),
-    "gate.answered": _settled("answered"),
-    "gate.taken": _settled("taken"),
-    "gate.void": _settled("void"),
-    "gate.expired": _settled("expired"),
-    "notice": lambda wire: Noticed(wire.data["notice"], safe(wire.data["text"])),
+    "gate.opened": lambda wire: GateOpened(wire.data["gate"], wire.data["code"], safe(wire.data["title"])),
+    "gate.answered": _closed("answered"),
+    "gate.taken": _closed("taken"),
+    "gate.void": _closed("void"),
+    "gate.expired": _closed("expired"),
+    "notice": lambda wire: Notice(wire.data["notice"], safe(wire.data["text"])),
 }

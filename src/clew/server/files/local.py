@@ -1,4 +1,4 @@
-"""Files that a client on this machine names, copied into clew's own folder before their message is accepted."""
+"""Local files that a message names: copied into clew's own folder before the message is accepted."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
 from clew.support.files import LARGEST, safe_names, save
 
-NO_FILE = "it is not a file"
+NO_FILE = "it is not a regular file"
 
 
 @asynccontextmanager
-async def taken(paths: Sequence[str], folder: Path) -> AsyncIterator[tuple[Attachment, ...]]:
-    """The copies, while their message is being accepted; if it is not, they go again.
+async def copied(paths: Sequence[str], folder: Path) -> AsyncIterator[tuple[Attachment, ...]]:
+    """Copy the files while their message is being accepted; if it is not accepted, delete the copies.
 
-    A file that an earlier try of the same message brought is kept as it is.
+    A file that an earlier try of the same message copied is left as it is.
     """
     if not paths:
         yield ()
         return
     is_new = not await asyncio.to_thread(folder.exists)
     try:
-        yield await asyncio.to_thread(_take_all, paths, folder)
+        yield await asyncio.to_thread(_copy_all, paths, folder)
     except Exception:
         if is_new:
             shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _take_all(paths: Sequence[str], folder: Path) -> tuple[Attachment, ...]:
-    return tuple(_take(Path(path), folder / name) for path, name in zip(paths, safe_names(paths), strict=True))
+def _copy_all(paths: Sequence[str], folder: Path) -> tuple[Attachment, ...]:
+    return tuple(_copy(Path(path), folder / name) for path, name in zip(paths, safe_names(paths), strict=True))
 
 
-def _take(source: Path, target: Path) -> Attachment:
+def _copy(source: Path, target: Path) -> Attachment:
     media_type = mimetypes.guess_type(source.name)[0] or "application/octet-stream"
     if not target.exists():
         save(_read(source), target)
@@ -50,13 +50,13 @@ def _take(source: Path, target: Path) -> Attachment:
 
 def _read(source: Path) -> bytes:
     if not source.is_absolute():
-        raise BadInput(f"{_shown(source)}: give the whole path of a file")
+        raise BadInput(f"{_shown(source)}: give the absolute path of the file")
     try:
         with _open(source) as handle:
             data = _bytes(handle)
     except OSError as error:
         raise _unattachable(source, error.strerror or str(error)) from error
-    except ValueError as error:  # a path that no file system takes
+    except ValueError as error:  # a path that no file system accepts
         raise _unattachable(source, str(error)) from error
     if len(data) > LARGEST:
         raise _unattachable(source, f"it is larger than {LARGEST >> 20} MiB")
@@ -65,8 +65,9 @@ def _read(source: Path) -> bytes:
 
 @contextmanager
 def _open(source: Path) -> Iterator[int]:
-    """Looked at before it is opened, since to open a device may do something; and again after, since another file may
-    have its name by then. Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever."""
+    """Open a regular file. Checked before opening, since opening a device may have side effects; and again after it,
+    since the path may lead to another file by then. Without O_NONBLOCK, opening a pipe without a writer blocks for
+    ever."""
     if not stat.S_ISREG(source.stat().st_mode):
         raise _unattachable(source, NO_FILE)
     handle = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -79,7 +80,7 @@ def _open(source: Path) -> Iterator[int]:
 
 
 def _bytes(handle: int) -> bytes:
-    """One more than may be kept, if there are so many."""
+    """Read at most one byte more than the limit."""
     with os.fdopen(handle, "rb", closefd=False) as file:
         return file.read(LARGEST + 1)
 

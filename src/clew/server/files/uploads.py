@@ -1,5 +1,5 @@
-"""Files that a client sends: first kept aside under an id, then put into the folder of the thread whose message names
-them. By type and by size; a name is only ever the last part of a path, and made safe."""
+"""Files that a client uploads: first stored under an id, then linked into the folder of the thread whose message names
+them. Types and sizes are limited; file names are made safe."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from clew.support import private_files
 from clew.support.errors import BadInput, ClewError, NotFound, StoreError
 from clew.support.files import LARGEST, MAGIC_BYTES, safe_names
 
-ASIDE = 200 << 20  # bytes that may wait for their message, all together
-DAY = 24 * 3600  # seconds after which what nobody named is removed
+MAX_PENDING = 200 << 20  # bytes of all uploads that no message has named yet
+DAY = 24 * 3600  # seconds after which an unused upload is removed
 TYPES = ("application/json", "application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp")
 TEXT = "text/"
 
@@ -42,11 +42,11 @@ def checked_type(given: str) -> str:
     kind = given.partition(";")[0].strip().lower()
     if kind in TYPES or (kind.startswith(TEXT) and kind != TEXT):
         return kind
-    raise WrongType(f"Files of type {kind or '(none)'} are not taken; those that are: {', '.join(TYPES)}, text/*.")
+    raise WrongType(f"Files of type {kind or '(none)'} are not accepted. Accepted: {', '.join(TYPES)}, text/*.")
 
 
-async def keep(folder: Path, id: str, name: str, kind: str, body: AsyncIterator[bytes], now: float) -> UploadView:
-    """Aside, until a message names it. Whole or not at all."""
+async def store(folder: Path, id: str, name: str, kind: str, body: AsyncIterator[bytes], now: float) -> UploadView:
+    """Store an upload until a message names it. A failed upload leaves nothing."""
     await asyncio.to_thread(_make_room, folder, now)
     place = folder / id
     private_files.make_folder(folder)
@@ -83,47 +83,48 @@ def _head(path: Path) -> bytes:
 
 
 def _make_room(folder: Path, now: float) -> None:
-    """What nobody named for a day goes; what is left must leave room."""
+    """Remove uploads that no message named within a day; raise Full if the others take too much space."""
     held = 0
     for place in folder.iterdir() if folder.exists() else ():
-        with contextlib.suppress(FileNotFoundError):  # another upload may have made room
+        with contextlib.suppress(FileNotFoundError):  # another upload may have removed it
             if now - place.stat().st_mtime > DAY:
                 shutil.rmtree(place, ignore_errors=True)
                 continue
             sizes = [file.stat() for file in place.iterdir()]
-            held += sum(each.st_size for each in sizes if each.st_nlink == 1)  # others are in a thread by now
-    if held > ASIDE:
-        raise Full(f"{ASIDE >> 20} MiB of files wait for a message that names them; send those first.")
+            held += sum(each.st_size for each in sizes if each.st_nlink == 1)  # others are linked into a thread already
+    if held > MAX_PENDING:
+        raise Full(f"{MAX_PENDING >> 20} MiB of uploads are not used by a message yet. Send their messages first.")
 
 
 @asynccontextmanager
-async def given(ids: Sequence[str], folder: Path, target: Path) -> AsyncIterator[tuple[Attachment, ...]]:
-    """The files of a message, in its thread's own folder, while it is being accepted; if it is not, they go again."""
+async def claimed(ids: Sequence[str], folder: Path, target: Path) -> AsyncIterator[tuple[Attachment, ...]]:
+    """Link the files of a message into its thread's folder while it is being accepted; if it is not, delete the
+    links."""
     if not ids:
         yield ()
         return
     is_new = not await asyncio.to_thread(target.exists)
     try:
-        yield await asyncio.to_thread(_give_or_have, ids, folder, target)
+        yield await asyncio.to_thread(_claim_or_existing, ids, folder, target)
     except Exception:
         if is_new:
             shutil.rmtree(target, ignore_errors=True)
         raise
 
 
-def _give_or_have(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attachment, ...]:
-    """Of a message that was accepted long ago the files are there, and nobody asks for them again."""
+def _claim_or_existing(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attachment, ...]:
+    """Link the files. If the uploads have expired but the message was accepted before, its files are there already."""
     try:
-        return _give(ids, folder, target)
+        return _claim(ids, folder, target)
     except NotFound:
         if not target.exists():
             raise
         return ()
     except OSError as error:
-        raise StoreError(f"files cannot be kept here: {error.strerror}; `clew doctor` tells more") from error
+        raise StoreError(f"files cannot be stored: {error.strerror}; `clew doctor` tells more") from error
 
 
-def _give(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attachment, ...]:
+def _claim(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attachment, ...]:
     found = [(folder / id, *_about(folder / id)) for id in ids]
     private_files.make_folder(target)
     names = safe_names([name for _, name, _ in found])
@@ -137,18 +138,18 @@ def _about(place: Path) -> tuple[str, str]:
         name, kind = (place / "about").read_text().splitlines()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFound(
-            f"There is no file {place.name}; files are kept for a day until a message names them."
+            f"There is no file {place.name}; an upload is deleted if no message names it within a day."
         ) from error
     return name, kind
 
 
 def _link(place: Path, target: Path, name: str, kind: str) -> Attachment:
-    """A second name for the same bytes, so that another try of the same message finds them too."""
+    """Hard-link the upload, so that a retry of the same message still finds it."""
     if not target.exists():
         os.link(place / "file", target)
     return Attachment(name, str(target), kind)
 
 
-def forget(folder: Path) -> None:
-    """The folder of a thread that came to nothing: its message had been accepted before."""
+def discard(folder: Path) -> None:
+    """Delete the folder of a thread that was not created, because its message had been accepted before."""
     shutil.rmtree(folder, ignore_errors=True)

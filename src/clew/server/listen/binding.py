@@ -1,4 +1,4 @@
-"""Sockets that we bind ourselves, and a uvicorn server that leaves signals and time to the daemon."""
+"""Binds the Unix and TCP sockets, and a uvicorn server that leaves signals and timing to the daemon."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from clew.server.listen.connections import Room
+from clew.server.listen.connections import ConnectionLimit
 from clew.support.errors import ClewError, ConfigError, StoreError
 from clew.support.home import remove_socket
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-LAST_ANSWERS = 2  # seconds that open requests get at the end
-WAITING = 2048  # connections that the system keeps for us until we accept them
+SHUTDOWN_GRACE = 2  # seconds that open requests get when the server stops
+BACKLOG = 2048  # connections that wait to be accepted
 
 
-class _Calm(logging.Filter):
-    """asyncio tells that no descriptor is free once for each connection that might be waiting, thousands of times in a
-    second. Once is enough."""
+class _OncePerSecond(logging.Filter):
+    """Without a free descriptor, asyncio logs an error thousands of times a second. This filter keeps one per
+    second."""
 
-    words = "socket.accept() out of system resource"
+    prefix = "socket.accept() out of system resource"
     second = -1
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if not record.getMessage().startswith(self.words):
+        if not record.getMessage().startswith(self.prefix):
             return True
         before, self.second = self.second, int(record.created)
         return before != self.second
 
 
-_CALM = _Calm()
+_ACCEPT_ERRORS = _OncePerSecond()
 
 
 class PortTaken(ClewError):
@@ -49,15 +49,15 @@ class PortTaken(ClewError):
 
 
 class Server(uvicorn.Server):
-    """With a `room`, its connections are limited in number and time; without one, whoever may connect is trusted."""
+    """With a `limit`, connections are limited in number and time; without one, every peer is trusted."""
 
-    def __init__(self, app: ASGIApp, listener: socket.socket, room: Room | None = None) -> None:
+    def __init__(self, app: ASGIApp, listener: socket.socket, limit: ConnectionLimit | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
                 loop="asyncio",
-                http=room.protocol if room else "h11",  # type: ignore[arg-type]  # it only calls it
-                backlog=room.at_once if room else WAITING,
+                http=limit.protocol if limit else "h11",  # type: ignore[arg-type]  # uvicorn only calls it
+                backlog=limit.accept_batch if limit else BACKLOG,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -65,42 +65,42 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 date_header=False,
-                timeout_graceful_shutdown=LAST_ANSWERS,
+                timeout_graceful_shutdown=SHUTDOWN_GRACE,
             )
         )
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
-        logging.getLogger("asyncio").addFilter(_CALM)
+        logging.getLogger("asyncio").addFilter(_ACCEPT_ERRORS)
         self._listener = listener
-        self._over = asyncio.Event()
+        self._ended = asyncio.Event()
         self.listening = asyncio.Event()
 
     async def run(self) -> None:  # type: ignore[override]
         await self.serve(sockets=[self._listener])
 
     def refuse(self) -> None:
-        """No new connections; those that are open go on."""
+        """Accept no new connections; open ones continue."""
         for server in self.servers:
             server.close()
 
     def end(self) -> None:
         self.should_exit = True
-        self._over.set()
+        self._ended.set()
 
     def capture_signals(self) -> nullcontext[None]:  # type: ignore[override]
-        return nullcontext()  # signals are the daemon's
+        return nullcontext()  # the daemon handles signals
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._listener.listen(WAITING)  # asyncio accepts `backlog` at once, and lets no more wait; here they may
+        self._listener.listen(BACKLOG)  # asyncio limits the queue to `backlog`, which it also accepts at once
         self.listening.set()
 
     async def main_loop(self) -> None:
-        """Uvicorn would wake up ten times a second, for a date header that nobody reads."""
-        await self._over.wait()
+        """Replaces uvicorn's loop, which wakes up ten times a second for a date header that is off."""
+        await self._ended.wait()
 
 
-def names(listener: socket.socket, host: str) -> set[str]:
-    """What a request may call us: the address that we listen on, by any of its names, always with the port."""
+def host_names(listener: socket.socket, host: str) -> set[str]:
+    """The allowed values of `Host`: every name of the address that we listen on, with the port."""
     own, port = listener.getsockname()[:2]
     known = {host, own, *(("localhost", "127.0.0.1", "[::1]") if is_loopback(own) else ())}
     return {f"[{name}]:{port}" if ":" in name and "[" not in name else f"{name}:{port}" for name in known}
@@ -111,7 +111,7 @@ def is_loopback(address: str) -> bool:
 
 
 def _check(listener: socket.socket, token: str | None) -> None:
-    """Beyond this machine only with a token that somebody has set on purpose."""
+    """Refuse to listen beyond this machine unless a token is set in the config."""
     own = listener.getsockname()[0]
     if is_loopback(own):
         return
@@ -125,7 +125,7 @@ def _check(listener: socket.socket, token: str | None) -> None:
 
 @contextmanager
 def unix(path: Path) -> Iterator[socket.socket]:
-    """A socket that only its owner can open. A stale one is replaced: who holds the lock has no rival."""
+    """Bind a socket that only its owner can open. A stale one is replaced: the caller holds the lock of the home."""
     _remove_stale(path)
     listener = _bind_unix(path)
     try:
@@ -137,7 +137,7 @@ def unix(path: Path) -> Iterator[socket.socket]:
 
 @contextmanager
 def tcp(host: str, port: int | None, token: str | None = None) -> Iterator[socket.socket | None]:
-    """None without a port: there is no TCP listener then."""
+    """Bind the TCP listener; None without a port."""
     if port is None:
         yield None
         return
@@ -180,7 +180,7 @@ def _bind(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(where)
-        listener.listen()  # at once: two may bind, and only one may listen
+        listener.listen()  # now: two sockets may bind with SO_REUSEADDR, but only one may listen
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
@@ -197,5 +197,5 @@ def _bind(host: str, port: int) -> socket.socket:
 def _remove_stale(path: Path) -> None:
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise StoreError(f"{path} is in the way and is no socket: move it away")
+            raise StoreError(f"{path} is not a socket; move it away")
         path.unlink()

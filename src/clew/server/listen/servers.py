@@ -1,5 +1,5 @@
-"""The servers of a daemon: on its Unix socket, and on TCP where there is a port. The second one can also be opened
-later, for the page: nothing is restarted for that, and no turn is cut."""
+"""The HTTP servers of a daemon: on its Unix socket, and on TCP if a port is set. The TCP server can also be opened
+while the daemon runs, for the page, without a restart."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from clew.server.auth.login import Logins
 from clew.server.auth.tokens import Token
 from clew.server.dependencies import AppState
 from clew.server.listen import binding
-from clew.server.listen.connections import Room, most
+from clew.server.listen.connections import ConnectionLimit, max_connections
 from clew.server.page import forward
 from clew.server.routing.functions import Router
 
 
 class HttpServers:
-    def __init__(self, door: AppState, unix: socket.socket, routers: Callable[[], Sequence[Router]]) -> None:
-        self._door = door
+    def __init__(self, state: AppState, unix: socket.socket, routers: Callable[[], Sequence[Router]]) -> None:
+        self._state = state
         self._routers = routers
-        self._servers = [binding.Server(unix_app(door), unix)]
+        self._servers = [binding.Server(unix_app(state), unix)]
         self._group: asyncio.TaskGroup | None = None
         self._opened = ExitStack()
 
     async def open(self, http: HttpConfig) -> None:
-        """Listen on TCP, as `add` says; from the end of this call on."""
+        """Open the TCP listener as `add` does, and wait until it listens."""
         self.add(http)
         await self.listening()
 
     def add(self, http: HttpConfig) -> None:
-        """A listener as the settings say, where they have a port. Raises why that cannot be."""
+        """Add a TCP listener if the settings have a port. Raises if it cannot be opened."""
         listener = self._opened.enter_context(binding.tcp(http.host, http.port, http.token))
         address = binding.address(listener)
         if listener is None or address is None:
             return
-        door, token = self._door, Token(self._door.home.token, http.token)
-        door.about = replace(door.about, http=address)
-        door.settings = dataclasses.replace(door.settings, http=http)
-        door.logins = Logins(token, address)
-        forward.remove(door.home)  # links of an earlier daemon
-        app = tcp_app(door, token, binding.names(listener, http.host), self._routers(), door.logins)
-        self._serve(binding.Server(app, listener, Room(most())))
+        state, token = self._state, Token(self._state.home.token, http.token)
+        state.about = replace(state.about, http=address)
+        state.settings = dataclasses.replace(state.settings, http=http)
+        state.logins = Logins(token, address)
+        forward.remove(state.home)  # links of an earlier daemon
+        app = tcp_app(state, token, binding.host_names(listener, http.host), self._routers(), state.logins)
+        self._serve(binding.Server(app, listener, ConnectionLimit(max_connections())))
 
     def _serve(self, server: binding.Server) -> None:
         self._servers.append(server)
@@ -64,7 +64,7 @@ class HttpServers:
             await server.listening.wait()
 
     def refuse(self) -> None:
-        """No new connections; those that are open go on."""
+        """Accept no new connections; open ones continue."""
         for server in self._servers:
             server.refuse()
 

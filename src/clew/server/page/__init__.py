@@ -1,1 +1,1 @@
-"""The page: files for a browser, in `static`. No build step, and nothing that comes from elsewhere."""
+"""The web page: its files are in `static`. No build step, and nothing is loaded from other sites."""

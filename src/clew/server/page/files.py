@@ -1,4 +1,4 @@
-"""The page's files, and the way in. The files hold no secret, so anybody may have them; what they show needs the
+"""The files of the page, and its login. The files contain no secret, so they need no token; the data needs the
 cookie."""
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ async def file(request: Request, name: str) -> Response:
 
 
 async def _file(request: Request, name: str) -> Response:
-    """Asked about each time, and sent only where it is another: an update counts at the next look."""
+    """Send a file of the page. The browser revalidates it each time by its ETag, so updates apply at once."""
     found = await asyncio.to_thread(_read, name)
     if found is None:
-        raise NotFound(f"there is no {name} in the page")
+        raise NotFound(f"the page has no file {name}")
     tag = f'"{hashlib.sha256(found).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
     if request.headers.get("if-none-match") == tag:
@@ -52,7 +52,7 @@ async def _file(request: Request, name: str) -> Response:
 
 
 def _read(name: str) -> bytes | None:
-    """None for what is not one of the page's own files."""
+    """The content; None if it is not a file of the page."""
     try:
         path = (FILES / name).resolve()
         return path.read_bytes() if path.is_relative_to(FILES.resolve()) and path.is_file() else None
@@ -65,23 +65,23 @@ def _type(name: str) -> str:
 
 
 @router.get("/login")
-async def login(request: Request, door: AppState, code: str = "") -> Response:
-    """The link of `clew web`. Who is in already may follow an old one."""
-    logins = door.logins
+async def login(request: Request, state: AppState, code: str = "") -> Response:
+    """The link of `clew web`. A browser that is logged in may use an old link."""
+    logins = state.logins
     if logins is None:
-        raise NotFound("there is no page at this address: `clew web` opens it")
+        raise NotFound("the page is not served at this address: `clew web` opens it")
     if logins.redeem(code):
-        forward.remove(door.home, code)
+        forward.remove(state.home, code)
         cookie = logins.cookie()
-        answer = RedirectResponse(f"/#k={logins.key(cookie)}", 303, {"Cache-Control": "no-store"})
-        answer.set_cookie(logins.name, cookie, max_age=COOKIE, httponly=True, samesite="strict")
-        return answer
+        response = RedirectResponse(f"/#k={logins.key(cookie)}", 303, {"Cache-Control": "no-store"})
+        response.set_cookie(logins.name, cookie, max_age=COOKIE, httponly=True, samesite="strict")
+        return response
     if logins.fits(request.cookies.get(logins.name, "")):
         return RedirectResponse("/", 303, {"Cache-Control": "no-store"})
-    return HTMLResponse(_TOO_LATE, 403, {"Cache-Control": "no-store"})
+    return HTMLResponse(_LINK_EXPIRED, 403, {"Cache-Control": "no-store"})
 
 
-_TOO_LATE = (
+_LINK_EXPIRED = (
     "<!doctype html><meta charset=utf-8><title>clew</title>"
     "<p>This link was used already, or is older than five minutes. Run <code>clew web</code> for a new one."
     "<p>这个链接已经用过，或者超过了五分钟。请运行 <code>clew web</code> 取得新的链接。"

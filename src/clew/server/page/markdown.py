@@ -1,7 +1,7 @@
-"""What an agent writes, as HTML for the page: Markdown without raw HTML, then only what is known to be harmless.
+"""Renders the text of agents as HTML for the page: Markdown without raw HTML, then sanitized with an allow-list.
 
-A text that is being written is rendered again and again, so it is said how much of it can be kept: a block is closed by
-the next one, whatever comes behind. That holds because there are no link definitions here, which would reach back.
+A text that is being written is rendered repeatedly, so the result says which part is stable: a block is closed by the
+next one. This holds because link definitions, which change earlier blocks, are disabled.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from msgspec import Struct
 
-# What is more than this is shown as it was written: nobody writes it for a reader, and it takes seconds.
+# Larger texts are shown unrendered: rendering them takes seconds.
 LARGEST = 60_000  # characters
-QUOTED = 20_000  # lines, each counted as often as the deepest quote is deep
-CELLS = 20_000  # of tables; rows are filled up, so a few characters can mean many
-DEEPEST = 24  # in each other
-LONGEST = 4_000  # characters of a paragraph that is looked at for emphasis and links: that can take their square
+QUOTED = 20_000  # lines times the depth of the deepest quote
+CELLS = 20_000  # of tables; short rows are filled up, so a few characters can mean many cells
+DEEPEST = 24  # levels of nesting
+LONGEST = 4_000  # characters of a paragraph with emphasis and links: parsing them can take quadratic time
 
 _ALLOWED = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _BARE = re.compile(r"""https?://[^\s<>"'`\]）】」]*[^\s<>"'`\].,;:!?)，。；：！？、）】」]""")
@@ -47,8 +47,8 @@ _ATTRIBUTES = {
 
 class Rendered(Struct, frozen=True):
     html: str
-    stable: int  # UTF-16 code units of the text whose HTML stays, whatever is written behind it
-    html_stable: str  # theirs: the beginning of `html`
+    stable: int  # length, in UTF-16 code units, of the text whose HTML will not change if more text follows
+    html_stable: str  # the HTML of that part: a prefix of `html`
 
 
 def render(text: str) -> Rendered:
@@ -69,7 +69,7 @@ def _is_quick(text: str) -> bool:
 
 
 def _cells(text: str) -> int:
-    """At most as many as this."""
+    """An upper bound of the number of table cells."""
     columns = max((len(_COLUMN.findall(found[0])) for found in _DELIMITER.finditer(text)), default=0)
     return columns * (text.count("\n") + text.count("\r"))
 
@@ -79,7 +79,7 @@ def _html(tokens: Sequence[Token]) -> str:
         _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
-        attribute_filter=_kept,
+        attribute_filter=_allowed_attribute,
         link_rel="noopener noreferrer nofollow",
         set_tag_attribute_values={"a": {"target": "_blank"}},
         url_schemes={"http", "https", "mailto"},
@@ -87,14 +87,14 @@ def _html(tokens: Sequence[Token]) -> str:
     )
 
 
-def _kept(tag: str, name: str, value: str) -> str | None:
+def _allowed_attribute(tag: str, name: str, value: str) -> str | None:
     rule = {"class": _CLASS, "align": _SIDE}.get(name)
     return value if rule is None or rule.fullmatch(value) else None
 
 
 def _open_from(text: str) -> tuple[int, int]:
-    """The line and the place where the last block begins that may still change. A line that is still being written
-    could become anything, so it closes nothing."""
+    """The line and offset of the last block that may still change. An unfinished line could become anything, so it
+    closes no block."""
     ends = [found.end() for found in _NEWLINE.finditer(text.removesuffix("\r"))]
     if not ends:
         return 0, 0
@@ -103,13 +103,13 @@ def _open_from(text: str) -> tuple[int, int]:
 
 
 def _begins(token: Token) -> int:
-    """The line on which a block begins that is in no other; else -1."""
+    """The line on which a top-level block begins; else -1."""
     return token.map[0] if token.map and token.level == 0 else -1
 
 
 def _inline(state: StateCore) -> None:
-    """Takes the place of the rule of that name: links are where it is said that they are, and a very long paragraph is
-    plain text."""
+    """Replaces the markdown-it rule `inline`: a very long paragraph stays plain text, and `_linked` decides what is a
+    link."""
     for token in state.tokens:
         if style := token.attrGet("style"):
             token.attrs = {"align": str(style).rpartition(":")[2]}
@@ -122,7 +122,7 @@ def _inline(state: StateCore) -> None:
 
 
 def _linked(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Only what leads out of this machine is a link: a path is shown as one, a picture as the link to it."""
+    """Only web and mail addresses become links: a path is shown as a path, an image as a link to it."""
     within: list[str] = []
     for token in tokens:
         if token.type == "link_open":

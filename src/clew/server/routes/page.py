@@ -1,4 +1,4 @@
-"""What the page needs beside threads: a link that lets a browser in, texts as HTML, what can be chosen, how all is."""
+"""What the page needs besides threads: login links, Markdown as HTML, choices for new threads, and statistics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.responses import Response
 from clew.config import settings as config_settings
 from clew.model.views import ChoicesView, FiguresView, OwedView
 from clew.process.listing import list_processes
-from clew.server.dependencies import AppState, answer
+from clew.server.dependencies import AppState, json_response
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
 from clew.store.tables.threads import Filter
@@ -18,62 +18,60 @@ from clew.support.errors import BadInput, Refused
 
 router = Router("/api", "page")
 
-TEXTS = 200_000  # characters at once
-OWED = 100  # rows
+MAX_TEXTS = 200_000  # characters per request
+MAX_ROWS = 100
 _one_at_a_time = asyncio.Lock()
 
 
-@router.post("/logins", gives=schemas.LoginView, status=201, summary="A link that opens the page, once")
-async def login(door: AppState) -> Response:
-    """Where clew does not listen on TCP yet, but config.toml has a port by now, it does from here on."""
-    if door.logins is None:
-        settings = await asyncio.to_thread(config_settings.load, door.home.config)
+@router.post("/logins", gives=schemas.LoginView, status=201, summary="Create a link that opens the page once")
+async def login(state: AppState) -> Response:
+    """If clew does not listen on TCP yet, but config.toml has a port now, it starts to listen."""
+    if state.logins is None:
+        settings = await asyncio.to_thread(config_settings.load, state.home.config)
         if settings.http.port is None:
-            raise Refused("clew has no port that a browser could reach: `clew web` gives it one and opens the page")
-        if door.logins is None and door.listen is not None:
-            await door.listen(settings.http)
-    assert door.logins is not None
-    url, until = door.logins.link()
-    return answer(schemas.LoginView(url, int(until * 1000)), 201)
+            raise Refused("clew has no port for a browser: `clew web` sets one and opens the page")
+        if state.logins is None and state.listen is not None:
+            await state.listen(settings.http)
+    assert state.logins is not None
+    url, until = state.logins.link()
+    return json_response(schemas.LoginView(url, int(until * 1000)), 201)
 
 
-@router.post("/markdown", gives=schemas.MarkdownView, summary="Texts of agents as HTML that can do no harm")
-async def markdown(door: AppState, body: schemas.Markdown) -> Response:
-    """Of a text that is being written, what begins at `stable` is all that has to be sent the next time."""
-    if sum(map(len, body.texts)) > TEXTS:
-        raise BadInput(
-            f"texts: together they must not be longer than {TEXTS} characters; send them one after the other"
-        )
+@router.post("/markdown", gives=schemas.MarkdownView, summary="Render texts of agents as safe HTML")
+async def markdown(state: AppState, body: schemas.Markdown) -> Response:
+    """For a text that is being written, send only the part after `stable` the next time."""
+    if sum(map(len, body.texts)) > MAX_TEXTS:
+        raise BadInput(f"texts: must not be longer than {MAX_TEXTS} characters in total; send several requests")
     async with _one_at_a_time:
         rendered = await asyncio.to_thread(_rendered, body.texts)
-    return answer(schemas.MarkdownView(rendered))
+    return json_response(schemas.MarkdownView(rendered))
 
 
 def _rendered(texts: tuple[str, ...]) -> list[schemas.RenderedView]:
-    from clew.server.page.markdown import render  # only who looks at the page needs it
+    from clew.server.page.markdown import render  # imported only if the page is used
 
     return [schemas.RenderedView(**asdict(render(text))) for text in texts]
 
 
-@router.get("/choices", gives=ChoicesView, summary="What a thread can be begun with, and handed to")
-async def choices(door: AppState) -> Response:
-    return answer(await door.engine.choices())
+@router.get("/choices", gives=ChoicesView, summary="List the choices for a new thread and for handoffs")
+async def choices(state: AppState) -> Response:
+    return json_response(await state.engine.choices())
 
 
-@router.get("/figures", gives=FiguresView, summary="How the last day went")
-async def figures(door: AppState) -> Response:
-    return answer(await door.engine.figures.last_day())
+@router.get("/figures", gives=FiguresView, summary="Show statistics of the last day")
+async def figures(state: AppState) -> Response:
+    return json_response(await state.engine.figures.last_day())
 
 
-@router.get("/outbox", gives=list[OwedView], summary="What has not arrived where it should")
-async def outbox(door: AppState) -> Response:
-    return answer(await door.engine.owed(OWED))
+@router.get("/outbox", gives=list[OwedView], summary="List deliveries that have not arrived")
+async def outbox(state: AppState) -> Response:
+    return json_response(await state.engine.owed(MAX_ROWS))
 
 
-@router.get("/processes", gives=list[schemas.ProcessView], summary="Every process of clew, as `clew ps` has it")
-async def processes(door: AppState) -> Response:
-    running = (await door.engine.threads(Filter(running=True, limit=OWED))).threads
-    names = [(each.pid, each.name) for each in await door.engine.runtimes() if each.pid]
+@router.get("/processes", gives=list[schemas.ProcessView], summary="List the processes of clew, as `clew ps` does")
+async def processes(state: AppState) -> Response:
+    running = (await state.engine.threads(Filter(running=True, limit=MAX_ROWS))).threads
+    names = [(each.pid, each.name) for each in await state.engine.runtimes() if each.pid]
     work = {pid: tuple(thread.id for thread in running if thread.runtime == name) for pid, name in names}
-    rows = await asyncio.to_thread(list_processes, door.home, work)
-    return answer([schemas.ProcessView(**asdict(row)) for row in rows])
+    rows = await asyncio.to_thread(list_processes, state.home, work)
+    return json_response([schemas.ProcessView(**asdict(row)) for row in rows])

@@ -1,4 +1,4 @@
-"""Who may speak on the chat surfaces, beside those whom the config names."""
+"""People who may use clew on chat surfaces, besides those in the config."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from clew.model.messages import Role
 from clew.model.views import AskingView, PersonView
-from clew.server.dependencies import AppState, answer
+from clew.server.dependencies import AppState, json_response
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
 from clew.support.errors import Refused
@@ -15,24 +15,24 @@ from clew.support.errors import Refused
 router = Router("/api", "people")
 
 
-@router.get("/people", gives=list[PersonView], summary="Who may speak on chat surfaces")
-async def people(door: AppState) -> Response:
-    return answer(await door.engine.people.all())
+@router.get("/people", gives=list[PersonView], summary="List people who may use chat surfaces")
+async def people(state: AppState) -> Response:
+    return json_response(await state.engine.people.all())
 
 
-@router.get("/people/asking", gives=list[AskingView], summary="Who has written and is not let in yet")
-async def asking(door: AppState) -> Response:
-    return answer(await door.engine.people.asking())
+@router.get("/people/asking", gives=list[AskingView], summary="List people who have asked to be let in")
+async def asking(state: AppState) -> Response:
+    return json_response(await state.engine.people.asking())
 
 
-@router.post("/people", gives=PersonView, status=201, summary="Confirm the code of somebody new")
-async def pair(door: AppState, request: Request, body: schemas.Pair) -> Response:
-    if body.force and not request.app.state.is_at_the_machine:
-        raise Refused("Only somebody at the machine that clew runs on may force this: `clew pair CODE --force` there.")
-    person = await door.engine.people.pair(body.code, Role(body.role), body.sender, force=body.force)
-    return answer(person, 201)
+@router.post("/people", gives=PersonView, status=201, summary="Let somebody in by their code")
+async def pair(state: AppState, request: Request, body: schemas.Pair) -> Response:
+    if body.force and not request.app.state.is_local:
+        raise Refused("Forcing works only on the machine that clew runs on: `clew pair CODE --force` there.")
+    person = await state.engine.people.pair(body.code, Role(body.role), body.sender, force=body.force)
+    return json_response(person, 201)
 
 
-@router.delete("/people/{person}", gives=PersonView, summary="They may not speak any more")
-async def remove(door: AppState, person: str) -> Response:
-    return answer(await door.engine.people.remove(person))
+@router.delete("/people/{person}", gives=PersonView, summary="Remove a person")
+async def remove(state: AppState, person: str) -> Response:
+    return json_response(await state.engine.people.remove(person))

@@ -1,4 +1,4 @@
-"""All routes of the API, in the order in which they are described."""
+"""All routes of the API, in the order of the OpenAPI document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads: start, say, look at, and change them. `{thread}` takes any unique beginning of an id."""
+"""Threads: start, send to, read and change them. `{thread}` is any unique prefix of an id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clew.model.gates import Policy
 from clew.model.messages import Accepted, Attachment, Inbound
 from clew.model.threads import ThreadKind, ThreadStatus
 from clew.model.views import ContinuityView, NewThread, Page, Passage, QueuedView, ThreadView, TurnView, WhereRow
-from clew.server.dependencies import AppState, answer
+from clew.server.dependencies import AppState, json_response
 from clew.server.files import local, uploads
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
@@ -29,10 +29,10 @@ Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
 
 
 @router.post("/threads", gives=Accepted, status=201, summary="Start a thread with its first message")
-async def start(door: AppState, body: schemas.Start) -> Response:
-    begins = door.new_id()
-    async with _attached(door, body, begins) as attachments:
-        accepted = await door.engine.start(
+async def start(state: AppState, body: schemas.Start) -> Response:
+    new_id = state.new_id()
+    async with _attached(state, body, new_id) as attachments:
+        accepted = await state.engine.start(
             NewThread(
                 message_id=body.message_id,
                 text=body.text,
@@ -46,29 +46,29 @@ async def start(door: AppState, body: schemas.Start) -> Response:
                 notify=body.notify,
                 sender=body.sender,
                 attachments=attachments,
-                id=begins,
+                id=new_id,
             )
         )
         if accepted.repeated:
-            uploads.forget(door.home.files / begins)
-    return answer(accepted, 200 if accepted.repeated else 201)
+            uploads.discard(state.home.files / new_id)
+    return json_response(accepted, 200 if accepted.repeated else 201)
 
 
 @asynccontextmanager
 async def _attached(
-    door: AppState, body: schemas.Start | schemas.Say, thread: str
+    state: AppState, body: schemas.Start | schemas.Say, thread: str
 ) -> AsyncIterator[tuple[Attachment, ...]]:
-    """Files of this machine that the message names, and those that were sent for it."""
+    """The local files that the message names, and its uploads."""
     async with (
-        local.taken(body.attachments, door.home.files / body.message_id) as named,
-        uploads.given(body.files, door.home.uploads, door.home.files / thread / body.message_id) as sent,
+        local.copied(body.attachments, state.home.files / body.message_id) as named,
+        uploads.claimed(body.files, state.home.uploads, state.home.files / thread / body.message_id) as sent,
     ):
         yield (*named, *sent)
 
 
-@router.get("/threads", gives=Page, summary="A page of threads, newest first")
+@router.get("/threads", gives=Page, summary="List a page of threads, newest first")
 async def threads(
-    door: AppState,
+    state: AppState,
     history: bool = False,
     status: Status | None = None,
     text: Annotated[str, Meta(max_length=200)] | None = None,
@@ -78,26 +78,26 @@ async def threads(
 ) -> Response:
     running = status == "running"
     stored = ThreadStatus(status) if status and not running else None
-    after = await door.engine.find(before) if before else None
-    return answer(await door.engine.threads(Filter(history, stored, text, workspace, after, limit, running)))
+    after = await state.engine.find(before) if before else None
+    return json_response(await state.engine.threads(Filter(history, stored, text, workspace, after, limit, running)))
 
 
-@router.get("/threads/{thread}", gives=ThreadView, summary="One thread")
-async def thread(door: AppState, thread: str) -> Response:
-    found = await door.engine.find(thread)
-    await door.engine.look(found)
-    return answer(await door.engine.thread(found))
+@router.get("/threads/{thread}", gives=ThreadView, summary="Show a thread")
+async def thread(state: AppState, thread: str) -> Response:
+    found = await state.engine.find(thread)
+    await state.engine.look(found)
+    return json_response(await state.engine.thread(found))
 
 
-@router.patch("/threads/{thread}", gives=ThreadView, summary="Give a thread another title")
-async def retitle(door: AppState, thread: str, body: schemas.Retitle) -> Response:
-    return answer(await door.engine.retitle(await door.engine.find(thread), body.title))
+@router.patch("/threads/{thread}", gives=ThreadView, summary="Change the title of a thread")
+async def retitle(state: AppState, thread: str, body: schemas.Retitle) -> Response:
+    return json_response(await state.engine.retitle(await state.engine.find(thread), body.title))
 
 
-@router.post("/threads/{thread}/messages", gives=Accepted, summary="Say something in a thread")
-async def say(door: AppState, thread: str, body: schemas.Say) -> Response:
-    found = await door.engine.find(thread)
-    async with _attached(door, body, found) as attachments:
+@router.post("/threads/{thread}/messages", gives=Accepted, summary="Send a message to a thread")
+async def say(state: AppState, thread: str, body: schemas.Say) -> Response:
+    found = await state.engine.find(thread)
+    async with _attached(state, body, found) as attachments:
         inbound = Inbound(
             conversation=DESK,
             message_id=body.message_id,
@@ -109,77 +109,81 @@ async def say(door: AppState, thread: str, body: schemas.Say) -> Response:
             sees=body.sees,
             answers=body.answers,
         )
-        return answer(await door.engine.say(inbound))
+        return json_response(await state.engine.say(inbound))
 
 
-@router.post("/threads/{thread}/resume", gives=Accepted, summary="Pick a finished thread up again")
-async def resume(door: AppState, thread: str, body: schemas.Resume) -> Response:
-    found = await door.engine.find(thread)
-    return answer(await door.engine.resume(found, body.supplement, body.message_id, body.sender))
+@router.post("/threads/{thread}/resume", gives=Accepted, summary="Resume a finished or suspended thread")
+async def resume(state: AppState, thread: str, body: schemas.Resume) -> Response:
+    found = await state.engine.find(thread)
+    return json_response(await state.engine.resume(found, body.supplement, body.message_id, body.sender))
 
 
 @router.post("/threads/{thread}/stop", gives=TurnView, summary="Stop the running turn")
-async def stop(door: AppState, thread: str) -> Response:
-    return answer(await door.engine.stop(await door.engine.find(thread)))
+async def stop(state: AppState, thread: str) -> Response:
+    return json_response(await state.engine.stop(await state.engine.find(thread)))
 
 
 @router.post("/threads/{thread}/done", gives=ThreadView, summary="Mark a thread as completed")
-async def done(door: AppState, thread: str) -> Response:
-    return answer(await door.engine.done(await door.engine.find(thread)))
+async def done(state: AppState, thread: str) -> Response:
+    return json_response(await state.engine.done(await state.engine.find(thread)))
 
 
 @router.post("/threads/{thread}/cancel", gives=ThreadView, summary="Cancel a thread for good")
-async def cancel(door: AppState, thread: str) -> Response:
-    return answer(await door.engine.cancel(await door.engine.find(thread)))
+async def cancel(state: AppState, thread: str) -> Response:
+    return json_response(await state.engine.cancel(await state.engine.find(thread)))
 
 
-@router.post("/threads/{thread}/fork", gives=ThreadView, status=201, summary="Begin a new one from it")
-async def fork(door: AppState, thread: str, body: schemas.Fork) -> Response:
-    return answer(await door.engine.fork(await door.engine.find(thread), body.turn, body.title), 201)
+@router.post("/threads/{thread}/fork", gives=ThreadView, status=201, summary="Fork a thread")
+async def fork(state: AppState, thread: str, body: schemas.Fork) -> Response:
+    return json_response(await state.engine.fork(await state.engine.find(thread), body.turn, body.title), 201)
 
 
-@router.get("/threads/{thread}/transcript", gives=list[Passage], summary="What was said and done")
+@router.get("/threads/{thread}/transcript", gives=list[Passage], summary="Read the transcript of a thread")
 async def transcript(
-    door: AppState,
+    state: AppState,
     thread: str,
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 200,
-    before: Annotated[str, Meta(max_length=64, description="a `node`: what came before it")] | None = None,
-    brief: Annotated[bool, Meta(description="only the beginning of what commands printed")] = False,
+    before: Annotated[str, Meta(max_length=64, description="a `node`: only entries before it")] | None = None,
+    brief: Annotated[bool, Meta(description="shorten the output of commands")] = False,
 ) -> Response:
-    found = await door.engine.find(thread)
-    await door.engine.look(found)
-    window = await door.engine.transcript(found, limit, before, brief=brief)
-    return answer(await door.store.read(lambda tx: passages.told(tx, found, window)))
+    found = await state.engine.find(thread)
+    await state.engine.look(found)
+    window = await state.engine.transcript(found, limit, before, brief=brief)
+    return json_response(await state.store.read(lambda tx: passages.told(tx, found, window)))
 
 
-@router.get("/threads/{thread}/queue", gives=list[QueuedView], summary="What was said and waits for its turn")
-async def queue(door: AppState, thread: str) -> Response:
-    return answer(await door.engine.queue(await door.engine.find(thread)))
+@router.get("/threads/{thread}/queue", gives=list[QueuedView], summary="List queued messages")
+async def queue(state: AppState, thread: str) -> Response:
+    return json_response(await state.engine.queue(await state.engine.find(thread)))
 
 
-@router.get("/threads/{thread}/deliveries", gives=list[WhereRow], summary="The receipts of its answers")
-async def deliveries(door: AppState, thread: str) -> Response:
-    return answer(await door.engine.where(await door.engine.find(thread)))
+@router.get("/threads/{thread}/deliveries", gives=list[WhereRow], summary="List the deliveries of its answers")
+async def deliveries(state: AppState, thread: str) -> Response:
+    return json_response(await state.engine.where(await state.engine.find(thread)))
 
 
-@router.get("/threads/{thread}/continuity", gives=list[ContinuityView], summary="How runtimes stand to a thread")
-async def continuity(door: AppState, thread: str) -> Response:
-    return answer(await door.engine.continuity(await door.engine.find(thread)))
+@router.get(
+    "/threads/{thread}/continuity", gives=list[ContinuityView], summary="Show the sessions of runtimes for a thread"
+)
+async def continuity(state: AppState, thread: str) -> Response:
+    return json_response(await state.engine.continuity(await state.engine.find(thread)))
 
 
-@router.get("/turns/{turn}/steers", gives=list[schemas.SteerView], summary="What is being said into a turn")
-async def steers(door: AppState, turn: str) -> Response:
-    rows = await door.store.read(lambda tx: inbox.open_steers(tx, turn))
-    return answer([schemas.SteerView(row.message.id, row.message.author, row.message.text) for row in rows])
+@router.get(
+    "/turns/{turn}/steers", gives=list[schemas.SteerView], summary="List messages on their way into a running turn"
+)
+async def steers(state: AppState, turn: str) -> Response:
+    rows = await state.store.read(lambda tx: inbox.open_steers(tx, turn))
+    return json_response([schemas.SteerView(row.message.id, row.message.author, row.message.text) for row in rows])
 
 
-@router.get("/turns/{turn}", gives=TurnView, summary="One turn")
-async def turn(door: AppState, turn: str) -> Response:
-    found = await door.engine.turn(turn)
-    items = await door.store.read(lambda tx: passages.with_reasons(tx, found.id, found.items))
-    return answer(replace(found, items=items))
+@router.get("/turns/{turn}", gives=TurnView, summary="Show a turn")
+async def turn(state: AppState, turn: str) -> Response:
+    found = await state.engine.turn(turn)
+    items = await state.store.read(lambda tx: passages.with_reasons(tx, found.id, found.items))
+    return json_response(replace(found, items=items))
 
 
-@router.delete("/turns/{turn}", gives=TurnView, summary="Take back what was said and has not begun to run")
-async def unqueue(door: AppState, turn: str) -> Response:
-    return answer(await door.engine.unqueue(turn))
+@router.delete("/turns/{turn}", gives=TurnView, summary="Remove a queued message")
+async def unqueue(state: AppState, turn: str) -> Response:
+    return json_response(await state.engine.unqueue(turn))

@@ -1,4 +1,4 @@
-"""The HTTP side of the webhook surface: one route, signed by whoever sends."""
+"""The HTTP side of the webhook surface: one route, whose requests are signed by the sender."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from clew.surfaces.webhook.receiving import MAX_BODY, Message
 
 
 def router(surface: WebhookSurface, inbox: Inbox | None = None) -> Router:
-    """The HTTP side of receiving. Without an inbox it uses the one that `run` was given, and says 503 until then."""
+    """The route that receives messages. Without `inbox` it uses the one of `run`, and answers 503 until then."""
     routes = Router(tag="surfaces")
 
     @routes.post(
         "/surfaces/webhook/{name}",
-        summary="Say something, as a machine",
+        summary="Send a message from a program",
         extra={"requestBody": {"required": True, "content": {"application/json": {"schema": _schema()}}}},
     )
     async def webhook(name: str, request: Request) -> Response:
@@ -43,7 +43,7 @@ def _schema() -> object:
 
 
 async def _bounded(chunks: AsyncIterator[bytes]) -> bytes:
-    """A body, read no further than to know that it is too large."""
+    """Read a body, at most a little beyond its size limit."""
     body = bytearray()
     async for chunk in chunks:
         body += chunk

@@ -1,10 +1,10 @@
-"""Routes as plain functions. What one takes stands in its signature, and is read when it is first asked for:
+"""Routes as plain functions. The parameters of a route are read from its signature, at its first request:
 
-    @router.get("/threads/{thread}", gives=ThreadView, summary="One thread")
-    async def thread(door: Door, thread: str) -> Response: ...
+    @router.get("/threads/{thread}", gives=ThreadView, summary="Show a thread")
+    async def thread(state: AppState, thread: str) -> Response: ...
 
-A name that is in the path comes from there, a `Body` is the JSON that was sent, a `Header` says so; all else is in the
-query. `msgspec.Meta` in an `Annotated` bounds a value.
+A name in the path is a path parameter, a `Body` is the JSON of the request, a `Header` is a header; all others are
+query parameters. `msgspec.Meta` in an `Annotated` restricts a value.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Handler = Callable[..., Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """In an `Annotated`: the value is in the header of this name."""
+    """In an `Annotated`: the value comes from the header with this name."""
 
     name: str
-    shown: bool = True  # in the description
+    shown: bool = True  # in the OpenAPI document
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One that a route takes from a path, a query or a header."""
+    """A parameter of a route, from the path, the query or a header."""
 
     name: str
     key: str
@@ -65,7 +65,7 @@ class Value:
 class Signature:
     values: tuple[Value, ...] = ()
     body: type[Body] | None = None
-    app_state: str | None = None  # the names under which it takes these
+    app_state: str | None = None  # the names of these parameters
     request: str | None = None
 
 
@@ -78,7 +78,7 @@ class Route:
     gives: Any = None
     status: int = 200
     tag: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)  # to its description
+    extra: dict[str, Any] = field(default_factory=dict)  # added to its OpenAPI description
 
     @property
     def name(self) -> str:
@@ -86,7 +86,7 @@ class Route:
 
     @cached_property
     def takes(self) -> Signature:
-        return _read(self.handler, self.path)
+        return _signature(self.handler, self.path)
 
     async def __call__(self, request: Request) -> Response:
         takes = self.takes
@@ -96,12 +96,12 @@ class Route:
         if takes.request:
             given[takes.request] = request
         if takes.body is not None:
-            given["body"] = await _sent(request, takes.body)
+            given["body"] = await _read_body(request, takes.body)
         return await self.handler(**given)
 
     def served(self) -> StarletteRoute:
         served = StarletteRoute(self.path, self.__call__, name=self.name)
-        served.methods = {self.method}  # no HEAD: a look must not use a link up
+        served.methods = {self.method}  # no HEAD: it must not use up a login link
         return served
 
 
@@ -134,14 +134,14 @@ class Router:
         return add
 
 
-async def _sent(request: Request, kind: type[Body]) -> Body:
+async def _read_body(request: Request, kind: type[Body]) -> Body:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
-        raise BadInput("the body must be JSON, and its Content-Type application/json")
+        raise BadInput("the body must be JSON with the Content-Type application/json")
     return read_json(await request.body(), kind)
 
 
-def _read(handler: Handler, path: str) -> Signature:
+def _signature(handler: Handler, path: str) -> Signature:
     hints = get_type_hints(handler, localns={"Request": Request, "Response": Response}, include_extras=True)
     named = {name: hints[name] for name in inspect.signature(handler).parameters}
     bodies = [kind for kind in named.values() if _is_body(kind)]

@@ -1,4 +1,4 @@
-"""What the API is sent, and the two shapes that only it gives. What it gives else is in `clew.model.views`."""
+"""Request bodies of the API, and the views that only the API returns. Other views are in `clew.model.views`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clew.model.views import RuntimeView, SurfaceView
 from clew.server.routing.validation import Body
 
 ID = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$(?!\n)"
-MessageId = Annotated[str, Meta(pattern=ID)]  # also the name of a folder
+MessageId = Annotated[str, Meta(pattern=ID)]  # also used as the name of a folder
 Text = Annotated[str, Meta(max_length=1 << 20)]
 Title = Annotated[str, Meta(min_length=1, max_length=200)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -21,7 +21,7 @@ Grace = Annotated[float, Meta(ge=0, le=86_400)]
 
 
 Upload = Annotated[str, Meta(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$(?!\n)")]
-Uploads = Annotated[tuple[Upload, ...], Meta(max_length=20, description="ids that `POST /api/files` gave")]
+Uploads = Annotated[tuple[Upload, ...], Meta(max_length=20, description="ids returned by `POST /api/files`")]
 
 
 class Start(Body):
@@ -46,11 +46,13 @@ class Say(Body):
     queue: bool = False
     sees: Annotated[
         Annotated[tuple[Name, ...], Meta(max_length=100)] | None,
-        Meta(description="ids or codes of the gates you show whole: a short reply means these, and allows no other"),
+        Meta(description="ids or codes of the gates that you show completely: a short reply answers only these"),
     ] = None
     answers: Annotated[
         Name | None,
-        Meta(description="`asks` of the thread as you show it: `continue`, `stop` and the like answer only that"),
+        Meta(
+            description="`asks` of the thread as you show it: `continue`, `stop` and the like answer only this question"
+        ),
     ] = None
     sender: Name = "you"
     attachments: Annotated[tuple[Path, ...], Meta(max_length=20, description="files on this machine")] = ()
@@ -59,16 +61,14 @@ class Say(Body):
 
 class Chat(Body):
     message: Text
-    conversation_id: Annotated[MessageId | None, Meta(description="of your choice; left out: a new conversation")] = (
-        None
-    )
+    conversation_id: Annotated[MessageId | None, Meta(description="your own id; omit it for a new conversation")] = None
     message_id: Annotated[
-        MessageId | None, Meta(description="of your choice, and random: the same again joins the same turn")
+        MessageId | None, Meta(description="your own random id; the same id again joins the same turn")
     ] = None
-    runtime: Annotated[Name | None, Meta(description="for a conversation that begins here")] = None
+    runtime: Annotated[Name | None, Meta(description="only for a new conversation")] = None
     sees: Annotated[
         Annotated[tuple[Name, ...], Meta(max_length=100)] | None,
-        Meta(description="ids or codes of the gates you show as open: a short reply means these, and no other"),
+        Meta(description="ids or codes of the gates that you show as open: a short reply answers only these"),
     ] = None
     files: Uploads = ()
     sender: Name = "you"
@@ -86,10 +86,10 @@ class Fork(Body):
 
 
 class Adopt(Body):
-    session: Annotated[Name, Meta(description="the runtime's own id, or any unique beginning of it")]
-    runtime: Annotated[Name | None, Meta(description="else the one whose sessions can be taken over")] = None
-    fork: Annotated[bool, Meta(description="a copy: the session stays with whoever uses it")] = False
-    workspace: Annotated[Path | None, Meta(description="else the session's own folder")] = None
+    session: Annotated[Name, Meta(description="the runtime's own id, or any unique prefix of it")]
+    runtime: Annotated[Name | None, Meta(description="default: the runtime whose sessions can be adopted")] = None
+    fork: Annotated[bool, Meta(description="adopt a copy; the session itself is left alone")] = False
+    workspace: Annotated[Path | None, Meta(description="default: the folder of the session")] = None
     policy: Literal["careful", "trusted", "read-only", "yolo"] | None = None
 
 
@@ -100,19 +100,20 @@ class Retitle(Body):
 class Answer(Body):
     decision: Literal["accept", "decline", "cancel", "reply"]
     extent: Literal["once", "thread", "rule"] = "once"
-    pattern: Annotated[Pattern | None, Meta(description="of the rule; else the one that is offered")] = None
+    pattern: Annotated[Pattern | None, Meta(description="pattern of the rule; default: the offered one")] = None
     scope: Literal["thread", "workspace", "everywhere"] = "workspace"
-    lasts: Annotated[Lasts | None, Meta(description="seconds that the rule holds")] = None
+    lasts: Annotated[Lasts | None, Meta(description="seconds that the rule is valid")] = None
     reason: Text = ""
     replies: Annotated[
-        tuple[tuple[Text, ...], ...], Meta(max_length=50, description="for each question, in their order")
+        tuple[tuple[Text, ...], ...], Meta(max_length=50, description="replies to each question, in order")
     ] = ()
     sender: Name = "you"
 
 
 class AcceptAll(Body):
     codes: Annotated[
-        Annotated[tuple[Name, ...], Meta(max_length=100)] | None, Meta(description="only these: those that you show")
+        Annotated[tuple[Name, ...], Meta(max_length=100)] | None,
+        Meta(description="accept only these: the gates that you show"),
     ] = None
     sender: Name = "you"
 
@@ -126,20 +127,20 @@ class Pair(Body):
 
 class HandOver(Body):
     thread: Name
-    target: Annotated[Path, Meta(description="SURFACE for its home, or SURFACE:CONVERSATION")]
-    say: Annotated[Text, Meta(description="said there with it")] = ""
-    quiet: Annotated[bool, Meta(description="the agent does not greet there")] = False
+    target: Annotated[Path, Meta(description="SURFACE for its home conversation, or SURFACE:CONVERSATION")]
+    say: Annotated[Text, Meta(description="a message to post there with it")] = ""
+    quiet: Annotated[bool, Meta(description="the agent posts no greeting there")] = False
     sender: Name = "you"
 
 
 class Away(Body):
-    target: Annotated[Path, Meta(description="SURFACE for its home, or SURFACE:CONVERSATION")]
+    target: Annotated[Path, Meta(description="SURFACE for its home conversation, or SURFACE:CONVERSATION")]
 
 
 class NewRule(Body):
     effect: Literal["allow", "ask", "deny"]
     pattern: Pattern
-    kind: Literal["command", "change", "tool"] | None = None  # else what the pattern can only mean
+    kind: Literal["command", "change", "tool"] | None = None  # default: guessed from the pattern if it is unambiguous
     scope: Literal["thread", "workspace", "everywhere"] = "everywhere"
     place: Annotated[str, Meta(max_length=4096)] = ""
     lasts: Lasts | None = None
@@ -168,7 +169,7 @@ class Notify(Body):
 
 class Shutdown(Body):
     grace: Grace = 10.0
-    restart: bool = False  # watchers are told to wait for the next one
+    restart: bool = False  # event streams are told that another daemon follows
 
 
 class SteerView(Struct, frozen=True):
@@ -186,15 +187,15 @@ class DaemonView(Struct, frozen=True):
     home: str
     http: str | None  # the address of the TCP listener
     supervised: bool
-    outdated: bool = False  # config.toml says something else by now
+    outdated: bool = False  # config.toml has changed since the start
     environment: dict[str, str] = field(
         default_factory=dict
-    )  # marks, without values; see `clew.runtimes.codex.server.environment`
-    left_out: list[str] = field(default_factory=list)  # runtimes and surfaces that could not be made, and why
+    )  # fingerprints without values; see `clew.runtimes.codex.server.environment`
+    left_out: list[str] = field(default_factory=list)  # runtimes and surfaces that could not be created, and why
 
 
 class LoginView(Struct, frozen=True):
-    """A link for a browser: whoever opens it first is in."""
+    """A login link for a browser; it works once."""
 
     url: str
     expires_at: int
@@ -202,17 +203,17 @@ class LoginView(Struct, frozen=True):
 
 class ProcessView(Struct, frozen=True):
     pid: int
-    role: str  # supervisor, daemon, agent, command (what an agent has started) and others
+    role: str  # supervisor, daemon, agent, command (started by an agent) and others
     rss: int  # bytes
     age: float  # seconds
     command: str
-    threads: list[str]  # that it works for
+    threads: list[str]  # that the process works for
 
 
 class RenderedView(Struct, frozen=True):
     html: str
-    stable: int  # UTF-16 code units of the text whose HTML stays, whatever is written behind it
-    html_stable: str  # theirs: the beginning of `html`
+    stable: int  # length, in UTF-16 code units, of the text whose HTML will not change if more text follows
+    html_stable: str  # the HTML of that part: a prefix of `html`
 
 
 class MarkdownView(Struct, frozen=True):
@@ -221,7 +222,7 @@ class MarkdownView(Struct, frozen=True):
 
 class Ready(Struct, frozen=True):
     ready: bool
-    reasons: list[str]  # why it is not
+    reasons: list[str]  # why it is not ready
 
 
 class StatusView(Struct, frozen=True):
@@ -229,4 +230,4 @@ class StatusView(Struct, frozen=True):
     runtimes: list[RuntimeView]
     surfaces: list[SurfaceView]
     fates: dict[str, int]
-    gates: int = 0  # that wait for a person
+    gates: int = 0  # open ones

@@ -1,4 +1,4 @@
-"""Whether what was sent fits, and in words what would: `title: must not be empty`."""
+"""Validates requests, with messages such as `title: must not be empty`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True):
-    """What a route is sent as JSON."""
+    """Base of the JSON bodies of requests."""
 
 
 def read_json(body: bytes, kind: type[T]) -> T:
@@ -37,7 +37,7 @@ def read_json(body: bytes, kind: type[T]) -> T:
 
 
 def read_text(name: str, text: str, kind: Any) -> Any:
-    """A value of a path, a query or a header."""
+    """Convert a value of a path, a query or a header."""
     try:
         return msgspec.convert(text, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -51,14 +51,14 @@ def _words(message: str, kind: type) -> str:
     if field := re.fullmatch(r"Object missing required field `(.*)`", what, re.DOTALL):
         return f"{'.'.join((*at, field[1]))}: must be given"
     if field := re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL):
-        return f"{'.'.join((*at, field[1]))}: is not known here"
+        return f"{'.'.join((*at, field[1]))}: is not a known field"
     if not at:
         return "the body must be an object"
     return f"{'.'.join(at)}: {_rule(what, get_type_hints(kind, include_extras=True).get(at[0]))}"
 
 
 def _path(at: str) -> tuple[str, ...]:
-    """`.replies[0][1]` in its parts. A number in it is not told, so it stands for any."""
+    """Split `.replies[0][1]` into parts. msgspec writes indexes as `...`, which are dropped."""
     return tuple(part for part in re.split(r"[.\[\]]+", at) if part and part != "...")
 
 
@@ -78,7 +78,9 @@ def _rule(what: str, kind: Any) -> str:
 def _length(kind: str, sign: str, bound: int) -> str:
     if sign == ">=":
         return "must not be empty"
-    return f"must not be longer than {bound} characters" if kind == "str" else f"must not be more than {bound}"
+    return (
+        f"must not be longer than {bound} characters" if kind == "str" else f"must not have more than {bound} entries"
+    )
 
 
 def _literals(kind: Any) -> list[str]:
@@ -92,7 +94,7 @@ def _listed(values: list[str]) -> str:
 
 
 def _name(kind: Any) -> str:
-    """Of the first plain type in it: what text could not be read as."""
+    """The name of the first plain type in an annotation, which the text could not be converted to."""
     while get_args(kind):
         kind = get_args(kind)[0]
     return str(getattr(kind, "__name__", kind))
