@@ -1,4 +1,4 @@
-"""Completion in a shell, by the real shells where they are installed."""
+"""Shell completion, with the real shells if they are installed."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.helpers.daemons import TIMEOUT
 
 
 class Noting:
-    """A daemon that only notes what it is asked, and a screen that only notes what is said."""
+    """A client that records requests, and a screen that records lines."""
 
     def __init__(self) -> None:
         self.asked: SimpleQueue[tuple[str, ...]] = SimpleQueue()
@@ -45,8 +45,8 @@ def test_ctrl_c_before_the_thread_is_known_stops_the_turn_later(noting: Noting) 
     signal.raise_signal(signal.SIGINT)
     assert noting.said.get(timeout=TIMEOUT).startswith("stopping the turn…")
     assert noting.asked.empty()
-    by_key.stops("T")
-    assert noting.asked.get(timeout=TIMEOUT) == ("threads", "T", "stop")
+    by_key.set_thread("T")
+    assert noting.asked.get(timeout=PATIENCE) == ("threads", "T", "stop")
 
 
 def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_return(noting: Noting) -> None:
@@ -54,5 +54,5 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_return(noting: Noting) -
     signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
-    said = {noting.said.get(timeout=TIMEOUT), noting.said.get(timeout=TIMEOUT)}
-    assert "left it; clew threads tells whether it was begun" in said
+    said = {noting.said.get(timeout=PATIENCE), noting.said.get(timeout=PATIENCE)}
+    assert "left without waiting; clew threads shows whether it was started" in said

@@ -160,4 +160,4 @@ def test_permission_denied_names_the_file_without_a_traceback(
 
     monkeypatch.setattr("clew.cli.main._run", refuse)
     assert main() == 1
-    assert "/home/ann/.clew/run/clew.lock may not be opened by you" in capsys.readouterr().err
+    assert "you may not open /home/ann/.clew/run/clew.lock" in capsys.readouterr().err

@@ -77,8 +77,11 @@ def test_it_goes_to_a_topic_and_back(clew: Clew, bot: Bot) -> None:
     thread = begun(clew)
     with Terminal(clew, ["handoff", thread[:22].lower(), "telegram", "--quiet"]) as terminal:
         assert terminal.wait() == 0
-        assert "handing it to telegram…" in terminal.shown and f"clew chat {thread} comes back to it" in terminal.shown
-        topic = topic_of(terminal.find(r"it goes on in (\S+)"))
+        assert (
+            "handing the thread to telegram…" in terminal.shown
+            and f"clew chat {thread} takes it back" in terminal.shown
+        )
+        topic = topic_of(terminal.find(r"the thread continues in (\S+)"))
     sees(bot, "You can go on here: !text one", topic)
     asyncio.run(bot.say("!text two", topic=topic))
     sees(bot, "two", topic)
@@ -142,7 +145,8 @@ def test_one_at_a_time_and_ctrl_c_takes_it_back(clew: Clew, bot: Bot) -> None:
     os.kill(first.pid, signal.SIGINT)
     result = clew.wait(first)
     assert result.code == 1 and result.err.endswith(
-        "It was not handed to telegram: you took it back. An empty topic may stand there. It stays where it is.\n"
+        "The handoff to telegram failed: you took it back. An empty topic may stand there."
+        " The thread stays where it is.\n"
     )
     asyncio.run(bot.do("release"))
     made = asyncio.run(bot.until(lambda state: len(_topics(state)) > before))
@@ -155,9 +159,9 @@ def _topics(state: dict[str, Any]) -> list[int]:
     return [message["message_id"] for message in state["messages"] if "forum_topic_created" in message]
 
 
-def test_while_away_answers_of_local_threads_go_there(clew: Clew, bot: Bot) -> None:
-    assert "you are at the desk" in clew("away")
-    assert "what the desk would show goes to telegram:42" in clew("away", "telegram")
+def test_while_away_answers_of_the_desk_come_there(clew: Clew, bot: Bot) -> None:
+    assert "you are not away" in clew("away")
+    assert "answers and questions go to telegram:42" in clew("away", "telegram")
     assert clew.json("away") == {"conversation": "telegram:42"}
     begun(clew, "!text for the one who is away")
     sees(bot, "for the one who is away")
@@ -178,12 +182,12 @@ def test_from_within_a_chat_it_leaves_as_with_quit(clew: Clew, bot: Bot) -> None
         chat.read_until("no place where people talk")
         chat.type("/handoff telegram\r")
         assert chat.wait() == 0
-        topic = topic_of(chat.find(r"it goes on in (\S+)"))
-        thread = chat.find(r"clew chat (\w+) comes back to it")
+        topic = topic_of(chat.find(r"the thread continues in (\S+)"))
+        thread = chat.find(r"clew chat (\w+) returns to it")
     asyncio.run(bot.say("!text two", topic=topic))
     sees(bot, "two", topic)
     piped = clew.run("chat", thread, input="!text three\n/handoff telegram\n!text never said\n")
-    assert (piped.code, piped.out) == (0, "three\n") and "it goes on in telegram:42/" in piped.err
+    assert (piped.code, piped.out) == (0, "three\n") and "the thread continues in telegram:42/" in piped.err
     assert "!text never said" not in said_in(clew, thread)
 
 

@@ -1,1 +1,1 @@
-"""The plain command line: a thin client of the API. One file per group of commands, imported when it is used."""
+"""The command line: a thin client of the API. One module per group of commands, imported on use."""

@@ -1,5 +1,4 @@
-"""Completion in a shell: the script for it, and the words that only clew knows. It starts no daemon and is
-silent when it fails."""
+"""Shell completion: the script, and the values of arguments. It never starts the daemon, and fails silently."""
 
 from __future__ import annotations
 
@@ -16,23 +15,23 @@ if TYPE_CHECKING:
 
     from clew.config.settings import Config
 
-TIMEOUT = 1.0  # seconds; a person is about to type the next letter
+TIMEOUT = 1.0  # seconds; a person waits for the completion
 VARIABLE = "_CLEW_COMPLETE"
 
 
 def thread_argument(**options: Any) -> Callable[[Any], Any]:
-    return click.argument("thread", shell_complete=thread_ids, callback=checked_thread, **options)
+    return click.argument("thread", shell_complete=thread_ids, callback=check_thread_id, **options)
 
 
-def checked_thread(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
-    """A script whose variable is not set should hear of that, not have everything happen to all threads."""
+def check_thread_id(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
+    """Refuse a malformed id. An empty variable in a script must be an error, and not mean all threads."""
     if given is not None and not (given.isascii() and given.isalnum()):
-        raise click.BadParameter(f"{given!r} is no thread id; `clew threads` lists them.")
+        raise click.BadParameter(f"{given!r} is not a thread id; `clew threads` lists them.")
     return given
 
 
 def thread_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Those that are active, then the finished ones, each with its title."""
+    """Active threads, then finished ones, each with its title."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(name, help=title) for name, title in threads() if name.startswith(incomplete.upper())]
@@ -43,30 +42,22 @@ def gate_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
     from clew.cli.view.columns import one_line
 
-    rows = _quietly("gates")
-    return [CompletionItem(row["code"], help=one_line(row["title"])) for row in rows or () if _begins(row, incomplete)]
+    rows = [row for row in _get("gates") if row["code"].startswith(incomplete.upper())]
+    return [CompletionItem(row["code"], help=one_line(row["title"])) for row in rows]
 
 
 def sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Those that can be taken over, wherever they work."""
+    """Sessions that can be adopted, of every folder."""
     from click.shell_completion import CompletionItem
 
     from clew.cli.view.columns import one_line
 
-    rows = _quietly("adoptable")
-    return [CompletionItem(row["id"], help=one_line(row["title"])) for row in rows or () if _is(row, incomplete)]
+    rows = [row for row in _get("adoptable") if row["id"].startswith(incomplete.lower())]
+    return [CompletionItem(row["id"], help=one_line(row["title"])) for row in rows]
 
 
-def _is(row: Any, incomplete: str) -> bool:
-    return str(row["id"]).startswith(incomplete.lower())
-
-
-def _begins(row: Any, incomplete: str) -> bool:
-    return str(row["code"]).startswith(incomplete.upper())
-
-
-def _quietly(*path: str) -> Any:
-    """None where no daemon answers at once."""
+def _get(*path: str) -> Any:
+    """The response of the daemon; empty if none answers at once."""
     from clew.client.sync import Client
     from clew.support.errors import ClewError
     from clew.support.home import Home
@@ -74,11 +65,11 @@ def _quietly(*path: str) -> Any:
     try:
         return Client(Home.find(), start=False, timeout=TIMEOUT).get(*path)
     except (ClewError, OSError, ValueError):
-        return None
+        return ()
 
 
 def threads() -> list[tuple[str, str]]:
-    """Ids and titles, newest first; none where no daemon answers at once."""
+    """Ids and titles, newest first; empty if no daemon answers at once."""
     from clew.cli.view.columns import one_line
     from clew.client.sync import Client
     from clew.support.errors import ClewError
@@ -99,7 +90,7 @@ def runtimes(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Where answers can be brought by these settings."""
+    """Targets of `--notify` in the settings."""
     settings = _settings()
     hooks = [f"webhook:{name}" for name, hook in settings.surfaces.webhook.items() if hook.url]
     known = (("feishu", settings.surfaces.feishu), ("telegram", settings.surfaces.telegram))
@@ -109,7 +100,7 @@ def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 
 def chats(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Where people talk by these settings."""
+    """Chat surfaces that are switched on in the settings."""
     known = (("feishu", _settings().surfaces.feishu), ("telegram", _settings().surfaces.telegram))
     return [name for name, chat in known if chat.is_on and name.startswith(incomplete)]
 
@@ -132,12 +123,12 @@ def _settings() -> Config:
         return config_settings.Config()
 
 
-@click.command("completion", short_help="The completion script of your shell.")
+@click.command("completion", short_help="Print the completion script for your shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @json_option
 @click.pass_obj
 def completion_command(out: Out, shell: str) -> None:
-    """The completion script of your shell: commands, options, ids of threads, runtimes, targets, settings.
+    """Print the completion script for your shell: commands, options, ids of threads, runtimes, targets, settings.
 
     \b
     bash: eval "$(clew completion bash)"         in ~/.bashrc
@@ -155,5 +146,5 @@ def completion_command(out: Out, shell: str) -> None:
         out.json({"shell": shell, "script": script})
     else:
         print(script)
-    if sys.stdout.isatty():  # a profile reads it at each start of a shell, and wants to hear nothing else
-        out.hint(f"this is only shown; clew completion --help tells where {shell} wants it")
+    if sys.stdout.isatty():  # silent in a profile, which loads it at each start of a shell
+        out.hint(f"this only prints the script; clew completion --help says where to put it for {shell}")

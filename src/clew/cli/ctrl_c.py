@@ -1,5 +1,5 @@
-"""What Ctrl-C means while a turn runs in the foreground: the first asks it to stop, and its end is waited for; the
-second leaves it to itself."""
+"""Ctrl-C while a turn runs in the foreground: the first stops the turn and waits for its end; the second does not
+wait."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from clew.support.errors import ClewError
 
 
 class CtrlC:
-    """Listens from before the turn is asked for: a key pressed meanwhile counts as soon as the turn has a name."""
+    """Handles SIGINT from before the turn is requested: an early Ctrl-C takes effect when the thread is known."""
 
     def __init__(self, screen: Screen, client: Client) -> None:
         self._screen = screen
         self._client = client
         self._thread = ""
-        self._is_named = Event()
-        self._is_asked = False
-        self._behind_the_key = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C
+        self._thread_known = Event()
+        self._stop_requested = False
+        self._newline = "\n" if sys.stderr.isatty() else ""  # the terminal has printed ^C
         signal.signal(signal.SIGINT, self._pressed)
 
-    def stops(self, thread: str) -> None:
-        """From now on it is this one that is stopped."""
+    def set_thread(self, thread: str) -> None:
+        """Set the thread whose turn Ctrl-C stops."""
         self._thread = thread
-        self._is_named.set()
+        self._thread_known.set()
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
-        if self._is_asked:
-            back = f"watch {self._thread} comes back to it" if self._thread else "threads tells whether it was begun"
-            self._screen.say(f"{self._behind_the_key}left it; clew {back}")
+        if self._stop_requested:
+            back = f"watch {self._thread} returns to it" if self._thread else "threads shows whether it was started"
+            self._screen.say(f"{self._newline}left without waiting; clew {back}")
             raise KeyboardInterrupt
-        self._is_asked = True
-        Thread(target=self._stop, daemon=True).start()  # a handler that writes itself would break into what is written
+        self._stop_requested = True
+        Thread(target=self._stop, daemon=True).start()  # a signal handler must not write in the middle of other output
 
     def _stop(self) -> None:
-        self._screen.say(f"{self._behind_the_key}stopping the turn… (Ctrl-C again does not wait for its end)")
-        self._is_named.wait()
+        self._screen.say(f"{self._newline}stopping the turn… (press Ctrl-C again to leave without waiting)")
+        self._thread_known.wait()
         try:
             self._client.post("threads", self._thread, "stop")
         except ClewError as error:

@@ -1,4 +1,4 @@
-"""Answers that are typed at `run` while the agent asks. At any other time nothing is read: that is for the shell."""
+"""Reads answers typed at `run` while a gate is open. At other times nothing is read: the input belongs to the shell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from clew.cli.follow import WORKING
 from clew.cli.output import Out
 from clew.cli.view.events import PLAIN
-from clew.cli.view.gates import keep_secrets, press
+from clew.cli.view.gates import refuse_secrets, typing_hint
 from clew.client.sync import new_message_id
 from clew.support.errors import ClewError
 
@@ -22,78 +22,78 @@ if TYPE_CHECKING:
     from clew.cli.view.screen import Screen
     from clew.client.sync import Client
 
-LONGEST = 4096  # bytes of a line, which is all that a terminal keeps of one
+MAX_LINE = 4096  # bytes; a terminal buffers no more of a line
 
 
-class Keys:
+class GatePrompt:
     def __init__(self, out: Out, screen: Screen, client: Client, thread: str) -> None:
         self._screen = screen
         self._client = client
         self._thread = thread
-        self.is_there = not out.as_json and _is_in_front()
-        self._sees: tuple[Any, ...] = ()
-        self._woken, self._wake = os.pipe()
-        self._reading: Thread | None = None
-        self._telling = Lock()
+        self.is_interactive = not out.as_json and _is_foreground()
+        self._open_gates: tuple[Any, ...] = ()
+        self._wake_read, self._wake_write = os.pipe()
+        self._reader: Thread | None = None
+        self._reply_lock = Lock()
 
-    def at_gate(self, sees: Sequence[Any]) -> bool:
-        """Whether to leave, because nobody is there who could answer."""
-        if not self.is_there:
+    def at_gate(self, gates: Sequence[Any]) -> bool:
+        """Called with the open gates. Returns True if nobody can answer here, so that `run` ends."""
+        if not self.is_interactive:
             return True
-        is_new = bool({view["id"] for view in sees} - {view["id"] for view in self._sees})
-        if is_new:  # what was typed before it was shown is no answer to it
+        is_new = bool({view["id"] for view in gates} - {view["id"] for view in self._open_gates})
+        if is_new:  # text typed before a gate was shown must not answer it
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-        was, self._sees = self._sees, tuple(sees)
-        if bool(sees) != bool(was):  # the line that spins would write over what is typed
-            self._screen.wait(None if sees else WORKING)
+        was, self._open_gates = self._open_gates, tuple(gates)
+        if bool(gates) != bool(was):  # the spinner would overwrite the typed text
+            self._screen.wait(None if gates else WORKING)
         if is_new:
-            self._screen.aside(f"  {press(sees)}", PLAIN)
-            self._begin()
-        os.write(self._wake, b"!")
-        with self._telling:  # what comes of an answer is shown behind the words that it was given
+            self._screen.write_line(f"  {typing_hint(gates)}", PLAIN)
+            self._start_reader()
+        os.write(self._wake_write, b"!")
+        with self._reply_lock:  # the outcome of an answer is shown after its confirmation
             return False
 
-    def _begin(self) -> None:
-        if self._reading is None:
-            self._reading = Thread(target=self._read, daemon=True)
-            self._reading.start()
+    def _start_reader(self) -> None:
+        if self._reader is None:
+            self._reader = Thread(target=self._read_lines, daemon=True)
+            self._reader.start()
 
-    def _read(self) -> None:
+    def _read_lines(self) -> None:
         terminal = sys.stdin.fileno()
         while True:
-            ready = select([self._woken, *([terminal] if self._sees else [])], [], [])[0]
-            if self._woken in ready:
-                os.read(self._woken, LONGEST)
-            elif not self._take(terminal):
+            ready = select([self._wake_read, *([terminal] if self._open_gates else [])], [], [])[0]
+            if self._wake_read in ready:
+                os.read(self._wake_read, MAX_LINE)
+            elif not self._read_line(terminal):
                 return
 
-    def _take(self, terminal: int) -> bool:
-        """One line, and not a byte of the next. False at the end, by Ctrl-D or with the terminal."""
-        sees, line = self._sees, b""
+    def _read_line(self, terminal: int) -> bool:
+        """Handle one line, and not a byte of the next. False at the end of the input."""
+        gates, line = self._open_gates, b""
         with suppress(OSError):
-            line = os.read(terminal, LONGEST)
+            line = os.read(terminal, MAX_LINE)
         text = line.decode("utf-8", "replace").strip()
         if text:
-            with self._telling:
-                self._screen.say(self._tell(text, sees))
+            with self._reply_lock:
+                self._screen.say(self._send(text, gates))
         elif not line:
-            self._screen.say("clew gates lists what waits; clew approve and clew deny answer it")
+            self._screen.say("clew gates lists open gates; clew approve and clew deny answer them")
         return bool(line)
 
-    def _tell(self, text: str, sees: Sequence[Any]) -> str:
-        body = {"message_id": new_message_id(), "text": text, "sees": [view["id"] for view in sees]}
+    def _send(self, text: str, gates: Sequence[Any]) -> str:
+        body = {"message_id": new_message_id(), "text": text, "sees": [view["id"] for view in gates]}
         try:
-            keep_secrets(text, sees)
+            refuse_secrets(text, gates)
             return str(self._client.post("threads", self._thread, "messages", body=body)["words"])
         except ClewError as error:
             return f"clew: {error.message}"
 
 
-def _is_in_front() -> bool:
-    """There is a terminal, and it is not another program that one types to."""
+def _is_foreground() -> bool:
+    """Whether stdin is a terminal, and this program is in its foreground."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
-    except OSError:  # not the terminal of this session: nobody else is in front
+    except OSError:  # not the terminal of this session: no other program is in its foreground
         return True

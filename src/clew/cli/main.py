@@ -1,4 +1,4 @@
-"""`clew`: the group of commands. Only click is imported before a command is known, so that help is quick."""
+"""`clew`: the command group. Only click is imported before the command is known, so that help is fast."""
 
 from __future__ import annotations
 
@@ -18,75 +18,78 @@ from clew.support.version import __version__
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# What a disk can do to any command: a code, and the words.
-REFUSALS = {
+# Errors of the file system that any command may meet: code and message.
+FILE_ERRORS = {
     errno.ENOSPC: ("disk_full", "the disk is full: {} cannot be written"),
-    errno.EROFS: ("read_only", "the disk can only be read: {} cannot be written"),
-    errno.EACCES: ("not_yours", "{} may not be opened by you; if it is clew's, set CLEW_HOME to a folder of yours"),
+    errno.EROFS: ("read_only", "the disk is read-only: {} cannot be written"),
+    errno.EACCES: (
+        "not_yours",
+        "you may not open {}; if it belongs to clew, set CLEW_HOME to a folder of yours",
+    ),
 }
 
-# Each command: the module that holds it, and its line of help. A test keeps the lines equal to the commands' own.
+# Each command: its module and its help line. A test keeps the lines equal to the `short_help` of the commands.
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "First": {
-        "demo": ("commands.demo", "The whole story in a minute, without an account."),
+    "Getting started": {
+        "demo": ("commands.demo", "See clew at work in a minute, without an account."),
     },
     "Work": {
         "web": ("commands.web", "Open the page in your browser."),
-        "chat": ("commands.chat", "Talk in a thread, or in a new one."),
-        "run": ("commands.run", "One turn in the foreground: stream it, print the answer."),
-        "start": ("commands.run", "A task in the background; prints its id."),
-        "send": ("commands.run", "Say something in a thread."),
-        "watch": ("commands.run", "Look on, live."),
+        "chat": ("commands.chat", "Chat in a thread, or start a new one."),
+        "run": ("commands.run", "Run one turn in the foreground and stream its answer."),
+        "start": ("commands.run", "Start a task in the background and print its id."),
+        "send": ("commands.run", "Send a message to a thread."),
+        "watch": ("commands.run", "Watch events live."),
     },
     "Threads": {
         "threads": ("commands.threads", "List threads, newest first."),
-        "show": ("commands.threads", "One thread."),
-        "read": ("commands.threads", "What was said and done in a thread."),
-        "where": ("commands.threads", "Where the answers of a thread went."),
-        "resume": ("commands.lifecycle", "Pick up a finished or suspended thread with new information."),
+        "show": ("commands.threads", "Show a thread."),
+        "read": ("commands.threads", "Print the transcript of a thread."),
+        "where": ("commands.threads", "Show where the answers of a thread were delivered."),
+        "resume": ("commands.lifecycle", "Resume a finished or suspended thread with new information."),
         "stop": ("commands.lifecycle", "Stop the running turn of a thread."),
         "done": ("commands.lifecycle", "Mark a thread as completed."),
         "cancel": ("commands.lifecycle", "Cancel a thread for good."),
-        "fork": ("commands.lifecycle", "Begin a new thread from another one."),
-        "title": ("commands.lifecycle", "Give a thread another title."),
-        "adopt": ("commands.adopt", "Take over a session begun outside clew, or list them."),
+        "fork": ("commands.lifecycle", "Start a new thread from the history of another one."),
+        "title": ("commands.lifecycle", "Change the title of a thread."),
+        "adopt": ("commands.adopt", "Adopt a session started outside clew, or list them."),
         "release": ("commands.adopt", "Give an adopted session back to its own program."),
     },
-    "Moving": {
+    "Handoff": {
         "handoff": ("commands.handoff", "Hand a thread to another surface."),
-        "handoffs": ("commands.handoff", "Threads that were handed to another surface."),
-        "away": ("commands.handoff", "While away, see on a chat what the desk would show."),
-        "back": ("commands.handoff", "Back at the desk."),
+        "handoffs": ("commands.handoff", "List handoffs to other surfaces."),
+        "away": ("commands.handoff", "While you are away, send answers and questions to a chat."),
+        "back": ("commands.handoff", "End away mode."),
     },
-    "Asking": {
-        "gates": ("commands.gates", "What waits for you, over all threads."),
-        "approve": ("commands.gates", "Say yes to a gate."),
-        "deny": ("commands.gates", "Say no to a gate."),
+    "Gates and people": {
+        "gates": ("commands.gates", "List open gates of all threads."),
+        "approve": ("commands.gates", "Approve a gate."),
+        "deny": ("commands.gates", "Deny a gate."),
         "answer": ("commands.gates", "Answer a question of the agent."),
-        "rules": ("commands.rules", "What agents may do without asking."),
+        "rules": ("commands.rules", "Manage what agents may do without asking."),
         "connect": ("commands.connect", "Set up a chat app, step by step."),
-        "surfaces": ("commands.connect", "The places clew is connected to."),
-        "pair": ("commands.people", "Let somebody in who has a code."),
-        "people": ("commands.people", "Who may speak in chats."),
+        "surfaces": ("commands.connect", "List connected surfaces."),
+        "pair": ("commands.people", "Let a person in by their code."),
+        "people": ("commands.people", "List people who may use clew in chats."),
     },
     "Daemon": {
         "up": ("commands.daemon", "Start the daemon."),
-        "down": ("commands.daemon", "Stop the daemon and all that it started."),
+        "down": ("commands.daemon", "Stop the daemon and everything it started."),
         "restart": ("commands.daemon", "Stop the daemon and start it again."),
-        "status": ("commands.daemon", "How the daemon, its runtimes and its surfaces are."),
-        "logs": ("commands.daemon", "The daemon's log."),
-        "ps": ("commands.ps", "Every process of clew, with what it is there for."),
-        "service": ("commands.service", "Let the system start the daemon at login."),
-        "init": ("commands.init", "Write a config.toml to begin with."),
-        "config": ("commands.config", "Look at settings, change them, check them."),
-        "doctor": ("commands.doctor", "Check everything, and say what to do."),
-        "runtimes": ("commands.runtimes", "The agents there are, and how they are."),
-        "ping": ("commands.maintenance", "Try a runtime: one tiny turn, with the time of each step."),
-        "token": ("commands.access_token", "What a program needs to use the HTTP API."),
-        "codex": ("commands.codex", "The Codex that clew uses, with your arguments."),
-        "verify": ("commands.maintenance", "Check the history of a thread, or of all."),
-        "notify": ("commands.maintenance", "One pass over the answers that are still owed."),
-        "completion": ("completion", "The completion script of your shell."),
+        "status": ("commands.daemon", "Show the state of the daemon, its runtimes and surfaces."),
+        "logs": ("commands.daemon", "Show the daemon's log."),
+        "ps": ("commands.ps", "List the processes of clew and their roles."),
+        "service": ("commands.service", "Start the daemon at login, by systemd or launchd."),
+        "init": ("commands.init", "Create a config.toml."),
+        "config": ("commands.config", "Show, change and check settings."),
+        "doctor": ("commands.doctor", "Check everything and say what to fix."),
+        "runtimes": ("commands.runtimes", "List agents and their health."),
+        "ping": ("commands.maintenance", "Test a runtime with one tiny turn; shows the time of each step."),
+        "token": ("commands.access_token", "Print the token of the HTTP API."),
+        "codex": ("commands.codex", "Run the Codex that clew uses, with your arguments."),
+        "verify": ("commands.maintenance", "Verify the history of a thread, or of all."),
+        "notify": ("commands.maintenance", "Try all pending deliveries once, now."),
+        "completion": ("completion", "Print the completion script for your shell."),
     },
 }
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
@@ -104,7 +107,7 @@ class LazyGroup(click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """As click does it, but without importing every command for its line of help."""
+        """Like click's, but without importing every command for its help line."""
         from click.shell_completion import CompletionItem
 
         names = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
@@ -122,7 +125,7 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """Never lose the thread: a durable home for the work of coding agents.
 
-    THREAD is an id or any unique beginning of one. A command that needs the daemon starts it.
+    THREAD is an id or any unique prefix of one. A command that needs the daemon starts it.
     """
 
 
@@ -135,10 +138,10 @@ def main() -> int:
         _drop_output()
         return 1
     except OSError as error:
-        if error.errno not in REFUSALS:
+        if error.errno not in FILE_ERRORS:
             raise
-        code, words = REFUSALS[error.errno]
-        _tell_refused(out, code, words.format(error.filename or "the output"))
+        code, words = FILE_ERRORS[error.errno]
+        _print_file_error(out, code, words.format(error.filename or "the output"))
         return 1
 
 
@@ -154,8 +157,8 @@ def _run(out: Out) -> int:
         return 130
 
 
-def _tell_refused(out: Out, code: str, words: str) -> None:
-    """Also where it is the output itself that cannot be written."""
+def _print_file_error(out: Out, code: str, words: str) -> None:
+    """Works also if stdout itself cannot be written."""
     try:
         out.error(code, words)
         sys.stdout.flush()
@@ -164,16 +167,16 @@ def _tell_refused(out: Out, code: str, words: str) -> None:
 
 
 def _drop_output() -> None:
-    """Nobody reads it, or it cannot be written. What is still buffered must not raise again at exit."""
+    """Redirect stdout to /dev/null: it is closed or full, and buffered data must not raise again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-_NO_COMMAND = getattr(click.exceptions, "NoArgsIsHelpError", ())  # before click 8.2 there is none
+_NO_COMMAND = getattr(click.exceptions, "NoArgsIsHelpError", ())  # exists since click 8.2
 
 
 def _usage(out: Out, error: click.ClickException) -> int:
     if isinstance(error, _NO_COMMAND) and not out.as_json:
-        out.say(error.format_message())  # which is the whole help
+        out.say(error.format_message())  # the complete help
         return 2
     if isinstance(error, click.UsageError) and error.ctx:
         out.say(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help'.")
@@ -182,7 +185,7 @@ def _usage(out: Out, error: click.ClickException) -> int:
 
 
 def _make_output_safe() -> None:
-    """A terminal whose encoding lacks a character gets an escape, not a crash."""
+    """Print an escape instead of crashing if the encoding lacks a character."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

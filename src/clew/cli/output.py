@@ -1,4 +1,4 @@
-"""What commands print: JSON for scripts or plain lines for people on stdout, and all that is beside it on stderr."""
+"""Output of commands: results on stdout, as JSON for scripts or lines for people; everything else on stderr."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Out:
         self.as_json = as_json
 
     def json(self, value: object) -> None:
-        # Nothing but ASCII: no terminal obeys it, and any encoding can say it.
+        # ASCII only: it cannot control a terminal, and every encoding can print it.
         print(json.dumps(value, indent=2), flush=True)
 
     def line(self, text: str = "") -> None:
         print(visible(text), flush=True)
 
     def say(self, text: str) -> None:
-        """Beside the result: a wait, a hint, an activity."""
+        """Print to stderr, besides the result: a wait, a hint, an activity."""
         print(visible(text), file=sys.stderr, flush=True)
 
     def hint(self, text: str) -> None:
-        """The next useful command, for a person who looks."""
+        """Suggest the next command, if a person looks at a terminal."""
         if not self.as_json and sys.stderr.isatty():
             self.say(text)
 
@@ -64,7 +64,7 @@ def _set_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 
 def json_option(command: F) -> F:
-    """`--json`, before the command or after it."""
+    """The option `--json`, before or after the command."""
     option = click.option(
         "--json", is_flag=True, expose_value=False, is_eager=True, callback=_set_json, help="Print JSON for scripts."
     )
@@ -72,26 +72,26 @@ def json_option(command: F) -> F:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """One that can move its cursor."""
+    """Whether it is a terminal that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def painted(text: str, code: int, stream: TextIO) -> str:
-    """In a colour, where there is a terminal and nobody minds (https://no-color.org)."""
+    """Text in a colour, on a terminal without NO_COLOR (https://no-color.org)."""
     return f"\x1b[{code}m{text}\x1b[0m" if code and is_terminal(stream) and not os.environ.get("NO_COLOR") else text
 
 
 def moment(millis: int | None) -> str:
-    """Local time; the JSON has milliseconds."""
+    """Format milliseconds as local time."""
     return "" if millis is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(millis / 1000))
 
 
 def prompt_text(text: str) -> str:
-    """What was given as PROMPT or TEXT; `-` is stdin. Bytes that are no text are replaced, as everywhere."""
+    """The text of the argument PROMPT or TEXT; `-` reads stdin. Invalid UTF-8 is replaced."""
     from clew.support.text import clean
 
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
     if len(text) > 1 << 20:
-        raise click.UsageError("the text is longer than 1 MiB; put it in a file and give that with --file")
+        raise click.UsageError("the text is longer than 1 MiB; attach it as a file with --file")
     return clean(text)

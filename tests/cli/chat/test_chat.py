@@ -44,14 +44,14 @@ def test_piped_commands(clew: Clew, tmp_path: Path) -> None:
     )
     assert code == 0
     assert re.search(r"title +!text one \(fork\)\n", out)
-    assert "· attached notes.txt" in err and "· nothing is owed for it yet" in err
+    assert "· attached notes.txt" in err and "· it has no deliveries yet" in err
     assert [path.read_text() for path in clew.home.files.glob("*/notes.txt")] == ["chatted"]
 
 
 def test_an_unknown_command_fails_and_the_next_line_still_runs(clew: Clew) -> None:
     code, out, err = by_pipe(clew, "/statsu", "!text fine")
     assert (code, out) == (1, "fine\n")
-    assert err.startswith("clew: there is no /statsu; perhaps /status")
+    assert err.startswith("clew: there is no /statsu; did you mean /status")
 
 
 def test_a_failed_turn_says_why_and_sets_the_exit_code(clew: Clew) -> None:
@@ -81,7 +81,7 @@ def test_a_piped_chat_survives_a_killed_daemon(clew: Clew) -> None:
     result = clew.wait(chatting)
     assert result.code == 0
     assert begun + result.out == "before\none\none\ntwo\n"  # cut off behind `one`, and continued from its beginning
-    assert "it was cut off and is continued" in result.err
+    assert "the turn was cut off and is continued" in result.err
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_answers_appear_above_the_prompt(chat: Terminal, clew: Clew) -> None:
     assert "› !text hello" in chat.shown and "… !shell make" in chat.shown
     chat.type("/quit\r")
     assert chat.wait() == 0
-    thread = re.search(r"clew chat (\w+) comes back to it", chat.shown)
+    thread = re.search(r"clew chat (\w+) returns to it", chat.shown)
     assert thread and clew.json("show", thread[1])["status"] == "idle"
 
 
@@ -133,15 +133,15 @@ def test_messages_from_elsewhere_are_shown_and_own_ones_are_not(chat: Terminal, 
     chat.read_until("turn completed")
     thread = thread_of(chat)
     clew("send", thread, "!hold elsewhere")
-    chat.read_until("· from another place: !hold elsewhere")
+    chat.read_until("· from elsewhere: !hold elsewhere")
     gate.wait()
     clew("send", thread, "look left")
-    chat.read_until("· from another place: look left")
+    chat.read_until("· from elsewhere: look left")
     chat.type("look right\r")
     chat.read_until("· Passed on to the running turn.")
     gate.release()
     chat.read_until("turn completed", 2)
-    assert chat.shown.count("from another place") == 2
+    assert chat.shown.count("from elsewhere") == 2
     chat.type("\x04")
     assert chat.wait() == 0
 
@@ -164,7 +164,7 @@ def test_ctrl_d_leaves_the_turn_running_and_chat_can_return_to_it(chat: Terminal
     chat.read_until("working")
     chat.type("\x04")
     assert chat.wait() == 0
-    left = re.search(r"left it running; clew chat (\w+) comes back to it", chat.shown)
+    left = re.search(r"left it running; clew chat (\w+) returns to it", chat.shown)
     assert left and clew.json("show", left[1])["status"] == "running"
     with Terminal(clew, ["chat", left[1]]) as again:
         again.read_until("begun\n")
@@ -184,8 +184,8 @@ def test_chat_survives_a_killed_daemon_and_says_so(chat: Terminal, clew: Clew) -
     again.release_with(gate)
     chat.read_until("turn completed")
     said = chat.shown
-    assert said.count("· the daemon was away for") == said.count("; back again") == 1
-    assert "it was cut off and is continued" in said
+    assert said.count("· reconnected; the daemon was away for") == 1
+    assert "the turn was cut off and is continued" in said
     chat.type("!text and on\r")
     chat.read_until("turn completed", 2)
     chat.type("\x04")
@@ -198,7 +198,7 @@ def test_chat_switches_between_threads(chat: Terminal, clew: Clew) -> None:
     chat.read_until("turn completed")
     here = thread_of(chat)
     chat.type("/res")
-    chat.read_until("go to a thread")  # the menu
+    chat.read_until("open a thread")  # the menu
     chat.type(f"\t{other.lower()}\r")
     chat.read_until(f"· {other}, idle: the other")
     chat.read_until("from the other one\n")

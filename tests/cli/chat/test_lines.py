@@ -1,4 +1,4 @@
-"""What a line means, what completes it, and how the text flows above the prompt: pure."""
+"""Parsing and completing a line, and splitting text into lines above the prompt: pure."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from clew.cli.chat.lines import (
     Command,
     Files,
     Image,
+    Invalid,
     Message,
-    Wrong,
-    dropped,
+    dropped_paths,
     help_lines,
-    joined,
-    meaning,
-    only_path,
+    join_continued,
+    parse_file_argument,
+    parse_line,
     suggestions,
 )
-from clew.cli.view.events import Aside, TextChunk
+from clew.cli.view.events import InfoLine, TextChunk
 
 
 def means(line: str, *files: str) -> object:
-    return meaning(line, lambda path: str(path) in files)
+    return parse_line(line, lambda path: str(path) in files)
 
 
 def test_an_empty_line_means_nothing() -> None:
@@ -47,9 +47,9 @@ def test_a_word_with_a_slash_is_a_command() -> None:
 
 def test_an_unknown_command_suggests_the_nearest_and_is_no_message() -> None:
     wrong = means("/statsu now")
-    assert isinstance(wrong, Wrong)
-    assert "there is no /statsu; perhaps /status" in wrong.words
-    assert isinstance(means("/zzzz"), Wrong)
+    assert isinstance(wrong, Invalid)
+    assert "there is no /statsu; did you mean /status" in wrong.words
+    assert isinstance(means("/zzzz"), Invalid)
 
 
 @given(st.from_regex(r"/[a-zA-Z-]+( .*)?", fullmatch=True))
@@ -58,11 +58,12 @@ def test_no_slash_command_ever_reaches_the_agent(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "words"), [("/queue", "needs TEXT"), ("/file ", "needs PATH"), ("/stop it", "nothing")]
+    ("line", "words"),
+    [("/queue", "needs an argument: TEXT"), ("/file ", "needs an argument: PATH"), ("/stop it", "takes no argument")],
 )
 def test_a_command_names_its_arguments_when_used_wrongly(line: str, words: str) -> None:
     wrong = means(line)
-    assert isinstance(wrong, Wrong) and words in wrong.words
+    assert isinstance(wrong, Invalid) and words in wrong.words
 
 
 def test_two_slashes_are_a_message_with_one() -> None:
@@ -87,23 +88,23 @@ def test_a_missing_path_or_a_path_among_words_is_a_message() -> None:
 
 @given(st.text(max_size=50))
 def test_any_text_can_be_parsed(text: str) -> None:
-    assert (meaning(text) is None) == (not text.strip())
-    dropped(text)
+    assert (parse_line(text) is None) == (not text.strip())
+    dropped_paths(text)
 
 
 def test_a_text_too_long_for_a_path_is_a_message() -> None:
-    assert meaning("/a/" + "x" * 5000) == Message("/a/" + "x" * 5000)
+    assert parse_line("/a/" + "x" * 5000) == Message("/a/" + "x" * 5000)
 
 
 def test_file_path_may_have_unquoted_spaces_and_start_with_tilde(tmp_path: Path) -> None:
-    assert only_path("a b.png") == Path.cwd() / "a b.png"
-    assert only_path("~/x") == Path.home() / "x"
-    assert only_path("'/tmp/a b'") == Path("/tmp/a b")
+    assert parse_file_argument("a b.png") == Path.cwd() / "a b.png"
+    assert parse_file_argument("~/x") == Path.home() / "x"
+    assert parse_file_argument("'/tmp/a b'") == Path("/tmp/a b")
 
 
 def test_a_line_ending_with_a_backslash_continues() -> None:
-    assert list(joined(["a\\\n", "b\n", "c\r\n", "d\\"])) == ["a\nb", "c", "d"]
-    assert list(joined(["C:\\\\\n"])) == ["C:\\\\"]
+    assert list(join_continued(["a\\\n", "b\n", "c\r\n", "d\\"])) == ["a\nb", "c", "d"]
+    assert list(join_continued(["C:\\\\\n"])) == ["C:\\\\"]
 
 
 def test_help_names_every_command_and_the_keys() -> None:
@@ -122,15 +123,20 @@ def test_commands_and_thread_ids_are_completed() -> None:
     assert list(suggestions("say /st", lambda: threads)) == []
 
 
-def lines(flow: Flow, *pieces: TextChunk | Aside, room: int = 20) -> list[str]:
-    return [each.text if isinstance(each, TextChunk) else f"[{each.line}]" for each in flow.take(pieces, room)]
+def lines(flow: Flow, *pieces: TextChunk | InfoLine, columns: int = 20) -> list[str]:
+    return [each.text if isinstance(each, TextChunk) else f"[{each.line}]" for each in flow.take(pieces, columns)]
 
 
 def test_a_line_is_emitted_when_complete() -> None:
     flow = Flow()
     assert lines(flow, TextChunk("one\ntw", fresh=True)) == ["one"]
     assert flow.pending == "tw"
-    assert lines(flow, TextChunk("o\n\nthree"), Aside("· turn completed")) == ["two", "", "three", "[· turn completed]"]
+    assert lines(flow, TextChunk("o\n\nthree"), InfoLine("· turn completed")) == [
+        "two",
+        "",
+        "three",
+        "[· turn completed]",
+    ]
 
 
 def test_a_long_line_is_emitted_row_by_row() -> None:
@@ -147,7 +153,7 @@ def test_a_new_text_starts_on_its_own_line() -> None:
 
 
 def test_streamed_text_cannot_control_the_terminal() -> None:
-    assert lines(Flow(), TextChunk("\x1b[2J\n"), Aside("\x07")) == ["\\x1b[2J", "[\\x07]"]
+    assert lines(Flow(), TextChunk("\x1b[2J\n"), InfoLine("\x07")) == ["\\x1b[2J", "[\\x07]"]
 
 
 @pytest.mark.parametrize(
@@ -155,14 +161,14 @@ def test_streamed_text_cannot_control_the_terminal() -> None:
     [
         ("data:image/png;base64,aGk=", Image(".png", b"hi")),
         (" data:image/jpeg;base64,aG\nk= ", Image(".jpg", b"hi")),
-        ("data:image/tiff;base64,aGk=", "an image can be pasted as png, jpeg, gif, webp in base64"),
-        ("data:image/svg+xml;utf8,<svg/>", "an image can be pasted as"),
-        ("data:image/png;base64,aG", "the pasted image is not whole"),
+        ("data:image/tiff;base64,aGk=", "only png, jpeg, gif, webp in base64 can be pasted"),
+        ("data:image/svg+xml;utf8,<svg/>", "only png, jpeg, gif, webp in base64"),
+        ("data:image/png;base64,aG", "the pasted image is incomplete"),
         ("data:image/png;base64," + "A" * (28 << 20), "the pasted image is larger than 20 MiB"),
         ("what is data:image/png;base64,aGk= ?", Message("what is data:image/png;base64,aGk= ?")),
     ],
     ids=["png", "jpeg", "tiff", "svg", "cut", "large", "talk"],
 )
 def test_an_image_may_be_pasted_as_data(line: str, meant: object) -> None:
-    found = meaning(line)
-    assert found.words.startswith(str(meant)) if isinstance(found, Wrong) else found == meant
+    found = parse_line(line)
+    assert found.words.startswith(str(meant)) if isinstance(found, Invalid) else found == meant

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from clew.cli.chat.follower import past, question
-from clew.cli.chat.prompt import QUICK, SOON, Seen, toolbar
+from clew.cli.chat.follower import recap, suspension_lines
+from clew.cli.chat.prompt import MIN_REACTION, REPLACE_WINDOW, ShownGates, toolbar
 from clew.cli.chat.talk import Talk
-from clew.cli.view.events import Aside, TextChunk
+from clew.cli.view.events import InfoLine, TextChunk
 from clew.support.errors import NotFound, OutOfReach
 
 
@@ -46,22 +46,22 @@ def accepted(fate: str = "turn", words: str = "", thread: str = "T") -> dict[str
     return {"fate": fate, "thread": thread, "turn": "U", "state": "running", "words": words}
 
 
-def talk(door: Noting, thread: str | None = "T") -> Talk:
-    return Talk(door, lambda text: {"message_id": "m", "text": text, "kind": "chat"}, thread)
+def talk(api: Noting, thread: str | None = "T") -> Talk:
+    return Talk(api, lambda text: {"message_id": "m", "text": text, "kind": "chat"}, thread)
 
 
 def test_the_first_message_starts_a_thread() -> None:
-    here = talk(door := Noting(threads=accepted()), None)
+    here = talk(api := Noting(threads=accepted()), None)
     reply = here.do("hello")
     assert (reply.turn, reply.moved, here.thread) == ("U", True, "T")
-    assert door.asked == [("threads", {"message_id": "m", "text": "hello", "kind": "chat", "attachments": []})]
+    assert api.asked == [("threads", {"message_id": "m", "text": "hello", "kind": "chat", "attachments": []})]
 
 
 def test_a_message_goes_to_the_current_thread() -> None:
-    here = talk(door := Noting(messages=accepted()))
+    here = talk(api := Noting(messages=accepted()))
     reply = here.do("hello")
     assert (reply.turn, reply.moved, reply.lines) == ("U", False, ())
-    ((*path, body),) = door.asked
+    ((*path, body),) = api.asked
     assert path == ["threads", "T", "messages"]
     assert (body["text"], body["queue"], body["attachments"]) == ("hello", False, [])
 
@@ -69,14 +69,14 @@ def test_a_message_goes_to_the_current_thread() -> None:
 def test_steering_is_explained_once() -> None:
     here = talk(Noting(messages=accepted("steer", "Passed on to the running turn.")))
     first, second = here.do("left"), here.do("right")
-    assert first.lines == ("· Passed on to the running turn. /queue TEXT keeps it for after the turn.",)
+    assert first.lines == ("· Passed on to the running turn. /queue TEXT sends it after the turn.",)
     assert (second.lines, second.turn) == ((), None)
 
 
 def test_a_queued_message_never_steers_and_its_position_is_shown() -> None:
-    here = talk(door := Noting(messages=accepted(words="Queued: it runs next.")))
+    here = talk(api := Noting(messages=accepted(words="Queued: it runs next.")))
     assert here.do("/queue and then").lines == ("· Queued: it runs next.",)
-    assert (door.asked[0][-1]["queue"], door.asked[0][-1]["text"]) == (True, "and then")
+    assert (api.asked[0][-1]["queue"], api.asked[0][-1]["text"]) == (True, "and then")
 
 
 def test_refusals_and_errors_are_shown_and_do_not_end_the_chat() -> None:
@@ -87,20 +87,20 @@ def test_refusals_and_errors_are_shown_and_do_not_end_the_chat() -> None:
 
 
 def test_an_unknown_command_sends_nothing_to_the_daemon() -> None:
-    here = talk(door := Noting())
+    here = talk(api := Noting())
     assert here.do("/tsop").failed
-    assert door.asked == []
+    assert api.asked == []
 
 
 def test_files_are_sent_with_the_next_message_only(tmp_path: Path) -> None:
     picture = tmp_path / "a b.png"
     picture.write_bytes(b"")
-    here = talk(door := Noting(messages=accepted()))
-    assert here.do(f"/file {picture}").lines == ("· attached a b.png; it goes with your next message",)
-    assert here.do(f"'{picture}'").lines == ("· attached a b.png; it goes with your next message",)
+    here = talk(api := Noting(messages=accepted()))
+    assert here.do(f"/file {picture}").lines == ("· attached a b.png; it is sent with your next message",)
+    assert here.do(f"'{picture}'").lines == ("· attached a b.png; it is sent with your next message",)
     here.do("look")
     here.do("again")
-    assert [asked[-1]["attachments"] for asked in door.asked] == [[str(picture)] * 2, []]
+    assert [asked[-1]["attachments"] for asked in api.asked] == [[str(picture)] * 2, []]
 
 
 def test_a_missing_file_is_not_attached() -> None:
@@ -113,7 +113,7 @@ def test_files_of_an_unsent_message_are_dropped_with_a_notice(tmp_path: Path) ->
     (tmp_path / "x").write_text("")
     here = talk(Noting(messages=OutOfReach("no daemon.")))
     here.do(str(tmp_path / "x"))
-    assert here.do("look").lines == ("clew: no daemon. Nothing was sent; attach x again.",)
+    assert here.do("look").lines == ("clew: no daemon. Nothing was sent. Attach x again.",)
 
 
 LISTED: list[dict[str, Any]] = [
@@ -158,27 +158,31 @@ HANDED = {"id": "H", "surface": "telegram", "conversation": "telegram:7:1", "end
 
 def test_a_handoff_names_its_target_and_leaves_the_chat() -> None:
     here = talk(
-        door := Noting(handoffs={**HANDED, "state": "running", "ended_at": None}, H={**HANDED, "state": "completed"})
+        api := Noting(handoffs={**HANDED, "state": "running", "ended_at": None}, H={**HANDED, "state": "completed"})
     )
     told: list[str] = []
     here.say = told.append
     reply = here.do("/handoff telegram")
-    assert reply.leave and reply.lines == ("· it goes on in telegram:7:1",) and told == ["· handing it to telegram…"]
-    assert door.asked[0] == ("handoffs", {"thread": "T", "target": "telegram"})
+    assert (
+        reply.leave
+        and reply.lines == ("· the thread continues in telegram:7:1",)
+        and told == ["· handing the thread to telegram…"]
+    )
+    assert api.asked[0] == ("handoffs", {"thread": "T", "target": "telegram"})
 
 
 def test_a_failed_handoff_changes_nothing() -> None:
     here = talk(Noting(handoffs={**HANDED, "state": "failed", "error": "no home."}))
     reply = here.do("/handoff telegram")
     assert (reply.leave, reply.failed) == (False, True)
-    assert reply.lines == ("clew: it was not handed to telegram: no home. It stays here.",)
+    assert reply.lines == ("clew: the handoff to telegram failed: no home. The thread stays here.",)
 
 
 def test_away_and_back() -> None:
-    here = talk(door := Noting(away={"conversation": "telegram:7"}))
-    assert "goes to telegram:7 too" in here.do("/away telegram").lines[0]
+    here = talk(api := Noting(away={"conversation": "telegram:7"}))
+    assert "is also sent to telegram:7" in here.do("/away telegram").lines[0]
     assert here.do("/back").lines == ("· welcome back",)
-    assert door.asked == [("away", {"target": "telegram"}), ("away", None)]
+    assert api.asked == [("away", {"target": "telegram"}), ("away", None)]
 
 
 def test_fork_switches_to_the_new_thread() -> None:
@@ -188,10 +192,10 @@ def test_fork_switches_to_the_new_thread() -> None:
 
 
 def test_new_leaves_the_thread_and_the_next_message_starts_another() -> None:
-    here = talk(door := Noting(threads=accepted(thread="N")))
+    here = talk(api := Noting(threads=accepted(thread="N")))
     assert here.do("/new").moved
     assert here.do("hello").moved
-    assert (here.thread, door.asked[0][0]) == ("N", "threads")
+    assert (here.thread, api.asked[0][0]) == ("N", "threads")
 
 
 @pytest.mark.parametrize("line", ["/fork", "/stop", "/status", "/where", "/done"])
@@ -200,10 +204,10 @@ def test_commands_that_need_a_thread_say_so_if_there_is_none(line: str) -> None:
 
 
 def test_stop_and_done_call_the_api() -> None:
-    here = talk(door := Noting())
+    here = talk(api := Noting())
     assert here.do("/stop").lines == ("· stopping the turn…",)
     assert "completed" in here.do("/done").lines[0]
-    assert [asked[:3] for asked in door.asked] == [("threads", "T", "stop"), ("threads", "T", "done")]
+    assert [asked[:3] for asked in api.asked] == [("threads", "T", "stop"), ("threads", "T", "done")]
 
 
 def test_where_shows_the_receipts() -> None:
@@ -217,16 +221,16 @@ def test_where_shows_the_receipts() -> None:
     }
     (line,) = talk(Noting(deliveries=[row])).do("/where").lines
     assert line.split()[:3] == ["U:final", "webhook:ci", "sent"]
-    assert talk(Noting(deliveries=[])).do("/where").lines == ("· nothing is owed for it yet",)
+    assert talk(Noting(deliveries=[])).do("/where").lines == ("· it has no deliveries yet",)
 
 
 def test_a_pasted_image_is_a_file_until_it_is_sent() -> None:
-    here = talk(door := Noting(messages=accepted()))
-    assert here.do("data:image/png;base64,aGk=").lines == ("· attached pasted.png; it goes with your next message",)
+    here = talk(api := Noting(messages=accepted()))
+    assert here.do("data:image/png;base64,aGk=").lines == ("· attached pasted.png; it is sent with your next message",)
     (file,) = map(Path, here.files)
     assert (file.read_bytes(), file.parent.stat().st_mode & 0o777) == (b"hi", 0o700)
     here.do("look at this")
-    assert door.asked[-1][-1]["attachments"] == [str(file)]
+    assert api.asked[-1][-1]["attachments"] == [str(file)]
     assert not file.parent.exists()
 
 
@@ -241,14 +245,14 @@ def test_opening_a_thread_shows_its_status_and_the_last_messages() -> None:
         {"role": "agent", "author": "codex", "text": "done", "state": "completed"},
         {"role": "agent", "author": "codex", "text": "", "state": "running"},
     ]
-    assert past(thread, said) == [
-        Aside("· T, suspended: x"),
-        Aside("you: do it"),
+    assert recap(thread, said) == [
+        InfoLine("· T, suspended: x"),
+        InfoLine("you: do it"),
         TextChunk("done\n", fresh=True),
-        Aside("· Cut off."),
-        Aside("· Reply `continue`."),
+        InfoLine("· Cut off."),
+        InfoLine("· Reply `continue`."),
     ]
-    assert question({**thread, "status": "idle"}) == []
+    assert suspension_lines({**thread, "status": "idle"}) == []
 
 
 def test_the_toolbar_shows_what_is_going_on() -> None:
@@ -259,7 +263,7 @@ def test_the_toolbar_shows_what_is_going_on() -> None:
 
 def test_a_line_entered_as_one_gate_replaces_another_is_held_back() -> None:
     now = [100.0]
-    seen, first, second = Seen(lambda: now[0]), {"id": "1", "code": "K7Q2"}, {"id": "2", "code": "B2B2"}
+    seen, first, second = ShownGates(lambda: now[0]), {"id": "1", "code": "K7Q2"}, {"id": "2", "code": "B2B2"}
     seen.show((first,))
     assert not seen.is_too_new_for("y")  # it replaced none
     now[0] += 60
@@ -267,15 +271,15 @@ def test_a_line_entered_as_one_gate_replaces_another_is_held_back() -> None:
     seen.show((second,))
     assert seen.is_too_new_for("y") and seen.is_too_new_for("rather not")
     assert not seen.is_too_new_for("b2b2 y") and not seen.is_too_new_for("/stop")
-    now[0] += 2 * QUICK
+    now[0] += 2 * MIN_REACTION
     assert not seen.is_too_new_for("y")
 
 
 def test_a_gate_long_after_another_does_not_replace_it() -> None:
     now = [100.0]
-    seen = Seen(lambda: now[0])
+    seen = ShownGates(lambda: now[0])
     seen.show(({"id": "1", "code": "K7Q2"},))
     seen.show(())
-    now[0] += 2 * SOON
+    now[0] += 2 * REPLACE_WINDOW
     seen.show(({"id": "2", "code": "B2B2"},))
     assert not seen.is_too_new_for("y")

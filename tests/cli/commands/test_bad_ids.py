@@ -1,4 +1,4 @@
-"""What is no thread id is named as that, before anything else happens."""
+"""A malformed thread id is a usage error before anything else happens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.helpers.daemons import Clew
 @pytest.mark.parametrize("given", ["", "a/b", "../status"])
 def test_a_malformed_id_is_a_usage_error(tmp_path: Path, command: str, given: str) -> None:
     result = Clew(tmp_path / "home").run(command, given)
-    assert result.code == 2 and "is no thread id" in result.err
+    assert result.code == 2 and "is not a thread id" in result.err
 
 
 def test_a_home_that_is_a_file_is_an_error(tmp_path: Path) -> None:

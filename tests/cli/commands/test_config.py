@@ -130,7 +130,7 @@ def test_get_shows_effective_values(idle: Clew) -> None:
     [
         (["get", "htp"], "htp is not a setting: did you mean `http`?"),
         (["get", "http.port.x"], "http.port.x is not a setting"),
-        (["get", "surfaces.webhook"], "surfaces.webhook is not set; `clew config get` shows what is"),
+        (["get", "surfaces.webhook"], "surfaces.webhook is not set; `clew config get` shows all settings"),
         (["set", "http.prot", "1"], "http.prot is not a setting: did you mean `port`?"),
         (["set", "http", "1"], "http is a table, not a setting. It contains: host, port, token."),
         (["set", "http.port", "99999"], "line 2: http.port is 99999: it must be from 0 to 65535"),

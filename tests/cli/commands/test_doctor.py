@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.cli.doctor.agents import agents, named
+from clew.cli.doctor.agents import agents, configured
 from clew.cli.doctor.checks import CLOCK_SLACK, all_checks
 from clew.cli.doctor.finding import Finding
 from clew.config.settings import load
@@ -49,7 +49,7 @@ def test_doctor_finds_a_removed_store_that_is_not_restored_yet(tmp_path: Path) -
     assert "none yet" in found(home, "store").detail
     write_entry(home, 0)
     home.database.rename(tmp_path / "clew.db.saved")
-    assert found(home, "store").detail.endswith(f"the next start takes all of it from {tmp_path / 'clew.db.saved'}")
+    assert found(home, "store").detail.endswith(f"the next start restores it from {tmp_path / 'clew.db.saved'}")
     open_store(home.database, SystemClock()).close()
     assert "schema" in found(home, "store").detail
 
@@ -74,7 +74,7 @@ def test_doctor_finds_an_unusable_home(tmp_path: Path) -> None:
 def test_doctor_accepts_a_healthy_daemon(tmp_path: Path) -> None:
     with Clew(tmp_path) as clew:
         clew.up()
-        assert found(clew.home, "supervisor").detail == "brings the daemon back after a crash"
+        assert found(clew.home, "supervisor").detail == "restarts the daemon after a crash"
         assert found(clew.home, "daemon").ok
 
 
@@ -87,7 +87,7 @@ def test_doctor_finds_settings_that_need_a_restart(tmp_path: Path) -> None:
         finding = found(clew.home, "daemon")
         assert not finding.ok and "it has other settings than config.toml" in finding.detail
         assert finding.todo and finding.todo.startswith("clew restart")
-        assert "clew restart makes it count" in clew("status")
+        assert "clew restart applies it" in clew("status")
         clew("restart")
         assert found(clew.home, "daemon").ok
 
@@ -106,7 +106,7 @@ def test_doctor_finds_a_daemon_without_a_supervisor(tmp_path: Path) -> None:
         clew.up()
         clew.kill_supervisor()
         finding = found(clew.home, "supervisor")
-        assert (finding.ok, finding.todo) == (False, "clew up gives it one")
+        assert (finding.ok, finding.todo) == (False, "clew up starts a supervisor")
         clew("up")
         assert found(clew.home, "supervisor").ok
 
@@ -152,4 +152,4 @@ def test_codex_is_needed_only_if_a_setting_or_the_default_names_it(tmp_path: Pat
     other = '[threads]\nruntime = "scripted"\n'
     for text, wanted in (("", True), (missing, True), (other, False), (other + missing, True)):
         (tmp_path / "config.toml").write_text(text)
-        assert ("codex" in named(load(tmp_path / "config.toml"))) is wanted
+        assert ("codex" in configured(load(tmp_path / "config.toml"))) is wanted

@@ -1,4 +1,4 @@
-"""What waits for a person, in the terminal: gates, approve, deny, answer, rules; and in run, chat and watch."""
+"""Gates in the terminal: the commands gates, approve, deny, answer and rules; and gates in run, chat and watch."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_gates_with_no_open_gate_says_so_on_stderr(tmp_path: Path) -> None:
         assert (result.code, result.out, result.err) == (0, "", "nothing waits for you\n")
         assert clew.json("gates") == []
         thread = clew.json("run", "!text hi")["thread"]
-        assert clew.run("gates", "--thread", thread).err == "nothing was asked there\n"
+        assert clew.run("gates", "--thread", thread).err == "this thread has no gates\n"
 
 
 def test_gates_also_lists_suspended_threads_with_the_command_to_answer(tmp_path: Path) -> None:
@@ -88,12 +88,12 @@ def test_gates_also_lists_suspended_threads_with_the_command_to_answer(tmp_path:
         result = clew.run("gates")
         assert (result.code, result.out) == (0, "")
         assert result.err.startswith("no gate is open\n1 suspended thread waits for you:\n")
-        assert f"    clew resume {thread} --supplement continue tries again\n" in result.err
+        assert f"    clew resume {thread} --supplement continue retries it\n" in result.err
         assert clew.json("gates") == []
         ask(clew, "!approve deploy")
         *_, gates, threads = clew("status").splitlines()
         assert gates == "for you   1 gate is open: clew gates lists it"
-        assert threads == "for you   1 suspended thread waits: clew gates tells how to go on"
+        assert threads == "for you   1 suspended thread waits: clew gates shows how to continue"
 
 
 def test_gates_are_listed_oldest_first_one_per_line(clew: Clew) -> None:
@@ -152,7 +152,7 @@ def test_on_a_terminal_the_gate_list_fits_and_hints_the_next_command(clew: Clew)
         assert terminal.wait() == 0
     _, line, hint = terminal.shown.splitlines()
     assert len(line) <= 70 and line.endswith("…") and asking.thread[:10] in line and asking.thread not in line
-    assert hint == f"clew gates {asking.code} shows it whole, and how to answer it"
+    assert hint == f"clew gates {asking.code} shows it completely, and how to answer it"
 
 
 def test_hidden_characters_in_a_command_are_visible(clew: Clew) -> None:
@@ -293,7 +293,7 @@ def test_answer_without_arguments_asks_at_the_terminal(clew: Clew) -> None:
     assert ended(clew, asking)["text"] == "green"
     another = ask(clew, "!ask Which? | red | green")
     result = clew.run("answer", another.code, input="")
-    assert result.code == 2 and "without a terminal nobody can be asked" in result.err
+    assert result.code == 2 and "there is no terminal to ask at" in result.err
 
 
 def holding(clew: Clew, secret: str) -> list[Path]:
@@ -304,7 +304,7 @@ def holding(clew: Clew, secret: str) -> list[Path]:
 
 def test_a_secret_answer_is_neither_shown_nor_stored(clew: Clew) -> None:
     asking = ask(clew, "!secret The password?")
-    assert "answers it, and asks for the secret" in clew("gates", asking.code)
+    assert "asks for the secret and answers" in clew("gates", asking.code)
     with Terminal(clew, ["answer", asking.code]) as terminal:
         terminal.read_until("The password? ")
         terminal.type("hunter-forty-two\n")
@@ -336,7 +336,7 @@ def test_an_unknown_gate_code_is_named(clew: Clew, command: list[str]) -> None:
 @pytest.mark.parametrize("given", ["", "../x", "K7 Q2", "ｋ7"])
 def test_a_malformed_gate_code_is_a_usage_error_first(tmp_path: Path, command: str, given: str) -> None:
     result = Clew(tmp_path / "home").run(command, given)
-    assert result.code == 2 and "is no code of a gate; `clew gates` lists them." in result.err
+    assert result.code == 2 and "is not a gate code; `clew gates` lists them." in result.err
 
 
 @pytest.mark.parametrize(
@@ -344,23 +344,23 @@ def test_a_malformed_gate_code_is_a_usage_error_first(tmp_path: Path, command: s
     [
         ("approve", "give the code of one gate, or --all THREAD"),
         ("approve K7Q2 --all 01A", "give the code of one gate, or --all THREAD"),
-        ("approve --all 01A --thread", "--all says yes once to each"),
-        ("approve --all ../x", "is no thread id"),
+        ("approve --all 01A --thread", "--all approves each gate once"),
+        ("approve --all ../x", "is not a thread id"),
         ("approve K7Q2 --thread --rule", "give --thread or --rule, not both"),
-        ("approve K7Q2 --for 2h", "are of a rule"),
-        ("approve K7Q2 --scope thread", "are of a rule"),
+        ("approve K7Q2 --for 2h", "need --rule"),
+        ("approve K7Q2 --scope thread", "need --rule"),
         ("approve K7Q2 --scope moon --rule", "is not one of"),
         ("approve K7Q2 --rule x --for soon", "is no length of time"),
         ("approve K7Q2 --rule x --for 0h", "is no length of time"),
         ("gates K7Q2 --thread 01A", "not both"),
-        ("gates --thread ../x", "is no thread id"),
+        ("gates --thread ../x", "is not a thread id"),
         ("deny", "Missing argument"),
         ("answer", "Missing argument"),
         ("rules add allow", "Missing argument"),
         ("rules add perhaps x", "is not one of"),
         ("rules add allow x --here --thread 01A", "give one of --here, --workspace and --thread"),
         ("rules add allow x --for ever", "is no length of time"),
-        ("rules remove ../x", "is no id of a rule"),
+        ("rules remove ../x", "is not a rule id"),
     ],
 )
 def test_usage_errors_need_no_daemon(tmp_path: Path, words: str, told: str) -> None:
@@ -374,7 +374,7 @@ def test_an_invalid_answer_is_an_error_and_nothing_is_answered(clew: Clew) -> No
     question, command = ask(clew, "!ask Which? | red"), ask(clew, "!approve one")
     told = [
         (["approve", question.code], f"{question.code} is a question: `clew answer {question.code} …` answers it."),
-        (["answer", question.code, "1", "2"], "there are 1 questions and 2 answers; give one to each"),
+        (["answer", question.code, "1", "2"], "there are 1 questions and 2 answers; give one answer to each question"),
         (["answer", command.code, "1"], f"{command.code} wants a yes or a no: `clew approve {command.code}`"),
         (["answer", command.code], f"{command.code} wants a yes or a no: `clew approve {command.code}`"),
     ]
@@ -431,7 +431,7 @@ def test_run_without_a_terminal_ends_at_a_gate_and_continues_after_yes(clew: Cle
     assert f"\n  clew approve {code} " in result.err and "\u0441" not in result.err
     assert result.err.endswith(
         f"clew: the agent waits for an answer: {code}\n"
-        f"clew gates {code} shows it; clew watch {thread['id']} looks on once it is answered\n"
+        f"clew gates {code} shows it; clew watch {thread['id']} follows the turn after the answer\n"
     )
     clew("approve", code)
     turn = clew.wait_ended({"thread": thread["id"], "turn": thread["turn"]})
@@ -455,7 +455,7 @@ def test_run_continues_without_asking_if_a_policy_or_rule_allows(clew: Clew, tmp
     assert asked.code == 1, "a question is always for a person"
 
 
-KEYS = "y, n or a number; other words are for the agent"
+KEYS = "y, n or a number; any other text goes to the agent"
 
 
 def test_run_on_a_terminal_shows_the_gate_and_takes_the_answer(clew: Clew) -> None:
@@ -467,7 +467,7 @@ def test_run_on_a_terminal_shows_the_gate_and_takes_the_answer(clew: Clew) -> No
         terminal.read_until("a number, or ")
         terminal.type("2\n")
         assert terminal.wait() == 0
-    assert "the agent took the answer" in terminal.shown and "\u0441" not in terminal.shown
+    assert "the agent received the answer" in terminal.shown and "\u0441" not in terminal.shown
     assert terminal.lines[-4:-2] == ["green", "done"]
 
 
@@ -483,7 +483,7 @@ def test_text_that_is_no_answer_reaches_the_agent_and_the_gate_stays(clew: Clew)
 
 def test_a_bare_yes_with_several_gates_at_run_asks_which(clew: Clew) -> None:
     with Terminal(clew, ["run", "!both one | two\n!text done"]) as terminal:
-        terminal.read_until("several wait, so say which: ")
+        terminal.read_until("several gates are open, so name one: ")
         terminal.type("y\n")
         terminal.read_until("Which one? Reply")
         terminal.type("yes all\n")
@@ -497,7 +497,7 @@ def test_run_leaves_typed_text_to_the_shell_if_no_gate_is_open(clew: Clew) -> No
     with Terminal(clew, ["run", "!approve one\n!hold typing\n!text done"], then=then) as terminal:
         terminal.read_until(KEYS)
         terminal.type("y\n")
-        terminal.read_until("the agent took the answer")
+        terminal.read_until("the agent received the answer")
         gate.wait()
         terminal.type("for the shell\n")
         gate.release()
@@ -549,7 +549,7 @@ def test_chat_shows_a_gate_with_its_choices_and_takes_the_answer(chat: Terminal)
     chat.type("!approve make all\\\r!text done\r")
     chat.read_until(KEYS)
     assert "asks to run a command\n    make all\n  1 allow\n" in chat.shown
-    chat.read_until("waits for you · other words go to the agent")
+    chat.read_until("waits for you · any other text goes to the agent")
     chat.type("y\r")
     chat.read_until("turn completed")
     assert re.search(r"· \w+: yes by you: make all\n", chat.shown) and "done\n" in chat.shown
@@ -580,7 +580,7 @@ def test_other_text_in_chat_reaches_the_agent_with_a_reminder_each_time(chat: Te
 
 def test_a_yes_in_chat_answers_the_shown_gate(chat: Terminal, clew: Clew) -> None:
     chat.type("!both one | two\\\r!text done\r")
-    chat.read_until("several wait, so say which: ")
+    chat.read_until("several gates are open, so name one: ")
     chat.find(r"(?s)(\w{4}): the agent asks.*(?!\1)\w{4}: the agent asks")  # of both at once the first says that, too
     first, second = dict.fromkeys(re.findall(r"([A-Z][2-9][A-Z][2-9]): the agent asks", chat.shown))
     chat.type("y\r")
@@ -669,7 +669,7 @@ def test_watch_shows_a_gate_and_its_outcome(clew: Clew) -> None:
     assert f"{asking.code}: the agent asks to run a command\n    {SHOWN}\n" in said and said.count(SHOWN) == 2
     clew("approve", asking.code)
     said = read_until(watching, "thread is completed")
-    assert f"· {asking.code}: yes by you: {SHOWN}\n· {asking.code}: the agent took the answer\n" in said
+    assert f"· {asking.code}: yes by you: {SHOWN}\n· {asking.code}: the agent received the answer\n" in said
     assert clew.end(watching).out == "done\n"
 
 

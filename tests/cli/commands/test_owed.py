@@ -46,8 +46,8 @@ def test_a_failed_answer_is_reported_until_it_is_retried(tmp_path: Path) -> None
         clew.wait_for(thread, "delivery.failed")
         assert "1 not delivered (`clew notify --retry-failed` retries); the last error: " in of_webhook(clew)
         result = clew.run("notify")
-        assert (result.code, result.out) == (0, "nothing new is owed\n")
-        assert result.err == "1 failed before; clew notify --retry-failed tries again\n"
+        assert (result.code, result.out) == (0, "no new deliveries are pending\n")
+        assert result.err == "1 failed before; clew notify --retry-failed retries them\n"
         assert clew.json("notify") == []
         clew("notify", "--retry-failed")
-        assert clew("notify") == "nothing is owed\n"
+        assert clew("notify") == "no deliveries are pending\n"

@@ -1,4 +1,4 @@
-"""`clew pair --force`: the owner at the machine does not wait an hour because somebody gave wrong codes."""
+"""`clew pair --force`: the local owner can skip the lockout after wrong codes."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ def test_force_skips_the_lockout_locally_and_never_over_tcp(tmp_path: Path) -> N
         with pytest.raises(HTTPError) as refused:
             urlopen(Request(f"{clew.json('status')['daemon']['http']}/api/people", body, key), timeout=60)
         with refused.value as answer:
-            assert answer.code == 409 and "Only somebody at the machine" in json.loads(answer.read())["detail"]
+            assert answer.code == 409 and "Forcing works only on the machine" in json.loads(answer.read())["detail"]

@@ -86,4 +86,4 @@ def test_clean_ends_only_processes_left_by_an_earlier_daemon(clew: Clew) -> None
 
 def test_clean_says_if_nothing_ever_ran(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as fresh:
-        assert "nothing of clew was ever started here" in fresh.run("doctor", "--clean").err
+        assert "clew was never started here" in fresh.run("doctor", "--clean").err

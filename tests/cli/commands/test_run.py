@@ -53,7 +53,9 @@ def test_run_that_fails_says_why_and_exits_with_1(clew: Clew) -> None:
 def test_run_that_fails_says_how_to_continue_its_thread(clew: Clew) -> None:
     result = clew.run("run", "!error server_error", "--title", "failing")
     thread = clew.json("threads", "--text", "failing")[0]["id"]
-    assert result.err.endswith(f"clew read {thread} shows it; clew send {thread} '…' or clew chat {thread} goes on\n")
+    assert result.err.endswith(
+        f"clew read {thread} shows it; clew send {thread} '…' or clew chat {thread} continues it\n"
+    )
 
 
 def test_a_prompt_of_a_dash_is_read_from_stdin(clew: Clew) -> None:
@@ -92,14 +94,14 @@ def test_run_says_how_to_return_if_the_daemon_is_stopped(clew: Clew) -> None:
     gate = clew.gate("stopped-daemon")
     running = clew.begin("run", "!text begun\n!hold stopped-daemon", "--title", "left alone")
     gate.wait()
-    read_words(running, 1)  # it looks on, and so hears that the daemon is stopped
+    read_words(running, 1)  # it is connected, so it receives the stop of the daemon
     clew("down", "--grace", "0")
     result = clew.wait(running)
     clew.up()
     thread = clew.json("threads", "--text", "left alone")[0]["id"]
     clew("stop", thread)
     assert result.code == 3
-    assert result.err.endswith(f"open work goes on then; clew watch {thread} comes back to it\n")
+    assert result.err.endswith(f"open work continues; clew watch {thread} returns to it\n")
 
 
 def test_a_second_ctrl_c_leaves_the_turn_running_and_says_how_to_return(clew: Clew) -> None:
@@ -132,7 +134,7 @@ def test_run_continues_if_the_daemon_is_killed(clew: Clew) -> None:
     gate.release()
     result = clew.wait(running)
     assert (result.code, result.out.splitlines()[-1]) == (0, "done")
-    assert "it was cut off and is continued" in result.err
+    assert "the turn was cut off and is continued" in result.err
     assert result.err.startswith("\nconnection lost; "), "not glued to the text"
     assert result.err.count("connection lost") == 1
 
@@ -146,7 +148,7 @@ def test_run_with_a_cut_off_turn_says_how_to_continue_it(clew: Clew) -> None:
     result = clew.wait(running)
     thread = clew.json("threads", "--text", "cut off")[0]["id"]
     assert result.code == 1
-    assert f"\nclew resume {thread} --supplement continue goes on with it" in result.err
+    assert f"\nclew resume {thread} --supplement continue continues it" in result.err
 
 
 def test_start_returns_at_once_and_the_task_completes_in_background(clew: Clew) -> None:

@@ -66,7 +66,7 @@ if sys.platform == "linux":
         removed = clew.json("service", "remove")
         assert removed == {"file": str(unit(tmp_path)), "changed": True, "next": ["systemctl --user daemon-reload"]}
         assert not unit(tmp_path).exists() and not link.is_symlink()
-        assert clew("service", "remove") == f"not there: {unit(tmp_path)}\n"
+        assert clew("service", "remove") == f"not found: {unit(tmp_path)}\n"
 
     def test_print_only_prints(clew: Clew, tmp_path: Path) -> None:
         printed = clew("service", "install", "--print")
@@ -83,7 +83,7 @@ if sys.platform == "linux":
         assert unit(tmp_path).read_text() == "[Unit]\n"
 
     def test_enable_without_a_service_manager_says_so(clew: Clew, tmp_path: Path) -> None:
-        assert "there is no systemctl here" in clew.run("service", "install", "--enable").err
+        assert "systemctl is not installed" in clew.run("service", "install", "--enable").err
         assert unit(tmp_path).exists()
 
     def test_enable_calls_the_service_manager_and_shows_its_error(clew: Clew, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_show_prints_the_fields_of_a_thread(clew: Clew) -> None:
 def test_show_of_a_suspended_thread_prints_the_command_to_resume_it(clew: Clew) -> None:
     thread = clew.json("start", "!error server_error")["thread"]
     clew.wait_for(thread, "thread.status", status="suspended")
-    assert clew.run("show", thread).err == f"clew resume {thread} --supplement continue tries again\n"
+    assert clew.run("show", thread).err == f"clew resume {thread} --supplement continue retries it\n"
 
 
 def test_read_shows_who_said_what(clew: Clew) -> None:
@@ -128,13 +128,13 @@ def test_history_verifies(clew: Clew) -> None:
 
 def test_notify_says_if_nothing_is_pending(clew: Clew) -> None:
     result = clew.run("notify")
-    assert (result.out, result.err) == ("nothing is owed\n", "")
+    assert (result.out, result.err) == ("no deliveries are pending\n", "")
 
 
 def test_an_empty_list_of_threads_says_so(clew: Clew) -> None:
     result = clew.run("threads", "--text", "there is none such")
     assert (result.code, result.out) == (0, "")
-    assert result.err.startswith("no thread fits; clew start PROMPT begins one")
+    assert result.err.startswith("no thread matches; clew start PROMPT starts one")
     assert clew.run("threads", "--text", "there is none such", "--json").json == []
 
 
@@ -144,7 +144,11 @@ def test_where_describes_the_state_of_an_answer(clew: Clew) -> None:
     clew.wait_for(there, "delivery.sent")
     assert "kept in the thread" in clew("where", here) and "no_target" not in clew("show", here)
     shown = clew("where", there)
-    known = ("noted only: no terminal looked on", "shown on the desktop", "shown on a terminal")  # a test looks on, too
+    known = (
+        "recorded only: no terminal was watching",
+        "shown on the desktop",
+        "shown on a terminal",
+    )  # a test may be watching
     assert any(words in shown for words in known)
     assert "receipt" not in shown
 

@@ -26,7 +26,7 @@ def test_watch_through_a_killed_daemon_shows_text_without_gap_or_repeat(clew: Cl
     said = read_until(watching, "thread is completed")
     shown = begun + clew.end(watching).out
     cut, _, continued = shown.partition("\n")
-    assert "it was cut off and is continued" in said
+    assert "the turn was cut off and is continued" in said
     assert continued == f"{answer_of(clew, thread)}\n"
     assert continued.startswith(cut) and len(cut.split()) >= 5
 
@@ -66,7 +66,7 @@ def test_watch_continues_with_the_next_turn_after_a_restart(clew: Clew) -> None:
     clew.json("send", thread, "!text one and more")
     read_until(watching, "turn completed")
     clew("restart")
-    read_until(watching, "back again")
+    read_until(watching, "reconnected")
     clew.json("send", thread, "!text one")
     read_until(watching, "turn completed")
     assert clew.end(watching).out == "one and more\none\n"
@@ -101,4 +101,6 @@ def test_read_on_a_terminal_is_formatted_and_cannot_control_it(clew: Clew) -> No
     assert "bold" in terminal.shown and "**bold**" not in terminal.shown.split("scripted,")[-1]
     assert "\x1b]0;" not in terminal.raw and "\x07" not in terminal.raw
     assert "**bold**" in clew("read", thread)
-    assert terminal.lines[-1] == f"clew send {thread} '…' or clew chat {thread} goes on", "and not to read it again"
+    assert terminal.lines[-1] == f"clew send {thread} '…' or clew chat {thread} continues it", (
+        "and not to read it again"
+    )

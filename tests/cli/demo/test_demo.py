@@ -76,8 +76,8 @@ def test_demo_runs_with_real_codex_and_leaves_nothing(place: Place) -> None:
     assert "“never lose the thread that leads you back out of the maze”" in lines[2]
     assert "arrived exactly once, at webhook:demo; receipt received-1" in lines[6]
     assert "The first was: Lead me out of the labyrinth" in lines[9]
-    assert "handed to a phone, into a topic of its own: telegram:4711/" in lines[10]
-    assert "the phone says: “This goes on at the desk." in lines[12]
+    assert "handed to a phone, into its own topic: telegram:4711/" in lines[10]
+    assert "the phone shows: “This goes on at the desk." in lines[12]
     assert "\x1b" not in printed
     assert place.left() == []
 

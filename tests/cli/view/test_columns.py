@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.cli.view.columns import age, clock, fit, rows_of, table, width
+from clew.cli.view.columns import age, duration, fit, rows_of, table, width
 from clew.cli.view.threads import short_ids, thread_table
-from clew.cli.view.transcript import lay_out
+from clew.cli.view.transcript import print_formatted
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=80), st.integers(4, 40))
@@ -35,7 +35,7 @@ def test_columns_align_with_chinese_text() -> None:
 
 @pytest.mark.parametrize(("seconds", "words"), [(0, "0 s"), (65, "1 min 05 s"), (7380, "2 h 03 min")])
 def test_a_duration_in_words(seconds: int, words: str) -> None:
-    assert clock(seconds) == words
+    assert duration(seconds) == words
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,6 @@ def test_without_a_terminal_no_header_and_a_question_replaces_the_answer() -> No
 
 
 def test_markdown_character_references_cannot_change_text_direction(capsys: pytest.CaptureFixture[str]) -> None:
-    lay_out("it says &#x202e;no&#x2069; &#x1b;[2J")
+    print_formatted("it says &#x202e;no&#x2069; &#x1b;[2J")
     shown = capsys.readouterr().out
     assert r"it says \u202eno\u2069" in shown and not set(shown) & set("\u202e\u2069\x1b")

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.cli.view.events import Aside, EventRenderer, Piece, TextChunk, activity_line, summary
+from clew.cli.view.events import EventRenderer, InfoLine, Piece, TextChunk, activity_line, summary
 from clew.client.sync import Event
 
 
@@ -47,7 +47,7 @@ def told(story: EventRenderer, *events: Event) -> list[Piece]:
 
 
 def asides(pieces: list[Piece]) -> list[str]:
-    return [piece.line for piece in pieces if isinstance(piece, Aside)]
+    return [piece.line for piece in pieces if isinstance(piece, InfoLine)]
 
 
 def test_text_is_shown_once_as_it_is_written() -> None:
@@ -93,7 +93,7 @@ def test_text_shown_beyond_what_was_stored_is_not_repeated() -> None:
 def test_a_final_text_that_differs_is_announced() -> None:
     story = EventRenderer()
     pieces = [*told(story, text("maybe so")), *story.settle(ended("No."))]
-    assert asides(pieces) == ["· what was streamed is not the final text, which is:"]
+    assert asides(pieces) == ["· the final text differs from what was streamed:"]
     assert written(pieces) == "maybe so\nNo."
 
 
@@ -106,7 +106,7 @@ def test_the_answer_is_the_last_text_if_requested() -> None:
 def test_discarded_text_is_ignored() -> None:
     story = EventRenderer()
     pieces = told(story, text("wro"), done("wro", cut=True), text("right", item="b"), done("right", item="b"))
-    assert asides(pieces) == ["· (that was given up and is begun again)"]
+    assert asides(pieces) == ["· (the agent discarded this text and starts again)"]
     assert story.settle(ended("right"), last=True) == []
 
 

@@ -1,4 +1,4 @@
-"""How gates are shown and kept in mind: values in, lines out."""
+"""How gates are shown, and which are tracked as open: values in, lines out."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from clew.cli.chat.prompt import toolbar
-from clew.cli.commands.gates import _ask, _asked, _in_a_line
-from clew.cli.view.events import BOLD, Aside
-from clew.cli.view.gates import Gates, by_keys, command_hints, keep_secrets, press, request_lines
+from clew.cli.commands.gates import _ask_all, _ask_one, _one_line_summary
+from clew.cli.view.events import BOLD, InfoLine
+from clew.cli.view.gates import Gates, command_hints, refuse_secrets, request_lines, typing_hint, typing_hints
 from clew.client.sync import Event
 from clew.support.errors import Refused
 
@@ -85,22 +85,22 @@ def test_gates_shortened_in_a_list_are_fetched_before_display() -> None:
         def get(self, *path: str, **query: object) -> Any:
             return whole if path[-1] == whole["id"] else [listed]
 
-    shown = Gates(Daemon(), "T", by_keys).catch_up()  # type: ignore[arg-type]
-    assert any(isinstance(piece, Aside) and piece.line.strip() == "+" * 5_000 for piece in shown)
+    shown = Gates(Daemon(), "T", typing_hints).catch_up()  # type: ignore[arg-type]
+    assert any(isinstance(piece, InfoLine) and piece.line.strip() == "+" * 5_000 for piece in shown)
 
 
 def test_the_typing_hint_names_the_accepted_answers() -> None:
     one = gate(kind="question", questions=[question("Which?", "red")])
-    assert press([gate()]) == "y, n or a number; other words are for the agent"
-    assert press([one]) == "a number, or K7Q2 and words of your own"
-    assert press([gate(kind="question", questions=[question("Which?", "red", free=False)])]) == "a number"
-    assert press([gate(kind="question", questions=[question()])]) == "your next words answer it"
-    assert "K7Q2 y or Z3H8 1;" in press([gate(), gate("Z3H8", "question", questions=[question("Which?", "red")])])
+    assert typing_hint([gate()]) == "y, n or a number; any other text goes to the agent"
+    assert typing_hint([one]) == "a number, or K7Q2 and your own text"
+    assert typing_hint([gate(kind="question", questions=[question("Which?", "red", free=False)])]) == "a number"
+    assert typing_hint([gate(kind="question", questions=[question()])]) == "your next line answers it"
+    assert "K7Q2 y or Z3H8 1;" in typing_hint([gate(), gate("Z3H8", "question", questions=[question("Which?", "red")])])
 
 
 def test_several_questions_are_shown_with_a_number_for_each() -> None:
     view = gate(kind="question", questions=[question("Which?", "red", "green"), question("How many?", "1", "2")])
-    shown = [*request_lines(view), *by_keys(view, [view])]
+    shown = [*request_lines(view), *typing_hints(view, [view])]
     assert shown == [
         "K7Q2: the agent asks",
         "  Which?",
@@ -109,7 +109,7 @@ def test_several_questions_are_shown_with_a_number_for_each() -> None:
         "  How many?",
         "    1 1",
         "    2 2",
-        "  a number for each of them, such as 1 2",
+        "  a number for each question, such as 1 2",
     ]
     assert command_hints(view) == ["  clew answer K7Q2 ANSWER ANSWER answers it"]
 
@@ -118,12 +118,12 @@ def test_several_questions_are_shown_with_a_number_for_each() -> None:
 def test_typed_text_is_not_sent_while_a_secret_is_asked_for(line: str) -> None:
     secret = gate(kind="question", questions=[question(secret=True)])
     with pytest.raises(Refused, match="give it with `clew answer K7Q2`, not here"):
-        keep_secrets(line, [gate("Z3H8"), secret])
+        refuse_secrets(line, [gate("Z3H8"), secret])
 
 
 @pytest.mark.parametrize("line", ["z3h8 y", "n Z3H8 not now", "yes all"])
 def test_while_a_secret_is_asked_another_gate_is_answered_by_code(line: str) -> None:
-    keep_secrets(line, [gate("Z3H8"), gate(kind="question", questions=[question(secret=True)])])
+    refuse_secrets(line, [gate("Z3H8"), gate(kind="question", questions=[question(secret=True)])])
 
 
 class Door:
@@ -142,17 +142,17 @@ def event(kind: str, **data: Any) -> Event:
 
 
 def test_a_gate_is_shown_once_and_again_if_it_is_reopened() -> None:
-    gates = Gates(Door(gate()), "T", by_keys)  # type: ignore[arg-type]
+    gates = Gates(Door(gate()), "T", typing_hints)  # type: ignore[arg-type]
     first = gates.catch_up()
-    assert first[0] == Aside("K7Q2: the agent asks to run a command", BOLD)
+    assert first[0] == InfoLine("K7Q2: the agent asks to run a command", BOLD)
     assert gates.take(event("gate.opened")) == [] and [view["code"] for view in gates.open] == ["K7Q2"]
     told = gates.take(event("gate.answered", decision="accept", by="ann", title="make all"))
-    assert (told, gates.open) == ([Aside("· K7Q2: yes by ann: make all")], ())
+    assert (told, gates.open) == ([InfoLine("· K7Q2: yes by ann: make all")], ())
     assert gates.take(event("gate.opened")) == first and len(gates.open) == 1
 
 
 def test_a_gate_of_another_turn_is_tracked_but_not_shown() -> None:
-    gates = Gates(Door(gate(turn="before")), "T", by_keys)  # type: ignore[arg-type]
+    gates = Gates(Door(gate(turn="before")), "T", typing_hints)  # type: ignore[arg-type]
     assert gates.catch_up("U") == [] and len(gates.open) == 1
 
 
@@ -163,7 +163,7 @@ def test_the_toolbar_names_open_gates() -> None:
 def test_numeric_options_are_marked_when_asking_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr("click.prompt", lambda *_, **__: "#1")
-    assert _ask(Namespace(say=told.append), question("How many?", "2", "1")) == "#1"  # type: ignore[arg-type]
+    assert _ask_one(Namespace(say=told.append), question("How many?", "2", "1")) == "#1"  # type: ignore[arg-type]
     assert told == ["  #1 2", "  #2 1"]
 
 
@@ -182,11 +182,11 @@ def test_options_are_explained_before_an_answer_is_asked_for(monkeypatch: pytest
 
     monkeypatch.setattr("click.prompt", prompt)
 
-    assert _asked(Heard(), view) == [["1"]]  # type: ignore[arg-type]
+    assert _ask_all(Heard(), view) == [["1"]]  # type: ignore[arg-type]
     assert told == ["    red: stop everything", "  1 red", "  2 blue", "Which?"]
 
 
 def test_an_approval_says_what_it_allowed_and_where() -> None:
     view = gate(title="make א\nls", folder="/srv/work")
-    assert _in_a_line(view) == r"make \u05d0\nls, in /srv/work"
-    assert _in_a_line(gate(title="x" * 500)) == "x" * 159 + "…"
+    assert _one_line_summary(view) == r"make \u05d0\nls, in /srv/work"
+    assert _one_line_summary(gate(title="x" * 500)) == "x" * 159 + "…"

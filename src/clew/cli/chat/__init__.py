@@ -1,8 +1,8 @@
-"""Talking in a thread from a terminal.
+"""`clew chat`: a conversation with a thread in a terminal.
 
-lines     what a line means: a message, a command, files                       pure
-talk      does what a line means, through the daemon; prints nothing
-follower  tells what happens in the thread, from a thread of its own
+lines     parses a line: a message, a command, files                           pure
+talk      executes a line through the daemon; prints nothing
+follower  shows the events of the thread, in a background thread
 prompt    the prompt on a terminal                                             prompt_toolkit
-plain     one message per line of stdin, where there is no terminal
+plain     one message per line of stdin, without a terminal
 """

@@ -1,6 +1,6 @@
-"""The agent's text as lines above a prompt: a line is given out when it is whole, or as soon as it fills a row. Pure.
+"""Splits the agent's text into lines above the prompt: a line is emitted when it is complete or fills a row. Pure.
 
-What is left over, the line that is being written, is shown with the prompt.
+The rest, the unfinished line, is shown with the prompt.
 """
 
 from __future__ import annotations
@@ -10,33 +10,33 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from clew.cli.view.columns import rows_of
-from clew.cli.view.events import Aside, Piece, TextChunk
+from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.support.text import visible
 
 
 class Flow:
     def __init__(self) -> None:
-        self.pending = ""  # the line that is being written
+        self.pending = ""  # the unfinished line
 
-    def take(self, pieces: Iterable[Piece], room: int) -> Iterator[TextChunk | Aside]:
-        """Lines, without their ends."""
+    def take(self, pieces: Iterable[Piece], columns: int) -> Iterator[TextChunk | InfoLine]:
+        """Emit lines, without line ends."""
         for piece in pieces:
-            if isinstance(piece, Aside):
+            if isinstance(piece, InfoLine):
                 yield from self.flush()
                 yield replace(piece, line=visible(piece.line))
                 continue
             if piece.fresh:
                 yield from self.flush()
-            yield from self._lines(visible(piece.text), room)
+            yield from self._lines(visible(piece.text), columns)
 
     def flush(self) -> Iterator[TextChunk]:
         if self.pending:
             line, self.pending = self.pending, ""
             yield TextChunk(line)
 
-    def _lines(self, text: str, room: int) -> Iterator[TextChunk]:
-        *whole, rest = (self.pending + text).split("\n")
-        for line in whole:
-            yield from (TextChunk(row.rstrip()) for row in rows_of(line, room))
-        *rows, self.pending = rows_of(rest, room)
+    def _lines(self, text: str, columns: int) -> Iterator[TextChunk]:
+        *complete, rest = (self.pending + text).split("\n")
+        for line in complete:
+            yield from (TextChunk(row.rstrip()) for row in rows_of(line, columns))
+        *rows, self.pending = rows_of(rest, columns)
         yield from (TextChunk(row.rstrip()) for row in rows)

@@ -1,6 +1,6 @@
-"""What a line means: a message for the agent, a command for clew, or files that were dropped on the terminal. Pure.
+"""Parses a line: a message for the agent, a command for clew, or files dropped on the terminal. Pure.
 
-A word with a slash that is no command is an error; it never reaches the agent.
+An unknown word with a slash is an error; it never reaches the agent.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from urllib.parse import unquote, urlparse
 
 from msgspec import Struct
 
-# Each command: what it takes, and its line of help.
+# Each command: its argument and its help line.
 COMMANDS = {
-    "help": ("", "this"),
-    "new": ("", "begin a new thread with your next message"),
+    "help": ("", "show this help"),
+    "new": ("", "start a new thread with your next message"),
     "threads": ("", "list threads"),
-    "resume": ("[N|ID]", "go to a thread: its number in /threads, its id; alone: the newest other one"),
-    "fork": ("", "begin a new thread from this one, and go there"),
+    "resume": ("[N|ID]", "open a thread by its number in /threads or its id; default: the newest other one"),
+    "fork": ("", "fork this thread, and open the fork"),
     "stop": ("", "stop the running turn"),
-    "queue": ("TEXT", "say it after the running turn, not into it"),
-    "handoff": ("SURFACE", "go on with it elsewhere, such as telegram, and leave here"),
-    "away": ("SURFACE", "send what this terminal would show there too"),
-    "back": ("", "you are back at the desk"),
+    "queue": ("TEXT", "send it after the running turn, not into it"),
+    "handoff": ("SURFACE", "continue on another surface, such as telegram, and leave"),
+    "away": ("SURFACE", "also send what this terminal would show to a chat"),
+    "back": ("", "end away mode"),
     "file": ("PATH", "attach a file or an image to your next message"),
-    "status": ("", "how this thread stands"),
-    "where": ("", "where its answers went"),
-    "done": ("", "mark this thread as completed; your next message picks it up again"),
-    "quit": ("", "leave; what runs goes on"),
+    "status": ("", "show the state of this thread"),
+    "where": ("", "show where its answers were delivered"),
+    "done": ("", "mark this thread as completed; your next message reopens it"),
+    "quit": ("", "leave; a running turn continues"),
 }
 
 IMAGE = "data:image/"
 SUFFIXES = {"png": ".png", "jpeg": ".jpg", "gif": ".gif", "webp": ".webp"}
-LARGEST = 20 << 20  # bytes; as of any file
+MAX_IMAGE = 20 << 20  # bytes; the same limit as for files
 
 _NOTES = """\
-Enter sends. Alt-Enter begins a new line, and so does a \\ at the end of one.
-While a turn runs, what you say goes into it. Ctrl-C stops the turn; Ctrl-D leaves it running.
-A file dropped here, or an image pasted as data:image/…, goes with your next message.
-For a message that begins with a slash, write two."""
+Enter sends. Alt-Enter starts a new line, and so does a \\ at the end of one.
+While a turn runs, your messages go into it. Ctrl-C stops the turn; Ctrl-D leaves it running.
+A file dropped here, or an image pasted as data:image/…, is sent with your next message.
+To send a message that begins with a slash, type two."""
 
 
 class Message(Struct, frozen=True):
@@ -60,27 +60,27 @@ class Files(Struct, frozen=True):
 
 
 class Image(Struct, frozen=True):
-    """One that was pasted as data."""
+    """An image pasted as data."""
 
     suffix: str
     data: bytes
 
 
-class Wrong(Struct, frozen=True):
-    """What cannot be meant, in words for the person."""
+class Invalid(Struct, frozen=True):
+    """A line that cannot be parsed, with a message for the person."""
 
     words: str
 
 
-Meaning = Message | Command | Files | Image | Wrong
+Parsed = Message | Command | Files | Image | Invalid
 
 
 def is_file(path: Path) -> bool:
-    return os.path.isfile(path)  # noqa: PTH113 (unlike Path.is_file it takes any text, however long)
+    return os.path.isfile(path)  # noqa: PTH113 (unlike Path.is_file it accepts text of any length)
 
 
-def meaning(line: str, is_file: Callable[[Path], bool] = is_file) -> Meaning | None:
-    """None for an empty line."""
+def parse_line(line: str, is_file: Callable[[Path], bool] = is_file) -> Parsed | None:
+    """Parse a line; None if it is empty."""
     text = line.strip()
     if not text:
         return None
@@ -90,8 +90,8 @@ def meaning(line: str, is_file: Callable[[Path], bool] = is_file) -> Meaning | N
         return Message(text[1:])
     if word := re.match(r"/([A-Za-z-]+)(?:\s+|$)", text):
         return _command(word[1].lower(), text[word.end() :].strip())
-    whole = _path(text)
-    for paths in ((whole,) if whole else (), dropped(text)):
+    path = _path(text)
+    for paths in ((path,) if path else (), dropped_paths(text)):
         if paths and all(map(is_file, paths)):
             return Files(paths)
     return Message(text)
@@ -101,37 +101,40 @@ def is_image(text: str) -> bool:
     return text.lstrip().startswith(IMAGE)
 
 
-def _image(text: str) -> Meaning:
+def _image(text: str) -> Parsed:
     head, _, body = text.partition(",")
     kind, _, coding = head[len(IMAGE) :].partition(";")
     if kind not in SUFFIXES or coding != "base64":
-        return Wrong(f"an image can be pasted as {', '.join(SUFFIXES)} in base64; save it, and give it with /file")
-    if len(body) * 3 // 4 > LARGEST + 2:
-        return Wrong(f"the pasted image is larger than {LARGEST >> 20} MiB")
+        kinds = ", ".join(SUFFIXES)
+        return Invalid(f"only {kinds} in base64 can be pasted; save the image as a file and attach it with /file")
+    if len(body) * 3 // 4 > MAX_IMAGE + 2:
+        return Invalid(f"the pasted image is larger than {MAX_IMAGE >> 20} MiB")
     try:
         return Image(SUFFIXES[kind], base64.b64decode("".join(body.split()), validate=True))
     except ValueError:
-        return Wrong("the pasted image is not whole; save it as a file, and give that with /file")
+        return Invalid("the pasted image is incomplete; save it as a file and attach it with /file")
 
 
-def _command(name: str, argument: str) -> Meaning:
+def _command(name: str, argument: str) -> Parsed:
     if name not in COMMANDS:
         near = get_close_matches(name, COMMANDS, n=3, cutoff=0.5) or [each for each in COMMANDS if each[0] == name[0]]
         listed = ", ".join(f"/{each}" for each in near) or "/help"
-        return Wrong(f"there is no /{name}; perhaps {listed}? A message that begins with a slash is written with two")
+        return Invalid(
+            f"there is no /{name}; did you mean {listed}? To send a message that begins with a slash, type two"
+        )
     takes = COMMANDS[name][0]
     if argument and not takes:
-        return Wrong(f"/{name} takes nothing after it")
+        return Invalid(f"/{name} takes no argument")
     if takes and not argument and not takes.startswith("["):
-        return Wrong(f"/{name} needs {takes} after it")
+        return Invalid(f"/{name} needs an argument: {takes}")
     return Command(name, argument)
 
 
-def dropped(text: str) -> tuple[Path, ...]:
-    """What terminals make of files that are dropped on them: full paths, quoted, escaped, or as addresses."""
+def dropped_paths(text: str) -> tuple[Path, ...]:
+    """Parse files dropped on a terminal: absolute paths, quoted, escaped, or as file URLs."""
     try:
         words = shlex.split(text)
-    except ValueError:  # a quote without its end: no path
+    except ValueError:  # an unclosed quote
         return ()
     paths = tuple(path for word in words if (path := _path(word)) is not None)
     return paths if len(paths) == len(words) else ()
@@ -140,39 +143,39 @@ def dropped(text: str) -> tuple[Path, ...]:
 def _path(word: str) -> Path | None:
     if word.startswith("file://"):
         return Path(unquote(urlparse(word).path))
-    return path_of(word) if word.startswith(("/", "~/", "./", "../")) else None
+    return to_path(word) if word.startswith(("/", "~/", "./", "../")) else None
 
 
-def path_of(word: str) -> Path:
-    """As somebody types it, from the current folder on."""
+def to_path(word: str) -> Path:
+    """An absolute path from a typed one, relative to the current folder."""
     home = word == "~" or word.startswith("~/")
     return Path.home() / word[2:] if home else Path(word).absolute()
 
 
-def only_path(argument: str) -> Path:
-    """The path of `/file`: quoted, escaped, or with bare spaces."""
-    paths = dropped(argument)
-    return paths[0] if len(paths) == 1 else path_of(argument.strip("'\""))
+def parse_file_argument(argument: str) -> Path:
+    """The path of `/file`: quoted, escaped, or with unquoted spaces."""
+    paths = dropped_paths(argument)
+    return paths[0] if len(paths) == 1 else to_path(argument.strip("'\""))
 
 
-def joined(lines: Iterable[str]) -> Iterator[str]:
-    """Lines as they are meant: one that ends with a backslash goes on in the next."""
+def join_continued(lines: Iterable[str]) -> Iterator[str]:
+    """Join lines: one that ends with a backslash continues in the next."""
     begun = ""
     for line in lines:
         text = begun + line.rstrip("\r\n")
-        begun = f"{text[:-1]}\n" if goes_on(text) else ""
+        begun = f"{text[:-1]}\n" if is_continued(text) else ""
         if not begun:
             yield text
     if begun:
         yield begun.rstrip("\n")
 
 
-def goes_on(text: str) -> bool:
+def is_continued(text: str) -> bool:
     return text.endswith("\\") and not text.endswith("\\\\")
 
 
 def suggestions(text: str, threads: Callable[[], Iterable[tuple[str, str]]]) -> Iterator[tuple[str, int, str]]:
-    """What could stand at the end of this text: the words, where they begin (backwards), and what they mean."""
+    """Completions for this text: each with its text, its start position (negative), and its help."""
     word = re.fullmatch(r"/([a-z]*)", text)
     if word:
         for name, (takes, line) in COMMANDS.items():

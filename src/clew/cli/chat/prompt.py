@@ -1,5 +1,5 @@
-"""The prompt on a terminal: what is said in the thread comes above it, while one types. Everything that it decides is
-decided elsewhere: what a line means in `lines`, what an event prints in `clew.cli.view.events`."""
+"""The prompt on a terminal: output of the thread appears above it while the person types. Lines are parsed in `lines`,
+events rendered in `clew.cli.view.events`."""
 
 from __future__ import annotations
 
@@ -23,67 +23,67 @@ from prompt_toolkit.keys import Keys
 
 from clew.cli.chat.flow import Flow
 from clew.cli.chat.follower import Follower
-from clew.cli.chat.lines import goes_on, is_image, suggestions
+from clew.cli.chat.lines import is_continued, is_image, suggestions
 from clew.cli.chat.talk import Reply, Talk
 from clew.cli.completion import threads
-from clew.cli.view.columns import clock, fit
-from clew.cli.view.events import Aside, Piece
+from clew.cli.view.columns import duration, fit
+from clew.cli.view.events import InfoLine, Piece
 from clew.cli.view.gates import is_secret
 from clew.cli.view.screen import frame
 from clew.support.home import Home
 
 MARK = "› "
 LEAVE = "Ctrl-D or /quit leaves"
-HELLO = f"· your first message begins a new thread; /help tells more, {LEAVE}"
+HELLO = f"· your first message starts a new thread; /help shows commands, {LEAVE}"
 REFRESH = 0.25  # seconds
-SOON = 5.0  # seconds after a gate has gone in which the next one replaces it
-QUICK = 0.6  # seconds in which nobody has read a gate and answered it
+REPLACE_WINDOW = 5.0  # seconds after a gate has closed in which the next one counts as its replacement
+MIN_REACTION = 0.6  # seconds; nobody reads and answers a gate faster
 
 
 class Entered(Struct, frozen=True):
-    """A line, and what its author saw as open: gates, and the question of a suspended thread."""
+    """A line, and what was shown as open when it was entered: gates, and the question of a suspended thread."""
 
     line: str
     sees: Sequence[Any]
     asks: str | None
 
 
-class Seen:
-    """The gates that the person sees as open, and whether one has just taken the place of another, so that what they
-    enter means that other one."""
+class ShownGates:
+    """The gates shown as open, and whether one has just replaced another, so that an entered line may be meant for the
+    old one."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self.gates: Sequence[Any] = ()
         self._now = now
-        self._went = self._replaced = float("-inf")  # when the last one went, and when another took its place
+        self._went = self._replaced = float("-inf")  # when the last gate closed, and when another replaced it
 
     def show(self, open_now: Sequence[Any]) -> None:
         before, after = ({view["id"] for view in gates} for gates in (self.gates, open_now))
         now = self._now()
         if before - after:
             self._went = now
-        if after - before and now - self._went < SOON:
+        if after - before and now - self._went < REPLACE_WINDOW:
             self._replaced = now
         self.gates = open_now
 
     def is_too_new_for(self, line: str) -> bool:
-        """A command, and a code, say what is meant."""
-        says_what = line.lstrip().startswith("/") or any(view["code"] in line.upper() for view in self.gates)
-        return bool(self.gates) and not says_what and self._now() - self._replaced < QUICK
+        """Whether a new gate may have been shown too late for this line. A command or a code is explicit."""
+        is_explicit = line.lstrip().startswith("/") or any(view["code"] in line.upper() for view in self.gates)
+        return bool(self.gates) and not is_explicit and self._now() - self._replaced < MIN_REACTION
 
 
-class Shell:
-    """One prompt from the beginning to the end. Lines are done one after the other, in a thread of their own, so that
-    one can type, and stop a turn, while the daemon is away."""
+class ChatPrompt:
+    """One prompt, from start to end. A worker thread executes the lines in order, so that one can type, and stop a
+    turn, while the daemon is not reachable."""
 
     def __init__(self, home: Home, talk: Talk) -> None:
         self._home = home
         self._talk = talk
         self._flow = Flow()
         self._lock = threading.Lock()
-        self._above: list[Piece] = []  # lines that are still to be written
-        self._open: Sequence[Any] = ()  # the gates that are open once these are written
-        self._seen = Seen()
+        self._output: list[Piece] = []  # not yet written
+        self._open: Sequence[Any] = ()  # the open gates, once the output is written
+        self._shown_gates = ShownGates()
         self._lines: queue.SimpleQueue[Entered | None] = queue.SimpleQueue()
         self._follower: Follower | None = None
         self._interrupts = 0  # in a row, at an idle prompt
@@ -91,59 +91,61 @@ class Shell:
             message=self._message,
             multiline=True,
             history=History(str(history_file(home)), self._is_secret),
-            completer=Suggesting(threads),
+            completer=CommandCompleter(threads),
             complete_in_thread=True,
             complete_while_typing=True,
-            key_bindings=bindings(self._interrupted, self._put),
+            key_bindings=bindings(self._on_ctrl_c, self._enqueue),
             bottom_toolbar=self._toolbar,
             prompt_continuation="… ",
             erase_when_done=True,
             refresh_interval=REFRESH,
         )
-        self._session.default_buffer.accept_handler = self._entered
+        self._session.default_buffer.accept_handler = self._on_enter
 
     def run(self) -> str:
-        """Until the person leaves; how to come back."""
-        doing = threading.Thread(target=self._do_lines, daemon=True)
+        """Run until the person leaves; returns how to come back."""
+        worker = threading.Thread(target=self._execute_lines, daemon=True)
         if self._talk.thread is None:
-            self._show([Aside(HELLO)])
+            self._show([InfoLine(HELLO)])
         else:
             self._follow(self._talk.thread, None)
-        doing.start()
+        worker.start()
         with suppress(EOFError):
-            self._session.prompt(pre_run=self._write_above)
+            self._session.prompt(pre_run=self._write_output)
         self._lines.put(None)
-        doing.join()  # what was entered is sent
+        worker.join()  # entered lines are sent before leaving
         return self._leave()
 
     def say(self, line: str) -> None:
-        self._show([Aside(line)])
+        self._show([InfoLine(line)])
 
-    def _entered(self, buffer: Buffer) -> bool:
+    def _on_enter(self, buffer: Buffer) -> bool:
         self._interrupts = 0
-        if self._seen.is_too_new_for(buffer.text) and buffer.text.strip():
-            codes = ", ".join(view["code"] for view in self._seen.gates)
-            self._show([Aside(f"· {codes} came just as you pressed Enter: nothing was sent; Enter again sends it")])
-            return True  # the line stays
+        if self._shown_gates.is_too_new_for(buffer.text) and buffer.text.strip():
+            codes = ", ".join(view["code"] for view in self._shown_gates.gates)
+            self._show(
+                [InfoLine(f"· {codes} appeared just as you pressed Enter: nothing was sent; press Enter again to send")]
+            )
+            return True  # keep the line
         if buffer.text.strip():
-            self._show([Aside(MARK + buffer.text.replace("\n", "\n… "))])
-            self._put(buffer.text)
-        return False  # the prompt goes on, with an empty line
+            self._show([InfoLine(MARK + buffer.text.replace("\n", "\n… "))])
+            self._enqueue(buffer.text)
+        return False  # continue with an empty line
 
-    def _put(self, line: str) -> None:
-        self._lines.put(Entered(line, self._seen.gates, self._follower.asks if self._follower else None))
+    def _enqueue(self, line: str) -> None:
+        self._lines.put(Entered(line, self._shown_gates.gates, self._follower.asks if self._follower else None))
 
     def _is_secret(self) -> bool:
-        """A person may type here by mistake what nobody is to know."""
-        return any(map(is_secret, self._seen.gates))
+        """Whether a secret is asked for, which must not get into the history."""
+        return any(map(is_secret, self._shown_gates.gates))
 
-    def _do_lines(self) -> None:
+    def _execute_lines(self) -> None:
         try:
             while (entered := self._lines.get()) is not None:
-                if self._done(entered).leave:
+                if self._execute(entered).leave:
                     self._end(EOFError())
                     return
-        except Exception as error:  # nobody would do the next line: the chat ends, and says why
+        except Exception as error:  # no further line could be executed: end the chat with the error
             self._end(error)
 
     def _end(self, reason: Exception) -> None:
@@ -156,22 +158,22 @@ class Shell:
         if app.loop is not None:
             app.loop.call_soon_threadsafe(end)
 
-    def _done(self, entered: Entered) -> Reply:
+    def _execute(self, entered: Entered) -> Reply:
         reply = self._talk.do(entered.line, entered.sees, entered.asks)
         if reply.moved:
-            self._move(0 if reply.turn else None)
+            self._switch_thread(0 if reply.turn else None)
         elif self._follower and not self._follower.is_alive():
             self._follow(self._follower.thread_id, self._follower.after)
-        self._show([Aside(each) for each in reply.lines])
+        self._show([InfoLine(each) for each in reply.lines])
         return reply
 
-    def _move(self, after: int | None) -> None:
+    def _switch_thread(self, after: int | None) -> None:
         old, self._follower = self._follower, None
         self._show([], ())
         if old:
             old.leave()
             if old.running:
-                self._show([Aside(f"· {old.thread_id} goes on; /resume {old.thread_id} comes back to it")])
+                self._show([InfoLine(f"· {old.thread_id} continues; /resume {old.thread_id} returns to it")])
         if self._talk.thread:
             self._follow(self._talk.thread, after)
 
@@ -185,60 +187,60 @@ class Shell:
         if follower:
             follower.leave()
         with self._lock:
-            self._above += self._flow.flush()
-        for line in self._taken():
+            self._output += self._flow.flush()
+        for line in self._take_output():
             print(line, flush=True)
         if follower is None:
-            return "nothing was begun; clew chat begins a thread"
+            return "no thread was started; clew chat starts one"
         left = "left it running; " if running else ""
-        return f"{left}clew chat {follower.thread_id} comes back to it"
+        return f"{left}clew chat {follower.thread_id} returns to it"
 
-    def _interrupted(self, event: KeyPressEvent) -> None:
-        """Ctrl-C: the turn that runs, else the line, else a word about how to leave."""
+    def _on_ctrl_c(self, event: KeyPressEvent) -> None:
+        """Ctrl-C stops the running turn, or clears the line, or says how to leave."""
         if self._follower and self._follower.running:
             threading.Thread(target=self._stop, daemon=True).start()
             return
         self._interrupts += 1
         if self._interrupts > 1:
-            self._show([Aside(f"· {LEAVE}")])
+            self._show([InfoLine(f"· {LEAVE}")])
         event.current_buffer.reset()
 
     def _stop(self) -> None:
-        self._show([Aside(line) for line in self._talk.do("/stop").lines])
+        self._show([InfoLine(line) for line in self._talk.do("/stop").lines])
 
     def _show(self, pieces: Sequence[Piece], open_now: Sequence[Any] | None = None) -> None:
-        """From any thread. What is open is seen as that when the lines about it are written, and not before."""
+        """Add output, from any Python thread. Gates count as shown only when their lines are written."""
         with self._lock:
             self._open = self._open if open_now is None else open_now
-            self._above += self._flow.take(pieces, self._session.output.get_size().columns - 1)
+            self._output += self._flow.take(pieces, self._session.output.get_size().columns - 1)
         app = self._session.app
         if app.is_running and app.loop is not None:
-            app.loop.call_soon_threadsafe(self._write_above)
+            app.loop.call_soon_threadsafe(self._write_output)
 
-    def _write_above(self) -> None:
-        """In the loop of the prompt. The terminal stays as it is, so that no key is lost meanwhile."""
+    def _write_output(self) -> None:
+        """Write the output, in the event loop of the prompt. The terminal mode is not changed, so no key is lost."""
         app = self._session.app
-        if lines := self._taken():
+        if lines := self._take_output():
             app.renderer.erase()
             app.output.write_raw("".join(f"{line}\n" for line in lines))
             app.output.flush()
             app.renderer.request_absolute_cursor_position()
         app.invalidate()
 
-    def _taken(self) -> list[str]:
+    def _take_output(self) -> list[str]:
         with self._lock:
-            lines, self._above = self._above, []
-            self._seen.show(self._open)
-        return [_painted(line) if isinstance(line, Aside) else line.text for line in lines]
+            lines, self._output = self._output, []
+            self._shown_gates.show(self._open)
+        return [_colored(line) if isinstance(line, InfoLine) else line.text for line in lines]
 
     def _message(self) -> str:
-        """The line that is being written stands right above the prompt."""
+        """The prompt, with the unfinished line of text right above it."""
         return f"{self._flow.pending}\n{MARK}" if self._flow.pending else MARK
 
     def _toolbar(self) -> str:
         follower = self._follower
         running, away = (follower.running, follower.away) if follower else (None, None)
-        sees = [view["code"] for view in self._seen.gates if view["blocking"]]
+        sees = [view["code"] for view in self._shown_gates.gates if view["blocking"]]
         line = toolbar(time.monotonic(), self._talk.thread, running, away, len(self._talk.files), sees)
         return fit(line, self._session.output.get_size().columns)
 
@@ -246,24 +248,24 @@ class Shell:
 def toolbar(
     now: float, thread: str | None, running: float | None, away: float | None, files: int, sees: Sequence[str] = ()
 ) -> str:
-    """The line at the bottom; `running` and `away` are when that began, `sees` the codes of what waits."""
+    """The line at the bottom; `running` and `away` are start times, `sees` the codes of blocking gates."""
     if away is not None:
-        return f"{frame(now - away)} the daemon is away for {clock(now - away)}; coming back…"
+        return f"{frame(now - away)} the daemon is away for {duration(now - away)}; reconnecting…"
     if sees:
-        return f"? {', '.join(sees)} waits for you · other words go to the agent · Ctrl-C stops the turn"
+        return f"? {', '.join(sees)} waits for you · any other text goes to the agent · Ctrl-C stops the turn"
     if running is not None:
-        since = f"{frame(now - running)} working {clock(now - running)}"
-        return f"{since} · what you say goes into it · Ctrl-C stops it, Ctrl-D leaves it running"
+        since = f"{frame(now - running)} working {duration(now - running)}"
+        return f"{since} · your messages go into it · Ctrl-C stops it, Ctrl-D leaves it running"
     attached = f" · {files} attached" if files else ""
     return f"{thread or 'a new thread'} · /help{attached}"
 
 
-def _painted(aside: Aside) -> str:
+def _colored(aside: InfoLine) -> str:
     return aside.line if os.environ.get("NO_COLOR") else f"\x1b[{aside.weight}m{aside.line}\x1b[0m"
 
 
 class History(FileHistory):
-    """What was typed, but for what is secret."""
+    """The history of typed lines, without secrets."""
 
     def __init__(self, file: str, is_secret: Callable[[], bool]) -> None:
         super().__init__(file)
@@ -275,7 +277,7 @@ class History(FileHistory):
 
 
 def history_file(home: Home) -> Path:
-    """What was typed, for its owner alone."""
+    """The private file of the history."""
     home.prepare()
     path = home.root / "chat_history"
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -283,7 +285,7 @@ def history_file(home: Home) -> Path:
 
 
 def bindings(interrupted: Callable[[KeyPressEvent], None], take: Callable[[str], None]) -> KeyBindings:
-    """`take` gets a pasted image at once: nobody wants to see it as letters, or in the history."""
+    """`take` gets a pasted image at once, so that its data is neither shown nor stored in the history."""
     keys = KeyBindings()
 
     @keys.add(Keys.BracketedPaste)
@@ -294,7 +296,7 @@ def bindings(interrupted: Callable[[KeyPressEvent], None], take: Callable[[str],
     @keys.add("enter")
     def send(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        if goes_on(buffer.text) and buffer.document.is_cursor_at_the_end:
+        if is_continued(buffer.text) and buffer.document.is_cursor_at_the_end:
             buffer.delete_before_cursor()
             buffer.insert_text("\n")
         else:
@@ -309,7 +311,7 @@ def bindings(interrupted: Callable[[KeyPressEvent], None], take: Callable[[str],
     return keys
 
 
-class Suggesting(Completer):
+class CommandCompleter(Completer):
     def __init__(self, threads: Callable[[], Iterable[tuple[str, str]]]) -> None:
         self._threads = threads
         self._paths = PathCompleter(expanduser=True)
@@ -320,5 +322,5 @@ class Suggesting(Completer):
             path = Document(text[len("/file ") :].lstrip())
             yield from self._paths.get_completions(path, complete_event)
             return
-        for words, start, meaning in suggestions(text, self._threads):
-            yield Completion(words, start, display_meta=meaning)
+        for words, start, help_line in suggestions(text, self._threads):
+            yield Completion(words, start, display_meta=help_line)

@@ -1,4 +1,4 @@
-"""`clew token`: what a program needs to speak to the TCP listener."""
+"""`clew token`: the token of the TCP listener."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import click
 from clew.cli.output import Out, json_option
 
 
-@click.group("token", short_help="What a program needs to use the HTTP API.", invoke_without_command=True)
+@click.group("token", short_help="Print the token of the HTTP API.", invoke_without_command=True)
 @json_option
 @click.pass_context
 def token_command(ctx: click.Context) -> None:
-    """Print the token of the HTTP API. Whoever has it can do all that you can do with clew."""
+    """Print the token of the HTTP API. Anybody who has it can do with clew whatever you can."""
     if ctx.invoked_subcommand is None:
         _show(ctx.obj)
 
@@ -31,7 +31,7 @@ def _show(out: Out) -> None:
 @json_option
 @click.pass_obj
 def rotate_command(out: Out) -> None:
-    """Make a new token; the old one counts no more, from this moment on."""
+    """Create a new token; the old one is invalid at once."""
     from clew.config import settings
     from clew.server.auth import tokens
     from clew.support.errors import Refused

@@ -1,4 +1,4 @@
-"""Sessions that were begun outside clew: adopt, release."""
+"""Sessions started outside clew: adopt, release."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from clew.cli.view.columns import age, fit, one_line, table
 from clew.support.errors import NotFound
 
 HEAD = ("", "ID", "AGE", "WITH", "TITLE", "FOLDER")
-SHORT = 13  # characters of an id: its millisecond, and a little more
+SHORT = 13  # characters of an id: its timestamp, and a little more
 LONGEST_NUMBER = 4
 TITLE = 60
 NARROWEST = 20
 IN_USE = "(in use)"
 
 
-@click.command("adopt", short_help="Take over a session begun outside clew, or list them.")
+@click.command("adopt", short_help="Adopt a session started outside clew, or list them.")
 @click.argument("session", required=False, metavar="[ID|NUMBER]", shell_complete=sessions)
-@click.option("--all", "everywhere", is_flag=True, help="List those of every folder, not only of this one.")
-@click.option("--fork", is_flag=True, help="Take a copy, and leave the session to whoever uses it.")
-@click.option("--runtime", metavar="NAME", shell_complete=runtimes, help="Whose sessions; else Codex's.")
+@click.option("--all", "everywhere", is_flag=True, help="List sessions of every folder, not only of this one.")
+@click.option("--fork", is_flag=True, help="Adopt a copy, and leave the session itself alone.")
+@click.option("--runtime", metavar="NAME", shell_complete=runtimes, help="Runtime of the sessions; default: codex.")
 @click.option(
     "--workspace",
     metavar="FOLDER",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where it goes on, or whose sessions are listed; else its own, and the current one.",
+    help="Folder to continue in (default: that of the session), or to list sessions of (default: the current one).",
 )
 @click.option("--policy", type=click.Choice(POLICIES), help="How much it may do without asking.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="List so many.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="List at most so many.")
 @json_option
 @click.pass_obj
 def adopt_command(out: Out, /, session: str | None, everywhere: bool, limit: int, **options: Any) -> None:
-    """List the Codex sessions that were begun outside clew in this folder, numbered; or take one over as a thread, with
-    its history, by its ID (any unique beginning) or by its NUMBER in the last list.
+    """List the Codex sessions that were started outside clew in this folder, numbered; or adopt one as a thread, with
+    its history, by its ID (any unique prefix) or by its NUMBER in the last list.
 
-    One that another program has open is not taken away from it: close it there, or take a copy with --fork. What an
-    adopted thread does and what is done in its own program go on in one history; two minutes after a turn it is
-    free for that program again, and `clew release THREAD` frees it at once.
+    A session that another program has open is refused: close it there, or adopt a copy with --fork. Turns of clew and
+    of the session's own program are in one history; two minutes after a turn of clew the session is released to that
+    program, and `clew release THREAD` releases it at once.
     """
     folder = options.pop("workspace")
     place = str(folder.absolute()) if folder else None
@@ -58,7 +58,7 @@ def adopt_command(out: Out, /, session: str | None, everywhere: bool, limit: int
     view = out.client().post("adoptions", body=body)
     out.result(view, view["id"])
     out.say(f"{one_line(view['title'])}, in {view['workspace']}")
-    out.hint(f"clew read {view['id']} shows what was said; clew chat {view['id']} goes on")
+    out.hint(f"clew read {view['id']} shows its history; clew chat {view['id']} continues it")
 
 
 def _list(out: Out, runtime: str | None, folder: str | None, limit: int) -> None:
@@ -67,24 +67,24 @@ def _list(out: Out, runtime: str | None, folder: str | None, limit: int) -> None
     if out.as_json:
         out.json(rows)
         return
-    room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-    for line in session_table(rows, time.time(), room):
+    columns = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    for line in session_table(rows, time.time(), columns):
         out.line(line)
     if not rows:
         where = f"in {folder}" if folder else "anywhere"
-        others = "; clew adopt --all looks in every folder" if folder else ""
-        out.say(f"no session was begun outside clew {where}{others}")
+        others = "; clew adopt --all lists those of every folder" if folder else ""
+        out.say(f"no session was started outside clew {where}{others}")
         return
-    out.hint("clew adopt NUMBER takes one over; one that is in use can be copied with --fork")
+    out.hint("clew adopt NUMBER adopts one; if it is in use, add --fork for a copy")
 
 
-def session_table(rows: list[Any], now: float, room: int | None) -> list[str]:
-    """`room` is the width of the terminal; None: there is none, and ids are whole."""
+def session_table(rows: list[Any], now: float, columns: int | None) -> list[str]:
+    """`columns` is the width of the terminal; None without one, then ids are complete."""
     if not rows:
         return []
-    lines = [HEAD, *(_row(number, row, now, short=room is not None) for number, row in enumerate(rows, 1))]
+    lines = [HEAD, *(_row(number, row, now, short=columns is not None) for number, row in enumerate(rows, 1))]
     drawn = table(lines)
-    return drawn if room is None else [fit(line, max(room, NARROWEST)) for line in drawn]
+    return drawn if columns is None else [fit(line, max(columns, NARROWEST)) for line in drawn]
 
 
 def _row(number: int, row: Any, now: float, *, short: bool) -> tuple[str, ...]:
@@ -94,19 +94,19 @@ def _row(number: int, row: Any, now: float, *, short: bool) -> tuple[str, ...]:
 
 
 def _named(session: str) -> str:
-    """A number means what was listed last, whatever has happened since."""
+    """The session id for a number of the last list; anything else is an id already."""
     if not (session.isascii() and session.isdigit() and len(session) <= LONGEST_NUMBER):
         return session
     listed = _remembered()
     if not 0 < int(session) <= len(listed):
-        raise NotFound(f"There is no number {session} in the last list; `clew adopt` lists them, and numbers them.")
+        raise NotFound(f"There is no number {session} in the last list; `clew adopt` prints a new one.")
     return listed[int(session) - 1]
 
 
 def _remember(ids: list[str]) -> None:
     from clew.support import private_files
 
-    with contextlib.suppress(OSError):  # then a number is not known, and says so
+    with contextlib.suppress(OSError):  # then numbers are refused with a message
         private_files.write(_last_list(), json.dumps(ids).encode())
 
 
@@ -128,9 +128,9 @@ def _last_list() -> Path:
 @json_option
 @click.pass_obj
 def release_command(out: Out, thread: str) -> None:
-    """Give an adopted session back to its own program, at once, and print the command that goes on with it there.
+    """Release an adopted session to its own program at once, and print the command that continues it there.
 
-    The thread stays: what is done there is noticed and taken in, and `clew send` or `clew chat` goes on here.
+    The thread stays: turns made there are imported, and `clew send` or `clew chat` continues it here.
     """
     released = out.client().post("threads", thread, "release")
     out.result(released, released["command"])

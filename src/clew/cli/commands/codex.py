@@ -1,4 +1,4 @@
-"""`clew codex …`: the very Codex that clew runs, with the same home, so that advice like `clew codex login` works."""
+"""`clew codex …`: the same Codex program and home that clew uses, so that advice like `clew codex login` works."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from clew.support.home import Home
 
 @click.command(
     "codex",
-    short_help="The Codex that clew uses, with your arguments.",
+    short_help="Run the Codex that clew uses, with your arguments.",
     context_settings={"ignore_unknown_options": True, "help_option_names": []},
 )
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def codex_command(args: tuple[str, ...]) -> None:
-    """The Codex that clew uses, with your arguments."""
+    """Run the Codex that clew uses, with your arguments."""
     from clew.runtimes.codex.server import binary
 
     settings = config_settings.load(Home.find().config).runtimes.codex

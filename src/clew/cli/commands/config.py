@@ -1,4 +1,4 @@
-"""Settings: config get, set, unset, check. None of them needs the daemon."""
+"""`clew config`: get, set, unset, check. None of them needs the daemon."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from clew.config.describe import Setting
 
 
-@click.group("config", short_help="Look at settings, change them, check them.")
+@click.group("config", short_help="Show, change and check settings.")
 @json_option
 def config_command() -> None:
-    """Look at settings, change them, check them. KEY is dotted, such as http.port."""
+    """Show, change and check settings. KEY is dotted, such as http.port."""
 
 
-@config_command.command("get", short_help="What counts: one setting, a table of them, or all.")
+@config_command.command("get", short_help="Show one setting, a table of settings, or all.")
 @click.argument("key", required=False, shell_complete=setting_keys)
 @json_option
 @click.pass_obj
 def get_command(out: Out, key: str | None) -> None:
-    """What counts: one setting, a table of them, or all. Secrets are not shown."""
+    """Show one setting, a table of settings, or all, with defaults. Secrets are not shown."""
     from clew.config import describe
     from clew.config import settings as config_settings
 
@@ -39,8 +39,8 @@ def get_command(out: Out, key: str | None) -> None:
     wanted = tuple(key.split(".")) if key else ()
     found = describe.settings_under(settings, wanted)
     if not found:
-        describe.hint_of(wanted)  # says what is wrong with it
-        raise ConfigError(f"{key} is not set; `clew config get` shows what is")
+        describe.hint_of(wanted)  # raises if the key is unknown
+        raise ConfigError(f"{key} is not set; `clew config get` shows all settings")
     if len(found) == 1 and found[0].key == key:
         out.result(asdict(found[0]), "" if found[0].value is None else _shown(found[0].value))
     elif out.as_json:
@@ -69,8 +69,8 @@ def _shown(value: str | int | float | bool) -> str:
 def set_command(out: Out, key: str, value: str) -> None:
     """Change one setting in config.toml; comments and order stay.
 
-    A VALUE of - is read from stdin, so that a secret is seen nowhere. What would not load is refused, and nothing is
-    written then.
+    A VALUE of - is read from stdin, so that a secret does not show up in the shell. A change that would make the file
+    invalid is refused, and nothing is written.
     """
     from clew.config import describe, edit
     from clew.config import settings as config_settings
@@ -89,17 +89,17 @@ def set_command(out: Out, key: str, value: str) -> None:
     )
     out.result(asdict(setting), f"{key} = {_shown(setting.value)}" if setting.value is not None else key)
     if not _is_free(home):
-        out.hint("clew restart makes it count")
+        out.hint("clew restart applies it")
 
 
-@config_command.command("unset", short_help="Take one setting out of config.toml.")
+@config_command.command("unset", short_help="Remove one setting from config.toml.")
 @click.argument("key", shell_complete=setting_keys)
 @json_option
 @click.pass_obj
 def unset_command(out: Out, key: str) -> None:
-    """Take one setting, or a whole table such as surfaces.webhook.ci, out of config.toml: the default counts again.
+    """Remove one setting, or a table such as surfaces.webhook.ci, from config.toml: the default applies again.
 
-    What would not load without it is refused, and nothing is written then.
+    If the file would be invalid without it, this is refused, and nothing is written.
     """
     from clew.config import describe, edit, reading
     from clew.config import settings as config_settings
@@ -107,9 +107,9 @@ def unset_command(out: Out, key: str) -> None:
     home = Home.find()
     name = tuple(key.split("."))
     before = _text(home.config)
-    if not reading.has_key(_data(home.config), name):
-        describe.hint_of(name)  # says what is wrong with it
-        raise ConfigError(f"{key} is not set; `clew config get` shows what is")
+    if not reading.has(_data(home.config), name):
+        describe.hint_of(name)  # raises if the key is unknown
+        raise ConfigError(f"{key} is not set; `clew config get` shows all settings")
     text = edit.remove(before, name)
     settings = config_settings.parse(text, f"{home.config} as it would be")
     edit.write(home.config, text)
@@ -120,7 +120,7 @@ def unset_command(out: Out, key: str) -> None:
         f"{key} is not set any more" + (f"; the default is {_shown(default)}" if default is not None else ""),
     )
     if not _is_free(home):
-        out.hint("clew restart makes it count")
+        out.hint("clew restart applies it")
 
 
 def _given(value: str) -> str:
@@ -130,7 +130,8 @@ def _given(value: str) -> str:
 
 
 def _typed(kind: type, value: str) -> str | int | float | bool:
-    """As the setting wants it; what cannot be that stays text, and the config's own check says so."""
+    """Convert the value to the type of the setting. If that fails it stays text, which the config check then
+    refuses."""
     if kind is str:
         return value
     try:
@@ -140,25 +141,25 @@ def _typed(kind: type, value: str) -> str | int | float | bool:
     return read if isinstance(read, str | int | float) else value
 
 
-@config_command.command("check", short_help="Say whether config.toml is right, or all that is wrong.")
+@config_command.command("check", short_help="Check config.toml and list all mistakes.")
 @json_option
 @click.pass_obj
 def check_command(out: Out) -> None:
-    """Say whether config.toml is right, or all that is wrong. Exit 1 if something is."""
+    """Check config.toml and list all mistakes. Exit 1 if there are any."""
     path = Home.find().config
     found = mistakes(path)
     if out.as_json:
         out.json({"file": str(path), "ok": not found, "mistakes": found})
     else:
-        for line in found or [f"ok: {path}" if path.exists() else f"ok: there is no {path}, so all is default"]:
+        for line in found or [f"ok: {path}" if path.exists() else f"ok: there is no {path}, so defaults are used"]:
             out.line(line)
     if found:
         raise click.exceptions.Exit(1)
-    out.hint("clew config get shows what counts")
+    out.hint("clew config get shows the settings")
 
 
 def mistakes(path: Path) -> list[str]:
-    """All that can be named; also what loads but cannot work, or should not stay so."""
+    """All mistakes in the file; also settings that load but cannot work or are unsafe."""
     from clew.config import settings as config_settings
     from clew.runtimes import acp
 
@@ -176,7 +177,7 @@ def mistakes(path: Path) -> list[str]:
 
 
 def _text(path: Path) -> str:
-    """Empty where there is none. Raises ConfigError as `config.load` does."""
+    """The text of the file; empty if there is none. Raises ConfigError as `config.load` does."""
     from clew.config import settings as config_settings
 
     try:

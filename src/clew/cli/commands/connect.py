@@ -1,4 +1,4 @@
-"""Surfaces: connect one, and how they are."""
+"""Surfaces: list them, and connect one."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from clew.surfaces.setup import Connecting
 
 
-@click.command("surfaces", short_help="The places clew is connected to.")
+@click.command("surfaces", short_help="List connected surfaces.")
 @json_option
 @click.pass_obj
 def surfaces_command(out: Out) -> None:
-    """The places clew is connected to: how they are, how surely an answer arrives once, what becomes of messages while
-    clew is down.
+    """List connected surfaces: their state, how deliveries avoid duplicates, and what happens to messages while clew is
+    down.
 
     \b
-    idempotent   a repeat has no effect there, by the platform's own key
-    verifiable   clew can look whether an answer arrived
-    editable     a line that was there before becomes the answer, marked
-    best effort  in doubt it is sent again, marked
+    idempotent   the platform drops a repeat by its key
+    verifiable   clew can check whether an answer arrived
+    editable     a placeholder message is edited into the answer, marked
+    best effort  in doubt the answer is sent again, marked
     """
     rows = out.client().get("status")["surfaces"]
     if out.as_json:
@@ -47,16 +47,20 @@ def surfaces_command(out: Out) -> None:
 @click.command("connect", short_help="Set up a chat app, step by step.")
 @click.argument("surface", metavar="SURFACE")
 @click.option(
-    "--set", "given", metavar="NAME=VALUE", multiple=True, help="Instead of being asked; a value of - is stdin."
+    "--set",
+    "given",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Set a value instead of being asked; - reads stdin.",
 )
-@click.option("--no-wait", is_flag=True, help="Do not wait until somebody writes there.")
+@click.option("--no-wait", is_flag=True, help="Do not wait for a first message.")
 @json_option
 @click.pass_obj
 def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: bool) -> None:
     """Set up a chat app (feishu, telegram), step by step.
 
-    It asks for what is needed, checks it, writes config.toml, restarts the daemon, waits until you write there, lets
-    you in, and greets you there.
+    It asks for the needed values, checks them, writes config.toml, restarts the daemon, waits for a message from you,
+    lets you in, and greets you there.
     """
     from clew.cli.commands.daemon import GRACE
     from clew.process.stop import restart_daemon
@@ -72,8 +76,8 @@ def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: boo
     restart_daemon(Home.find(), GRACE, out.say)
     out.say(f"✓ config.toml is written, and {surface} is {_state(client, surface)}")
     person = None
-    if no_wait or not sys.stdin.isatty():  # whom to let in is for a person to say
-        out.say(f"{connected.next} clew pair CODE lets in whoever got a code there.")
+    if no_wait or not sys.stdin.isatty():  # a person has to decide whom to let in
+        out.say(f"{connected.next} clew pair CODE lets in a person who got a code there.")
     else:
         person = _meet(out, client, surface, connected.next)
     out.result(
@@ -90,8 +94,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _values(plan: Connecting, given: dict[str, str]) -> dict[str, str]:
     known = {field.name for field in plan.FIELDS}
-    if strange := sorted(set(given) - known):
-        raise click.UsageError(f"--set {strange[0]}: {plan.SURFACE} has {', '.join(sorted(known))}")
+    if unknown := sorted(set(given) - known):
+        raise click.UsageError(f"--set {unknown[0]}: {plan.SURFACE} has {', '.join(sorted(known))}")
     return {field.name: given.get(field.name) or _ask(field) for field in plan.FIELDS}
 
 
@@ -104,8 +108,8 @@ def _ask(field: Any) -> str:
 
 
 def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
-    """Only what is not the default, or was set to something else before. What would not load is refused, and nothing is
-    written then."""
+    """Write values that are not the default, or that were set before. An invalid result is refused, and nothing is
+    written."""
     import tomllib
 
     from clew.config import edit, reading, settings
@@ -130,8 +134,8 @@ def _state(client: Client, surface: str) -> str:
 
 
 def _meet(out: Out, client: Client, surface: str, words: str) -> Any:
-    """Until somebody writes there; they are let in where the person at the terminal says so."""
-    out.say(f"{words} Waiting… (Ctrl-C ends the waiting)")
+    """Wait until somebody writes there, and let them in if the person at the terminal agrees."""
+    out.say(f"{words} Waiting… (Ctrl-C stops waiting)")
     declined: set[str] = set()
     for event in client.events(None):
         if event.kind not in ("hello", "person.asked"):
@@ -146,6 +150,6 @@ def _meet(out: Out, client: Client, surface: str, words: str) -> Any:
                 declined.add(asking["code"])
                 continue
             person = client.post("people", body={"code": asking["code"], "role": "owner"})
-            out.say(f"✓ {who} may speak now, and was greeted there")
+            out.say(f"✓ {who} may use clew now, and was greeted there")
             return person
     return None

@@ -1,4 +1,4 @@
-"""The daemon from outside: up, down, restart, status, logs."""
+"""The daemon: up, down, restart, status, logs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ GRACE = 10.0
 
 
 @click.command("up", short_help="Start the daemon.")
-@click.option("--foreground", is_flag=True, help="Stay in front, for a service manager; ends by a signal.")
+@click.option("--foreground", is_flag=True, help="Run in the foreground, for a service manager, until a signal.")
 @json_option
 @click.pass_obj
 def up_command(out: Out, foreground: bool) -> None:
-    """Start the daemon, and wait until it is ready. When it is up, that is fine too.
+    """Start the daemon, and wait until it is ready. Succeeds also if it runs already.
 
-    A small process of its own brings it back after a crash.
+    A small supervisor process restarts it after a crash.
     """
     if foreground:
         _run_here(out)
@@ -31,7 +31,7 @@ def up_command(out: Out, foreground: bool) -> None:
     daemon = out.client().get("status")["daemon"]
     words = "up" if started else "up already"
     out.result({"daemon": daemon, "started": started}, f"{words}: pid {daemon['pid']}, home {daemon['home']}")
-    out.hint("clew run 'say hello' tries it; clew status shows how it is")
+    out.hint("clew run 'say hello' tries it; clew status shows its state")
 
 
 def _run_here(out: Out) -> None:
@@ -43,20 +43,20 @@ def _run_here(out: Out) -> None:
     run(home, lambda: out.say("ready; Ctrl-C stops it"), foreground=True)
 
 
-@click.command("down", short_help="Stop the daemon and all that it started.")
+@click.command("down", short_help="Stop the daemon and everything it started.")
 @click.option("--grace", type=click.FloatRange(0, 86_400), default=GRACE, show_default=True, metavar="SECONDS")
 @json_option
 @click.pass_obj
 def down_command(out: Out, grace: float) -> None:
-    """Stop the daemon and all that it started.
+    """Stop the daemon and everything it started.
 
-    Running turns get a grace; what is cut off is continued at the next start.
+    Running turns get some time to end (--grace); a turn that is cut off is continued at the next start.
     """
     from clew.process.stop import run_detached, stop_daemon
 
     home = Home.find()
-    if run_detached(home, ["down", "--grace", f"{grace}"], restart=False):
-        words = "clew stops now, and hears nothing more until somebody says `clew up` on this machine"
+    if leave_to_another(home, ["down", "--grace", f"{grace}"], restart=False):
+        words = "clew stops now, and receives nothing until somebody runs `clew up` on this machine"
         out.result({"stopped": None}, f"{words}; {_cut(grace)} then")
         return
     stopped = stop_daemon(home, grace, out.say)
@@ -68,9 +68,9 @@ def down_command(out: Out, grace: float) -> None:
 @json_option
 @click.pass_obj
 def restart_command(out: Out, grace: float) -> None:
-    """Stop the daemon and start it again. Those who watch go on by themselves.
+    """Stop the daemon and start it again. Watching clients reconnect by themselves.
 
-    With Codex on its socket, its turns are neither cut nor waited for.
+    With Codex on its socket, its turns are neither cut off nor waited for.
     """
     from clew.process.stop import restart_daemon, run_detached
 
@@ -84,19 +84,19 @@ def restart_command(out: Out, grace: float) -> None:
 
 
 def _cut(grace: float) -> str:
-    """For an agent that has asked for it."""
-    return f"a turn that is not over in {grace:g} s is cut, and taken up again"
+    """A note for an agent that runs this command."""
+    return f"a turn that is not over in {grace:g} s is cut off, and continued later"
 
 
-@click.command("status", short_help="How the daemon, its runtimes and its surfaces are.")
+@click.command("status", short_help="Show the state of the daemon, its runtimes and surfaces.")
 @json_option
 @click.pass_obj
 def status_command(out: Out) -> None:
-    """How the daemon, its runtimes and its surfaces are. Starts nothing: exit 3 when none runs or answers."""
+    """Show the state of the daemon, its runtimes and surfaces. Never starts it: exit 3 if none runs or answers."""
     try:
         status = out.client(start=False, looks=True).get("status")
     except OutOfReach as error:
-        _tell_unreached(out, error)
+        _print_unreachable(out, error)
         raise click.exceptions.Exit(error.exit) from error
     if out.as_json:
         out.json(status)
@@ -105,14 +105,14 @@ def status_command(out: Out) -> None:
         out.line(line)
 
 
-def _tell_unreached(out: Out, error: OutOfReach) -> None:
-    """A daemon that hangs is no daemon that is about to come, however new it is."""
+def _print_unreachable(out: Out, error: OutOfReach) -> None:
+    """Print why no daemon answered. One that hangs is not reported as starting, however new it is."""
     from clew.process import hung, start
     from clew.support.errors import NotAnswering
 
     home = Home.find()
-    hangs = isinstance(error, NotAnswering)
-    words = error.message if hangs else is_coming(home) or start.why_given_up(home) or error.message
+    hangs = isinstance(error, Deaf)
+    words = error.message if hangs else starting_message(home) or start.given_up(home) or error.message
     if out.as_json:
         trouble = {"code": error.code, "message": words, "pid": hung.pid(home) if hangs else None}
         out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0, "error": trouble})
@@ -120,25 +120,25 @@ def _tell_unreached(out: Out, error: OutOfReach) -> None:
 
 
 def _waiting(out: Out, status: Any) -> list[str]:
-    """What waits for a person."""
-    from clew.cli.view.suspended import counted, suspended
+    """Lines about open gates and suspended threads."""
+    from clew.cli.view.suspended import count_text, list_suspended
 
     gates = {0: "", 1: "1 gate is open: clew gates lists it"}.get(
         status["gates"], f"{status['gates']} gates are open: clew gates lists them"
     )
-    threads = suspended(out.client(start=False, looks=True))
-    stand = f"{counted(threads)}: clew gates tells how to go on" if threads else ""
+    threads = list_suspended(out.client(start=False, looks=True))
+    stand = f"{count_text(threads)}: clew gates shows how to continue" if threads else ""
     return [f"for you   {words}" for words in (gates, stand) if words]
 
 
 _SUPERVISED = {
     True: "its supervisor brings it back",
-    False: "nothing brings it back: it runs in the foreground, or the next command that needs it sees to that",
+    False: "nothing brings it back: it runs in the foreground, or the next command that needs it starts a supervisor",
 }
 
 
-def is_coming(home: Home) -> str | None:
-    """Where no daemon answers: that one is about to."""
+def starting_message(home: Home) -> str | None:
+    """If no daemon answers: a message if one is about to start."""
     import time
 
     from clew.process import lock, start
@@ -159,21 +159,21 @@ def _status_lines(status: Any) -> list[str]:
     parts += [("surface", each["name"], each["state"], each["reason"]) for each in status["surfaces"]]
     return [
         f"clew {daemon['version']} is up: pid {daemon['pid']}, since {moment(daemon['since'])}, home {daemon['home']}",
-        f"http      {daemon['http'] or 'only the Unix socket; clew web opens the page and a port for it'}",
+        f"http      {daemon['http'] or 'only the Unix socket; clew web opens a port for the page'}",
         f"crashes   {_SUPERVISED[daemon['supervised']]}",
-        *(["settings  config.toml was changed since; clew restart makes it count"] if daemon["outdated"] else []),
+        *(["settings  config.toml was changed since the start; clew restart applies it"] if daemon["outdated"] else []),
         *table(parts),
         f"messages  {fates}",
     ]
 
 
-@click.command("logs", short_help="The daemon's log.")
-@click.option("-f", "--follow", is_flag=True, help="Go on as it grows.")
+@click.command("logs", short_help="Show the daemon's log.")
+@click.option("-f", "--follow", is_flag=True, help="Follow the log as it grows.")
 @click.option("-n", "--lines", type=click.IntRange(0), default=100, show_default=True)
 @json_option
 @click.pass_obj
 def logs_command(out: Out, follow: bool, lines: int) -> None:
-    """The daemon's log. With --json the lines as they are: one JSON object each."""
+    """Show the daemon's log. With --json, the raw lines: one JSON object each."""
     from clew.config import logs
 
     path = Home.find().log
@@ -197,8 +197,8 @@ def _log_line(line: str) -> str:
         return line
 
 
-def healths() -> dict[str, str]:
-    """How the runtimes of the daemon are, where one runs."""
+def runtime_healths() -> dict[str, str]:
+    """The health of the runtimes of the daemon, if one runs."""
     from clew.client.sync import Client
     from clew.support.errors import ClewError
 

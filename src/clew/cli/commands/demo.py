@@ -1,4 +1,4 @@
-"""`clew demo`: the first minute. It tells the story line by line, and puts everything away again, whatever happens."""
+"""`clew demo`: runs the demo, prints a line per step, and always cleans up."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from clew.cli.output import Out, json_option
 from clew.support.text import visible
 
 if TYPE_CHECKING:
-    from clew.cli.demo.stage import Stage
+    from clew.cli.demo.stage import DemoSetup
     from clew.cli.demo.story import Story
 
-ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last when the terminal is closed
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # SIGHUP: the terminal was closed
 GREEN, RED, DIM, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 
 
@@ -34,96 +34,96 @@ class Step:
     words: str
 
 
-@click.command("demo", short_help="The whole story in a minute, without an account.")
-@click.option("--keep", is_flag=True, help="Leave everything up to play with, and say how to end it.")
-@click.option("--runtime", type=click.Choice(["codex", "scripted"]), help="Else Codex, where there is one.")
+@click.command("demo", short_help="See clew at work in a minute, without an account.")
+@click.option("--keep", is_flag=True, help="Leave everything running to try it out, and say how to end it.")
+@click.option("--runtime", type=click.Choice(["codex", "scripted"]), help="Default: Codex, if it is installed.")
 @json_option
 @click.pass_obj
 def demo_command(out: Out, keep: bool, runtime: str | None) -> None:
-    """The whole story in a minute, without an account: a task is started, its daemon is killed, the work is continued,
-    its answer arrives once, and the finished thread is picked up again. On a home that is thrown away afterwards.
+    """See clew at work in a minute, without an account: a task is started, its daemon is killed, the work is continued,
+    its answer is delivered once, and the finished thread is resumed. It uses a temporary home.
     """
-    from clew.cli.demo.stage import Stage
+    from clew.cli.demo.stage import DemoSetup
 
     _reach_this_machine_directly()
-    for number in ENDINGS:
+    for number in SIGNALS:
         signal.signal(number, signal.default_int_handler)
-    teller = Teller(out)
-    stage = Stage(runtime)
-    with _put_away(stage, teller, keep):
-        _tell(teller, stage, keep)
-    teller.result()
+    printer = StepPrinter(out)
+    setup = DemoSetup(runtime)
+    with _cleanup(setup, printer, keep):
+        _tell(printer, setup, keep)
+    printer.result()
 
 
-def _tell(teller: Teller, stage: Stage, keep: bool) -> None:
+def _tell(printer: StepPrinter, setup: DemoSetup, keep: bool) -> None:
     from clew.cli.demo import words
     from clew.cli.demo.story import Story
 
-    teller.say(f"{words.TITLE}\n")
-    story = Story(stage, teller.hear)
+    printer.say(f"{words.TITLE}\n")
+    story = Story(setup, printer.show_text)
     began = time.monotonic()
     for name, act in story.steps(keep):
-        teller.take(name, act)
-        if name == "prepare" and stage.why_not_codex:
-            teller.say(words.NO_CODEX.format(why=stage.why_not_codex))
-        if not teller.is_well:
+        printer.take(name, act)
+        if name == "prepare" and setup.why_not_codex:
+            printer.say(words.NO_CODEX.format(why=setup.why_not_codex))
+        if not printer.is_ok:
             return
     if keep:
-        _tell_kept(teller, stage, story)
+        _tell_kept(printer, setup, story)
     else:
-        lines = [line.format(clew=_called()) for line in words.NEXT]
-        teller.list(words.END.format(seconds=time.monotonic() - began), lines)
+        lines = [line.format(clew=_command_name()) for line in words.NEXT]
+        printer.list(words.END.format(seconds=time.monotonic() - began), lines)
 
 
-def _tell_kept(teller: Teller, stage: Stage, story: Story) -> None:
+def _tell_kept(printer: StepPrinter, setup: DemoSetup, story: Story) -> None:
     from clew.cli.commands.web import link
     from clew.cli.demo import words
 
-    named = {"home": shlex.quote(str(stage.home.root)), "thread": story.thread, "clew": _called()}
-    pids = " ".join(map(str, stage.helpers()))
-    url = link(stage.home, lambda line: None)["url"]
+    named = {"home": shlex.quote(str(setup.home.root)), "thread": story.thread, "clew": _command_name()}
+    pids = " ".join(map(str, setup.helpers()))
+    url = link(setup.home, lambda line: None)["url"]
     end = words.KEPT_END_WITH.format(pids=pids, **named)
-    teller.list(words.KEPT_PAGE, [url])
-    teller.list(words.KEPT, [line.format(**named) for line in words.KEPT_NEXT])
-    teller.list(words.KEPT_END, [end])
-    teller.steps += [Step("page", True, 0.0, url), Step("keep", True, 0.0, end)]
+    printer.list(words.KEPT_PAGE, [url])
+    printer.list(words.KEPT, [line.format(**named) for line in words.KEPT_NEXT])
+    printer.list(words.KEPT_END, [end])
+    printer.steps += [Step("page", True, 0.0, url), Step("keep", True, 0.0, end)]
 
 
-def _called() -> str:
-    """As this person calls it: who has only a checkout has no `clew` on the PATH yet."""
+def _command_name() -> str:
+    """How to call clew: in a checkout there may be no `clew` on the PATH."""
     return "clew" if shutil.which("clew") else "./clew"
 
 
 @contextmanager
-def _put_away(stage: Stage, teller: Teller, keep: bool) -> Iterator[None]:
-    """Everything that runs, unless it is wanted and all went well; the folder too, unless it is wanted."""
+def _cleanup(setup: DemoSetup, printer: StepPrinter, keep: bool) -> Iterator[None]:
+    """Stop all processes, unless `keep` is set and all went well; delete the folder, unless `keep` is set."""
     from clew.cli.demo import words
 
     is_over = False
     try:
         yield
-        is_over = teller.is_well
+        is_over = printer.is_ok
     finally:
-        for number in ENDINGS:
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         if not (keep and is_over):
-            stage.take_down(folder=not keep)
-    if not teller.is_well:
-        teller.say(f"\n{words.FAILED_KEPT.format(home=stage.home.root) if keep else words.FAILED_NEXT}")
+            setup.take_down(folder=not keep)
+    if not printer.is_ok:
+        printer.say(f"\n{words.FAILED_KEPT.format(home=setup.home.root) if keep else words.FAILED_NEXT}")
 
 
-class Teller:
-    """A line per step. On a terminal, what is just being done and said is shown as it happens."""
+class StepPrinter:
+    """Prints a line per step. On a terminal it also shows the current step and text live."""
 
     def __init__(self, out: Out) -> None:
         self.steps: list[Step] = []
         self._out = out
         self._is_live = not out.as_json and sys.stdout.isatty()
         self._colour = self._is_live and "NO_COLOR" not in os.environ
-        self._heard = False
+        self._showing_text = False
 
     @property
-    def is_well(self) -> bool:
+    def is_ok(self) -> bool:
         return all(step.ok for step in self.steps)
 
     def say(self, text: str) -> None:
@@ -135,25 +135,25 @@ class Teller:
         for line in lines:
             self.say(f"  {line}")
 
-    def hear(self, piece: str) -> None:
-        """What the agent says, while it does."""
+    def show_text(self, piece: str) -> None:
+        """Show a piece of the agent's text."""
         if not self._is_live:
             return
-        if not self._heard:
+        if not self._showing_text:
             sys.stdout.write(f"\r\x1b[K{'':11}")
-            self._heard = True
+            self._showing_text = True
         sys.stdout.write(self._in(DIM, visible(piece)))
         sys.stdout.flush()
 
     def take(self, name: str, act: Callable[[], dict[str, object]]) -> None:
         from clew.cli.demo import words
-        from clew.cli.demo.story import Patience, Unexpected
+        from clew.cli.demo.story import StepTimeout, Unexpected
         from clew.support.errors import ClewError
 
         self._doing(words.DOING[name])
         began = time.monotonic()
         try:
-            with Patience():
+            with StepTimeout():
                 told, ok = words.DONE[name].format(**act()), True
         except (Unexpected, ClewError, OSError) as error:
             told, ok = words.FAILED.format(expected=words.EXPECTED[name], found=error), False
@@ -162,11 +162,11 @@ class Teller:
     def result(self) -> None:
         if self._out.as_json:
             self._out.json([asdict(step) for step in self.steps])
-        if not self.is_well:
+        if not self.is_ok:
             raise click.exceptions.Exit(1)
 
     def _doing(self, words: str) -> None:
-        self._heard = False
+        self._showing_text = False
         if self._is_live:
             sys.stdout.write(self._in(DIM, f"…          {words}"))
             sys.stdout.flush()
@@ -184,6 +184,6 @@ class Teller:
 
 
 def _reach_this_machine_directly() -> None:
-    """Everybody in the story is on this machine, whatever proxy the rest of the world is behind."""
+    """Bypass any proxy: all parts of the demo are on this machine."""
     for name in ("no_proxy", "NO_PROXY"):
         os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1"]))

@@ -1,4 +1,4 @@
-"""`clew doctor`: what could keep clew from working, each with a tick or with what to do. Needs no daemon."""
+"""`clew doctor`: checks what clew needs, each with a tick or with what to do. Needs no daemon."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 _MARKS = {True: "✔", False: "✘", None: "·"}
 
 
-@click.command("doctor", short_help="Check everything, and say what to do.")
-@click.option("--clean", is_flag=True, help="End what a daemon that is gone has left running, and only that.")
+@click.command("doctor", short_help="Check everything and say what to fix.")
+@click.option("--clean", is_flag=True, help="End processes left by a daemon that is gone, and only these.")
 @json_option
 @click.pass_obj
 def doctor_command(out: Out, clean: bool) -> None:
-    """Check everything, and say what to do. Exit 1 if something is broken, 3 if the daemon hangs. Needs no daemon,
-    and changes nothing.
+    """Check everything and say what to fix. Exit 1 if something is broken, 3 if the daemon hangs. Needs no daemon, and
+    changes nothing.
 
-    Only --clean does: it ends what a daemon that is gone has left, if that proves to be ours by the mark it carries.
+    Only --clean does: it ends processes left by a daemon that is gone, if their mark proves that they belong to clew.
     """
     from clew.cli.doctor.checks import all_checks
     from clew.support.home import Home
@@ -45,7 +45,8 @@ def doctor_command(out: Out, clean: bool) -> None:
 
 
 def clean_up(home: Home) -> list[str]:
-    """Only what carries the mark of this store, not that of the daemon that runs, nor of what is kept for the next."""
+    """End processes with the mark of this store, except those of the running daemon, and agents kept for the next
+    one."""
     import asyncio
 
     from clew.process import kept_programs, lock, scan
@@ -53,15 +54,15 @@ def clean_up(home: Home) -> list[str]:
 
     holder = lock.read(home.lock)
     if holder is None or holder.store is None:
-        return ["nothing of clew was ever started here"]
+        return ["clew was never started here"]
     store = holder.store
     kept = kept_programs.running(home) if lock.is_free(home.lock) else []
     ended = asyncio.run(scan.end_all(lambda: kept_programs.leftovers(home, store), SystemClock()))
     left = kept_programs.leftovers(home, store)
     return [
         *(f"ended pid {process.pid}, {process.command}" for process in ended),
-        *(f"pid {process.pid}, {process.command}, may not be ended by you" for process in left),
-        *([] if ended or left else ["nothing was left behind"]),
+        *(f"pid {process.pid}, {process.command}, cannot be ended: no permission" for process in left),
+        *([] if ended or left else ["no process was left behind"]),
         *(f"pid {each.program.pid} is kept for the next daemon; clew down ends it" for each in kept),
     ]
 

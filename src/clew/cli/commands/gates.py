@@ -1,4 +1,4 @@
-"""What waits for a person: gates, approve, deny, answer."""
+"""Gates: gates, approve, deny, answer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.cli.completion import checked_thread, gate_codes, thread_ids
+from clew.cli.completion import check_thread_id, gate_codes, thread_ids
 from clew.cli.output import Out, is_terminal, json_option, prompt_text
 from clew.cli.view.threads import gate_table
 
 if TYPE_CHECKING:
     from clew.client.sync import Client
 
-ALLOWED = 160  # columns of what was allowed
+ALLOWED = 160  # columns of an approved request
 SCOPES = ("thread", "workspace", "everywhere")
 
 
@@ -27,23 +27,23 @@ def gate_argument(**options: Any) -> Callable[[Any], Any]:
 
 def _checked(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
     if given is not None and not (given.isascii() and given.isalnum()):
-        raise click.BadParameter(f"{given!r} is no code of a gate; `clew gates` lists them.")
+        raise click.BadParameter(f"{given!r} is not a gate code; `clew gates` lists them.")
     return given
 
 
-@click.command("gates", short_help="What waits for you, over all threads.")
+@click.command("gates", short_help="List open gates of all threads.")
 @gate_argument(required=False)
 @click.option(
     "--thread",
     metavar="THREAD",
     shell_complete=thread_ids,
-    callback=checked_thread,
-    help="All of one thread, the answered ones too.",
+    callback=check_thread_id,
+    help="List all gates of a thread, also answered ones.",
 )
 @json_option
 @click.pass_obj
 def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
-    """What waits for you, over all threads, oldest first; with GATE that one, with its whole diff."""
+    """List open gates of all threads, oldest first; with GATE, show that one with its complete diff."""
     if gate is not None and thread is not None:
         raise click.UsageError("give the code of a gate, or --thread THREAD, not both")
     client = out.client()
@@ -54,7 +54,7 @@ def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
     if out.as_json:
         out.json(rows)
     elif thread:
-        _list(out, rows, "nothing was asked there")
+        _list(out, rows, "this thread has no gates")
     else:
         _list_all(out, rows, client)
 
@@ -70,9 +70,9 @@ def _show_one(out: Out, view: Any) -> None:
 
 
 def _list_all(out: Out, rows: list[Any], client: Client) -> None:
-    from clew.cli.view.suspended import suspended, told
+    from clew.cli.view.suspended import list_suspended, suspended_lines
 
-    waits = told(suspended(client))
+    waits = suspended_lines(list_suspended(client))
     _list(out, rows, "no gate is open" if waits else "nothing waits for you")
     for line in waits:
         out.say(line)
@@ -86,29 +86,29 @@ def _list(out: Out, rows: list[Any], nothing: str) -> None:
     for line in gate_table(rows, time.time(), room):
         out.line(line)
     code = next((row["code"] for row in rows if row["state"] == "open"), rows[0]["code"])
-    out.hint(f"clew gates {code} shows it whole, and how to answer it")
+    out.hint(f"clew gates {code} shows it completely, and how to answer it")
 
 
-@click.command("approve", short_help="Say yes to a gate.")
+@click.command("approve", short_help="Approve a gate.")
 @gate_argument(required=False)
 @click.option(
     "--all",
     "everything",
     metavar="THREAD",
     shell_complete=thread_ids,
-    callback=checked_thread,
-    help="All that is open in a thread.",
+    callback=check_thread_id,
+    help="Approve all open gates of a thread.",
 )
-@click.option("--thread", "for_thread", is_flag=True, help="And to the very same in this thread, from now on.")
+@click.option("--thread", "for_thread", is_flag=True, help="Also approve the same request in this thread from now on.")
 @click.option(
     "--rule",
     is_flag=False,
     flag_value="",
     metavar="[PATTERN]",
-    help="And to all that fits PATTERN; without it, as offered.",
+    help="Also make a rule that allows PATTERN; default: the offered pattern.",
 )
-@click.option("--scope", type=click.Choice(SCOPES), help="Where the rule holds; else in the workspace.")
-@click.option("--for", "lasts", metavar="TIME", help="How long the rule holds: 30m, 2h, 7d; else 2h.")
+@click.option("--scope", type=click.Choice(SCOPES), help="Where the rule applies; default: workspace.")
+@click.option("--for", "lasts", metavar="TIME", help="How long the rule applies: 30m, 2h, 7d; default: 2h.")
 @json_option
 @click.pass_obj
 def approve_command(
@@ -120,7 +120,7 @@ def approve_command(
     scope: str | None,
     lasts: str | None,
 ) -> None:
-    """Say yes to a gate: once, for this thread, or with a rule.
+    """Approve a gate: once, for this thread, or with a rule.
 
     \b
     clew approve K7Q2
@@ -130,11 +130,11 @@ def approve_command(
     if (gate is None) == (everything is None):
         raise click.UsageError("give the code of one gate, or --all THREAD; `clew gates` lists them")
     if everything is not None and (for_thread or rule is not None):
-        raise click.UsageError("--all says yes once to each; --thread and --rule are for one gate")
+        raise click.UsageError("--all approves each gate once; --thread and --rule are for one gate")
     if for_thread and rule is not None:
         raise click.UsageError("give --thread or --rule, not both")
     if rule is None and (scope or lasts):
-        raise click.UsageError("--scope and --for are of a rule; add --rule, or --rule PATTERN")
+        raise click.UsageError("--scope and --for need --rule or --rule PATTERN")
     if everything is not None:
         _approve_all(out, everything)
         return
@@ -144,21 +144,21 @@ def approve_command(
     client = out.client()
     view = _send(out, client, str(gate), body)
     if rule is not None:
-        from clew.cli.view.rules import tell_rule
+        from clew.cli.view.rules import print_new_rule
 
-        tell_rule(out, client, view)
+        print_new_rule(out, client, view)
 
 
 def _approve_all(out: Out, thread: str) -> None:
-    """What is open now, and nothing that opens meanwhile; a person at a terminal is shown it first."""
+    """Approve the gates that are open now, and none that opens later; at a terminal, show them and ask first."""
     client = out.client()
     listed = [view for view in reversed(client.get("gates", thread=thread)) if view["state"] == "open"]
     approvals = [view["code"] for view in listed if view["kind"] != "question"]
     if approvals and not out.as_json and sys.stdin.isatty():
         _confirm_all(out, [client.get("gates", code) for code in approvals])
     rows = client.post("threads", thread, "gates", "accept", body={"codes": approvals})
-    told = [f"yes to {', '.join(row['code'] for row in rows)}, on its way to the agent"]
-    out.result(rows, "\n".join([*told, *(f"  {row['code']}: {_in_a_line(row)}" for row in rows)]))
+    head = f"yes to {', '.join(row['code'] for row in rows)}, on its way to the agent"
+    out.result(rows, "\n".join([head, *(f"  {row['code']}: {_one_line_summary(row)}" for row in rows)]))
 
 
 def _confirm_all(out: Out, views: list[Any]) -> None:
@@ -167,7 +167,7 @@ def _confirm_all(out: Out, views: list[Any]) -> None:
     for view in views:
         for line in request_lines(view):
             out.say(line)
-    click.confirm(f"Allow {'it' if len(views) == 1 else f'all {len(views)}'}?", abort=True, err=True)
+    click.confirm(f"Approve {'it' if len(views) == 1 else f'all {len(views)}'}?", abort=True, err=True)
 
 
 def _seconds(text: str) -> float:
@@ -176,14 +176,14 @@ def _seconds(text: str) -> float:
     return parse_duration(text) / 1000
 
 
-@click.command("deny", short_help="Say no to a gate.")
+@click.command("deny", short_help="Deny a gate.")
 @gate_argument()
-@click.option("--reason", default="", metavar="TEXT", help="Why; the agent reads it.")
-@click.option("--stop", is_flag=True, help="And stop the turn.")
+@click.option("--reason", default="", metavar="TEXT", help="The reason; the agent reads it.")
+@click.option("--stop", is_flag=True, help="Also stop the turn.")
 @json_option
 @click.pass_obj
 def deny_command(out: Out, gate: str, reason: str, stop: bool) -> None:
-    """Say no to a gate. The agent goes on without it, unless --stop."""
+    """Deny a gate. The agent continues without it, unless --stop is given."""
     _send(out, out.client(), gate, {"decision": "cancel" if stop else "decline", "reason": reason})
 
 
@@ -193,11 +193,11 @@ def deny_command(out: Out, gate: str, reason: str, stop: bool) -> None:
 @json_option
 @click.pass_obj
 def answer_command(out: Out, gate: str, replies: tuple[str, ...]) -> None:
-    """Answer a question: the number of an option, its words, or words of your own.
+    """Answer a question with the number of an option, its text, or your own text.
 
-    Where there are several questions give one ANSWER to each, in their order; where several options may be chosen, with
-    commas between them. Without ANSWER it is asked for here; a secret one then is not shown and not kept. An ANSWER of
-    - is read from stdin.
+    If there are several questions, give one ANSWER to each, in order; if several options may be chosen, separate them
+    by commas. Without ANSWER you are asked for it; a secret is then neither shown nor stored. An ANSWER of - is read
+    from stdin.
     """
     client = out.client()
     view = client.get("gates", gate)
@@ -205,47 +205,47 @@ def answer_command(out: Out, gate: str, replies: tuple[str, ...]) -> None:
 
 
 def _replies(out: Out, view: Any, given: tuple[str, ...]) -> list[list[str]]:
-    """What is said to each question. Where none is open the daemon says so."""
+    """The replies to each question. If the gate is not an open question, the daemon refuses it."""
     if view["state"] != "open" or view["kind"] != "question":
         return []
     if not given:
-        return _asked(out, view)
+        return _ask_all(out, view)
     if len(view["questions"]) != len(given):
         raise click.UsageError(
-            f"there are {len(view['questions'])} questions and {len(given)} answers; give one to each"
+            f"there are {len(view['questions'])} questions and {len(given)} answers; give one answer to each question"
         )
     texts = [prompt_text(each).rstrip("\n") if each == "-" else each for each in given]
-    return [_said(question, text) for question, text in zip(view["questions"], texts, strict=True)]
+    return [_split_reply(question, text) for question, text in zip(view["questions"], texts, strict=True)]
 
 
-def _said(question: Any, reply: str) -> list[str]:
+def _split_reply(question: Any, reply: str) -> list[str]:
     if question["several"] and question["options"]:
         return [piece.strip() for piece in reply.split(",") if piece.strip()]
     return [reply]
 
 
-def _asked(out: Out, view: Any) -> list[list[str]]:
+def _ask_all(out: Out, view: Any) -> list[list[str]]:
     if not sys.stdin.isatty():
-        raise click.UsageError("give an answer; without a terminal nobody can be asked")
-    from clew.cli.view.gates import explained
+        raise click.UsageError("give an ANSWER; there is no terminal to ask at")
+    from clew.cli.view.gates import detail_lines
 
-    for line in explained(view):
+    for line in detail_lines(view):
         out.say(line)
-    return [_said(question, _ask(out, question)) for question in view["questions"]]
+    return [_split_reply(question, _ask_one(out, question)) for question in view["questions"]]
 
 
-def _ask(out: Out, question: Any) -> str:
-    from clew.cli.view.gates import options_of
-    from clew.support.display import escape_hidden
+def _ask_one(out: Out, question: Any) -> str:
+    from clew.cli.view.gates import option_lines
+    from clew.support.display import exactly
 
-    for line in options_of(question, 2):
+    for line in option_lines(question, 2):
         out.say(line)
     text = escape_hidden(question["text"], lines=False)
     return str(click.prompt(text, prompt_suffix=" ", hide_input=question["secret"], err=True))
 
 
-def _in_a_line(view: Any) -> str:
-    """What was allowed, and where."""
+def _one_line_summary(view: Any) -> str:
+    """The approved request and its folder, in one line."""
     from clew.cli.view.columns import fit
     from clew.support.display_code import as_code, title_shown
 
@@ -256,7 +256,7 @@ def _in_a_line(view: Any) -> str:
 def _send(out: Out, client: Client, gate: str, body: dict[str, Any]) -> Any:
     view = client.post("gates", gate, "answer", body=body)
     words = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "the answer"}[view["decision"]]
-    about = f": {_in_a_line(view)}" if view["decision"] == "accept" else ""
+    about = f": {_one_line_summary(view)}" if view["decision"] == "accept" else ""
     out.result(view, f"{view['code']}: {words}, on its way to the agent{about}")
-    out.hint(f"clew watch {view['thread']} looks on; clew gates lists what else waits")
+    out.hint(f"clew watch {view['thread']} follows it; clew gates lists other open gates")
     return view

@@ -1,4 +1,4 @@
-"""Moving: handoff, handoffs, away, back."""
+"""Handoffs and away mode: handoff, handoffs, away, back."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from clew.cli.completion import chats, thread_argument
 from clew.cli.output import Out, json_option, moment, prompt_text
 from clew.support.errors import Refused
 
-AT_ONCE = 10  # seconds of one look at a handoff that is under way
+POLL = 10  # seconds that one request waits for the end of a handoff
 
 
 @click.command("handoff", short_help="Hand a thread to another surface.")
 @thread_argument()
 @click.argument("target", metavar="SURFACE[:CONVERSATION]", shell_complete=chats)
-@click.option("--say", default="", metavar="TEXT", help="Said there with it; - is stdin.")
-@click.option("--quiet", is_flag=True, help="The agent does not greet there.")
+@click.option("--say", default="", metavar="TEXT", help="A message to post there with it; - reads stdin.")
+@click.option("--quiet", is_flag=True, help="The agent posts no greeting there.")
 @json_option
 @click.pass_obj
 def handoff_command(out: Out, thread: str, target: str, say: str, quiet: bool) -> None:
-    """Hand a thread to another surface, such as telegram: what runs in it, what waits and what it asks move along.
+    """Hand a thread to another surface, such as telegram, with its running turn, its queue and its open gates.
 
-    It goes to a fresh topic or thread there where the platform has them, else to the home of the surface. Ctrl-C takes
-    it back while it is under way.
+    It moves to a new topic or thread there if the platform has them, or else to the home conversation of the surface.
+    Ctrl-C cancels a running handoff.
     """
     client = out.client()
     body = {"thread": thread, "target": target, "say": prompt_text(say) if say else "", "quiet": quiet}
     asked = client.post("handoffs", body=body)
-    out.say(f"handing it to {asked['surface']}…")
+    out.say(f"handing the thread to {asked['surface']}…")
     try:
         ended = wait_for_handoff(client, asked)
     except KeyboardInterrupt:
         ended = client.delete("handoffs", asked["id"])
     if ended["state"] != "completed":
-        raise Refused(f"It was not handed to {ended['surface']}: {ended['error']} It stays where it is.")
-    out.result(ended, f"it goes on in {ended['conversation']}")
-    out.hint(f"clew chat {ended['thread']} comes back to it")
+        raise Refused(f"The handoff to {ended['surface']} failed: {ended['error']} The thread stays where it is.")
+    out.result(ended, f"the thread continues in {ended['conversation']}")
+    out.hint(f"clew chat {ended['thread']} takes it back")
 
 
 def wait_for_handoff(client: Any, asked: Any) -> Any:
-    """The daemon ends each one within a minute; whatever is killed meanwhile, it is asked again."""
+    """Poll until the handoff has ended. The daemon ends each one within a minute, also across restarts."""
     while asked["ended_at"] is None:
-        asked = client.get("handoffs", asked["id"], wait=AT_ONCE)
+        asked = client.get("handoffs", asked["id"], wait=POLL)
     return asked
 
 
-@click.command("handoffs", short_help="Threads that were handed to another surface.")
+@click.command("handoffs", short_help="List handoffs to other surfaces.")
 @json_option
 @click.pass_obj
 def handoffs_command(out: Out) -> None:
-    """Threads that were handed to another surface, the newest first."""
+    """List handoffs to other surfaces, newest first."""
     rows = out.client().get("handoffs")
     if out.as_json:
         out.json(rows)
         return
     if not rows:
-        out.say("nothing was handed over yet; clew handoff THREAD SURFACE does it")
+        out.say("there are no handoffs yet; clew handoff THREAD SURFACE makes one")
         return
     from clew.cli.view.columns import table
 
@@ -72,21 +72,22 @@ def _place(row: Any) -> str:
     return str(row["conversation"] or row["surface"])
 
 
-@click.command("away", short_help="While away, see on a chat what the desk would show.")
+@click.command("away", short_help="While you are away, send answers and questions to a chat.")
 @click.argument("target", metavar="[SURFACE[:CONVERSATION]]", required=False, shell_complete=chats)
 @json_option
 @click.pass_obj
 def away_command(out: Out, target: str | None) -> None:
-    """While you are away, answers and questions that only the desk would show go to a chat. Alone: where you are."""
+    """While you are away, send answers and questions that only the local client would show to a chat. Without SURFACE:
+    show where they go."""
     where = out.client().put("away", body={"target": target}) if target else out.client().get("away")
     place = where["conversation"]
-    out.result(where, f"what the desk would show goes to {place}" if place else "you are at the desk")
-    out.hint("clew back ends it" if place else "clew away SURFACE sends things there")
+    out.result(where, f"answers and questions go to {place}" if place else "you are not away")
+    out.hint("clew back ends it" if place else "clew away SURFACE sends them to a chat")
 
 
-@click.command("back", short_help="Back at the desk.")
+@click.command("back", short_help="End away mode.")
 @json_option
 @click.pass_obj
 def back_command(out: Out) -> None:
-    """Back at the desk: answers and questions are shown here again."""
+    """End away mode: answers and questions are only shown by the local client again."""
     out.result(out.client().delete("away"), "welcome back")

@@ -1,4 +1,4 @@
-"""`clew init`: a config.toml to begin with. Few questions; every answer has a default that is good."""
+"""`clew init`: creates a config.toml. It asks few questions, each with a good default."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Answers:
     workspace: str | None = None
 
 
-@click.command("init", short_help="Write a config.toml to begin with.")
-@click.option("--yes", is_flag=True, help="Ask nothing: the defaults are good.")
-@click.option("--force", is_flag=True, help="Replace a config.toml that is there; a copy of it is kept.")
+@click.command("init", short_help="Create a config.toml.")
+@click.option("--yes", is_flag=True, help="Ask nothing and use the defaults.")
+@click.option("--force", is_flag=True, help="Replace an existing config.toml; a copy is kept.")
 @json_option
 @click.pass_obj
 def init_command(out: Out, yes: bool, force: bool) -> None:
-    """Write a config.toml to begin with, with a line about each setting. Without a terminal it asks nothing."""
+    """Create a config.toml with a comment on each setting. Without a terminal it asks nothing."""
     home = Home.find()
     if home.config.exists() and not force:
         raise Refused(
-            f"{home.config} is there already: `clew config get` shows what it says, `clew config set` changes it, and"
+            f"{home.config} exists already: `clew config get` shows it, `clew config set` changes it, and"
             " `clew init --force` replaces it and keeps a copy"
         )
     codex = _codex()
@@ -51,7 +51,7 @@ def _say_next(out: Out, codex: str | None, after: str) -> None:
 
 
 def _codex() -> str | None:
-    """Where it is; whether it works and is logged in is for `clew ping codex` to say."""
+    """The path of Codex; `clew ping codex` checks whether it works and is logged in."""
     from clew.config.settings import CodexConfig
     from clew.runtimes.codex.server.binary import locate
 
@@ -63,40 +63,40 @@ def _codex() -> str | None:
 
 def _ask() -> Answers:
     click.echo(
-        "\nIn a terminal, work happens in the folder you are in. What begins elsewhere (a webhook, later a chat)\n"
-        "needs one too: a folder of yours, or one that clew makes for it.",
+        "\nIn a terminal, agents work in the current folder. Threads that start elsewhere (webhook, chat) need one\n"
+        "too: a folder of yours, or one that clew creates.",
         err=True,
     )
     folder = click.prompt("Folder", default="clew's own", value_proc=_folder, err=True)
     return Answers(folder)
 
 
-def _folder(said: str) -> str | None:
-    if said == "clew's own":
+def _folder(folder: str) -> str | None:
+    if folder == "clew's own":
         return None
-    if not Path(said).expanduser().is_dir():
-        raise click.UsageError(f"there is no folder {said}")
-    return said if said.startswith("~") else str(Path(said).absolute())
+    if not Path(folder).expanduser().is_dir():
+        raise click.UsageError(f"there is no folder {folder}")
+    return folder if folder.startswith("~") else str(Path(folder).absolute())
 
 
 def _write(path: Path, answers: Answers) -> Path | None:
-    """The copy that was kept of an older file, if there was one."""
+    """Write the file; returns the copy of an older one, if there was one."""
     from clew.config import edit, settings
 
     text = config_text(answers)
     settings.parse(text, str(path))
-    kept = _keep(path) if path.exists() else None
+    kept = _back_up(path) if path.exists() else None
     edit.write(path, text)
     return kept
 
 
-def _keep(path: Path) -> Path:
+def _back_up(path: Path) -> Path:
     from clew.config import edit
 
     try:
         old = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} cannot be read, so no copy of it can be kept: move it away by hand") from error
+        raise BadInput(f"{path} cannot be read, so it cannot be copied: move it away by hand") from error
     names = (path.with_name(f"{path.name}.old{number}") for number in ("", *range(2, 1000)))
     copy = next(name for name in names if not name.exists())
     edit.write(copy, old)

@@ -1,4 +1,4 @@
-"""Upkeep: verify, notify, ping."""
+"""Maintenance: verify, notify, ping."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clew.support.errors import OutOfReach
 from clew.support.home import Home
 
 
-@click.command("verify", short_help="Check the history of a thread, or of all.")
+@click.command("verify", short_help="Verify the history of a thread, or of all.")
 @thread_argument(required=False)
 @json_option
 @click.pass_obj
 def verify_command(out: Out, thread: str | None) -> None:
-    """Check the history of a thread, or of all: each node against its hash. Exit 1 if one is bad."""
+    """Verify the history of a thread, or of all: each node against its hash. Exit 1 if one is damaged."""
     verdicts = []
     for verdict in out.client().lines("verify", body={"thread": thread}):
         verdicts.append(verdict)
@@ -31,7 +31,7 @@ def verify_command(out: Out, thread: str | None) -> None:
     elif not thread:
         out.line(f"{len(verdicts)} threads, {bad} damaged")
     if bad:
-        out.hint("a damaged history cannot be mended: restore a backup, or fork a thread from before it")
+        out.hint("a damaged history cannot be repaired: restore a backup, or fork the thread before the damage")
         raise click.exceptions.Exit(1)
 
 
@@ -41,37 +41,37 @@ def _verdict(verdict: Any) -> str:
     return f"{verdict['thread']}  DAMAGED at node {verdict['bad_node']}: {verdict['reason']}"
 
 
-@click.command("notify", short_help="One pass over the answers that are still owed.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
-@click.option("--retry-failed", is_flag=True, help="Also those that failed for good.")
+@click.command("notify", short_help="Try all pending deliveries once, now.")
+@click.option("--dry-run", is_flag=True, help="Only list what would be sent.")
+@click.option("--retry-failed", is_flag=True, help="Also retry deliveries that failed for good.")
 @json_option
 @click.pass_obj
 def notify_command(out: Out, dry_run: bool, retry_failed: bool) -> None:
-    """One pass over the answers that are still owed, without waiting for their next try. Never starts the daemon."""
+    """Try all pending deliveries once, now, without waiting for their next retry. Never starts the daemon."""
     done = _notify(out, dry_run=dry_run, retry_failed=retry_failed)
     if out.as_json:
         out.json(done)
     else:
-        _tell(out, done, 0 if retry_failed else _failed_before(out, done))
+        _print(out, done, 0 if retry_failed else _failed_before(out, done))
     if any(each["state"] == "failed" for each in done) and not dry_run:
-        out.hint("clew notify --retry-failed tries those again; clew doctor looks at the surfaces")
+        out.hint("clew notify --retry-failed retries those; clew doctor checks the surfaces")
         raise click.exceptions.Exit(1)
 
 
-def _tell(out: Out, done: Any, failed_before: int) -> None:
-    for line in table([_notified(each) for each in done]) if done else []:
+def _print(out: Out, done: Any, failed_before: int) -> None:
+    for line in table([_row(each) for each in done]) if done else []:
         out.line(line)
     if not done:
-        out.line("nothing new is owed" if failed_before else "nothing is owed")
+        out.line("no new deliveries are pending" if failed_before else "no deliveries are pending")
     if failed_before:
-        out.say(f"{failed_before} failed before; clew notify --retry-failed tries again")
+        out.say(f"{failed_before} failed before; clew notify --retry-failed retries them")
 
 
 def _failed_before(out: Out, done: Any) -> int:
-    """What a pass leaves alone unless it is told to take it."""
+    """The number of deliveries that failed earlier, which are only tried with --retry-failed."""
     names = {each["delivery"] for each in done}
-    owed = _notify(out, dry_run=True, retry_failed=True)
-    return sum(each["delivery"] not in names and each["error"] is not None for each in owed)
+    pending = _notify(out, dry_run=True, retry_failed=True)
+    return sum(each["delivery"] not in names and each["error"] is not None for each in pending)
 
 
 def _notify(out: Out, **wanted: bool) -> Any:
@@ -81,12 +81,12 @@ def _notify(out: Out, **wanted: bool) -> Any:
         return _notify_here(**wanted)
 
 
-def _notified(each: Any) -> tuple[str, ...]:
+def _row(each: Any) -> tuple[str, ...]:
     return each["delivery"], each["target"] or "-", state_words(each["state"]), each["error"] or ""
 
 
 def _notify_here(**wanted: bool) -> Any:
-    """No daemon runs: the same pass in this process, under the store's lock."""
+    """No daemon runs: do the same in this process, under the store's lock."""
     import asyncio
 
     from msgspec.structs import asdict
@@ -98,29 +98,29 @@ def _notify_here(**wanted: bool) -> Any:
     return [asdict(each) for each in done]
 
 
-@click.command("ping", short_help="Try a runtime: one tiny turn, with the time of each step.")
+@click.command("ping", short_help="Test a runtime with one tiny turn; shows the time of each step.")
 @click.argument("runtime", shell_complete=runtimes)
 @json_option
 @click.pass_obj
 def ping_command(out: Out, runtime: str) -> None:
-    """Try a runtime: start it, make one tiny turn, stop it, with the time of each step. Needs no daemon."""
+    """Test a runtime: start it, run one tiny turn, stop it; shows the time of each step. Needs no daemon."""
     import asyncio
 
     if runtime == "scripted":
         out.result([{"step": "find", "seconds": 0.0, "detail": _NO_PROGRAM}], _NO_PROGRAM)
     elif runtime == "codex":
-        asyncio.run(_tell_steps(out, runtime, _ping_codex()))
+        asyncio.run(_print_steps(out, runtime, _ping_codex()))
     else:
-        asyncio.run(_tell_steps(out, runtime, _ping_other(runtime)))
+        asyncio.run(_print_steps(out, runtime, _ping_other(runtime)))
 
 
-_NO_PROGRAM = "scripted needs no program and is fine"
+_NO_PROGRAM = "scripted needs no program; it always works"
 
 
-async def _tell_steps(out: Out, runtime: str, tried: AsyncIterator[Any]) -> None:
+async def _print_steps(out: Out, runtime: str, stream: AsyncIterator[Any]) -> None:
     steps = []
-    out.say(f"trying {runtime}; this makes one tiny turn…")
-    async for step in tried:
+    out.say(f"testing {runtime} with one tiny turn…")
+    async for step in stream:
         steps.append({"step": step.name, "seconds": round(step.seconds, 3), "detail": step.detail})
         if not out.as_json:
             out.line(f"{step.name:<6} {step.seconds:7.3f} s  {step.detail}")
@@ -149,5 +149,5 @@ def _ping_other(name: str) -> AsyncIterator[Any]:
     if name not in made:
         wrong = next((trouble.error for trouble in troubles if trouble.name == name), None)
         known = ", ".join(sorted(made))
-        raise click.UsageError(wrong or f"there is no runtime {name!r} that can be tried; known: {known}")
+        raise click.UsageError(wrong or f"there is no runtime {name!r}; known: {known}")
     return ping(made[name], SystemClock())

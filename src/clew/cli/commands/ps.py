@@ -1,4 +1,4 @@
-"""`clew ps`: every process that is clew's, and what it is there for."""
+"""`clew ps`: the processes of clew and their roles."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from clew.process.listing import Row
 
 
-@click.command("ps", short_help="Every process of clew, with what it is there for.")
+@click.command("ps", short_help="List the processes of clew and their roles.")
 @json_option
 @click.pass_obj
 def ps_command(out: Out) -> None:
-    """Every process of clew: supervisor, daemon, agents and what they have started. Needs no daemon."""
+    """List the processes of clew: supervisor, daemon, agents and their commands. Needs no daemon."""
     from clew.process.listing import list_processes
     from clew.support.home import Home
 
@@ -33,13 +33,13 @@ def ps_command(out: Out) -> None:
         out.line(line)
     roles = {row.role for row in rows}
     if "left" in roles:
-        out.say("clew doctor --clean ends what a daemon that is gone has left")
+        out.say("clew doctor --clean ends processes left by a daemon that is gone")
     if "keeper" in roles and "daemon" not in roles:
         out.say("an agent is kept for the next daemon: clew up attaches to it, clew down ends it")
 
 
 def _work() -> Mapping[int, tuple[str, ...]]:
-    """By pid of a runtime's process: the threads that it works for now. Nothing where no daemon answers."""
+    """The running threads by the pid of their runtime; empty if no daemon answers."""
     from clew.client.sync import Client
     from clew.support.errors import ClewError
     from clew.support.home import Home

@@ -14,17 +14,18 @@ from clew.cli.output import Out, json_option, moment
 KINDS = click.Choice(["command", "change", "tool"])
 
 
-@click.group("rules", short_help="What agents may do without asking.")
+@click.group("rules", short_help="Manage what agents may do without asking.")
 @json_option
 def rules_command() -> None:
-    """What agents may do without asking, and what they may never do. Deny before ask before allow; no rule: ask."""
+    """Manage what agents may do without asking, and what they may never do. Deny wins over ask, ask over allow;
+    without a rule, clew asks."""
 
 
 @rules_command.command("list")
 @json_option
 @click.pass_obj
 def list_command(out: Out) -> None:
-    """The rules, oldest first."""
+    """List rules, oldest first."""
     rows = out.client().get("rules")
     if out.as_json:
         out.json(rows)
@@ -32,8 +33,8 @@ def list_command(out: Out) -> None:
     if rows:
         _list(out, rows)
     else:
-        out.say("there are no rules; plainly reading commands are allowed, all else asks")
-    out.hint("clew rules add allow 'pytest *' --here makes one; clew rules test 'CMD' tries them")
+        out.say("there are no rules; commands that only read are allowed, anything else is asked")
+    out.hint("clew rules add allow 'pytest *' --here adds one; clew rules test 'CMD' tests them")
 
 
 def _list(out: Out, rows: list[Any]) -> None:
@@ -52,9 +53,9 @@ def _list(out: Out, rows: list[Any]) -> None:
 @click.option(
     "--kind",
     type=KINDS,
-    help="Commands by their words, changes by path, tools by name; else what PATTERN can only mean.",
+    help="Commands by words, changes by path, tools by name; default: guessed from PATTERN if unambiguous.",
 )
-@click.option("--here", is_flag=True, help="Only in this folder, as a workspace.")
+@click.option("--here", is_flag=True, help="Only in the current folder as workspace.")
 @click.option(
     "--workspace",
     metavar="FOLDER",
@@ -62,7 +63,7 @@ def _list(out: Out, rows: list[Any]) -> None:
     help="Only in that workspace.",
 )
 @click.option("--thread", metavar="THREAD", shell_complete=thread_ids, help="Only in that thread.")
-@click.option("--for", "lasts", metavar="TIME", help="How long: 30m, 2h, 7d; else for ever.")
+@click.option("--for", "lasts", metavar="TIME", help="How long: 30m, 2h, 7d; default: for ever.")
 @json_option
 @click.pass_obj
 def add_command(
@@ -75,7 +76,7 @@ def add_command(
     thread: str | None,
     lasts: str | None,
 ) -> None:
-    """Make a rule: allow, ask or deny.
+    """Add a rule: allow, ask or deny.
 
     \b
     clew rules add allow 'pytest *' --here --for 2h
@@ -96,8 +97,8 @@ def add_command(
     row = out.client().post("rules", body=body)
     out.result(row, _made(row))
     if not kind and not out.as_json:
-        out.say(f"as no --kind is given, it is for {_ABOUT[row['kind']]}; {_others(row)}")
-    out.hint(f"clew rules test 'CMD' tries it; clew rules remove {row['id']} takes it back")
+        out.say(f"without --kind, the rule is for {_ABOUT[row['kind']]}; {_others(row)}")
+    out.hint(f"clew rules test 'CMD' tests it; clew rules remove {row['id']} removes it")
 
 
 @rules_command.command("remove")
@@ -107,7 +108,7 @@ def add_command(
 def remove_command(out: Out, rule: str) -> None:
     """Remove a rule."""
     if not (rule.isascii() and rule.isalnum()):
-        raise click.BadParameter(f"{rule!r} is no id of a rule; `clew rules list` lists them.")
+        raise click.BadParameter(f"{rule!r} is not a rule id; `clew rules list` lists them.")
     row = out.client().delete("rules", rule)
     out.result(row, f"removed: {row['effect']} {pattern_words(row)}")
 
@@ -115,11 +116,11 @@ def remove_command(out: Out, rule: str) -> None:
 @rules_command.command("test")
 @click.argument("subject", metavar="COMMAND|PATH|TOOL")
 @click.option("--kind", type=KINDS, default="command", help="What SUBJECT is.")
-@click.option("--thread", metavar="THREAD", shell_complete=thread_ids, help="As it would be in that thread.")
+@click.option("--thread", metavar="THREAD", shell_complete=thread_ids, help="Test as in that thread.")
 @json_option
 @click.pass_obj
 def test_command(out: Out, subject: str, kind: str, thread: str | None) -> None:
-    """What would become of a command, a change or a tool in this folder; nothing is run."""
+    """Test what the rules decide about a command, a change or a tool in this folder; nothing is run."""
     body = {"subject": subject, "kind": kind, "workspace": os.getcwd()}  # noqa: PTH109 (as its owner names it)
     row = out.client().post("rules", "test", body=body | ({"thread": thread} if thread else {}))
     out.result(row, "\n".join(filter(None, (f"{row['effect']}: {row['why']}", row["note"]))))
@@ -135,7 +136,7 @@ def _made(row: Any) -> str:
 
 
 def _others(row: Any) -> str:
-    """How to make it of another kind."""
+    """How to choose another kind."""
     others = [f"--kind {kind} is for {about}" for kind, about in _ABOUT.items() if kind != row["kind"]]
     return ", ".join(others)
 

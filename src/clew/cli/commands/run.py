@@ -1,4 +1,4 @@
-"""Work: run, start, send, watch."""
+"""Work in threads: run, start, send, watch."""
 
 from __future__ import annotations
 
@@ -33,30 +33,31 @@ _file_option = click.option(
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     callback=_files,
-    help="Attach a file; may be repeated.",
+    help="Attach a file; can be repeated.",
 )
 
 
 def thread_options(command: F) -> F:
-    """What a new thread may be given."""
+    """The options of a new thread."""
     options = [
-        click.option(
-            "--runtime", metavar="NAME", shell_complete=runtimes, help="The agent that works it, such as codex."
-        ),
-        click.option("--model", metavar="NAME", help="The model that the agent uses."),
+        click.option("--runtime", metavar="NAME", shell_complete=runtimes, help="The agent, such as codex."),
+        click.option("--model", metavar="NAME", help="The model of the agent."),
         click.option("--effort", metavar="LEVEL", help="How hard the model thinks."),
         click.option(
             "--workspace",
             metavar="FOLDER",
             type=click.Path(exists=True, file_okay=False, path_type=Path),
             default=Path(),
-            help="The folder that it works in; else the current one.",
+            help="The folder to work in; default: the current one.",
         ),
-        click.option("--policy", type=click.Choice(POLICIES), help="How much it may do without asking."),
-        click.option("--title", help="Else the beginning of the prompt."),
+        click.option("--policy", type=click.Choice(POLICIES), help="How much the agent may do without asking."),
+        click.option("--title", help="Default: the beginning of the prompt."),
         _file_option,
         click.option(
-            "--notify", metavar="TARGET", shell_complete=targets, help="Where the answer goes: local, webhook:NAME, …"
+            "--notify",
+            metavar="TARGET",
+            shell_complete=targets,
+            help="Target of the answer: local, webhook:NAME, …",
         ),
     ]
     for option in reversed(options):
@@ -64,73 +65,74 @@ def thread_options(command: F) -> F:
     return command
 
 
-@click.command("run", short_help="One turn in the foreground: stream it, print the answer.")
+@click.command("run", short_help="Run one turn in the foreground and stream its answer.")
 @click.argument("prompt")
 @thread_options
 @json_option
 @click.pass_obj
 def run_command(out: Out, /, prompt: str, **options: Any) -> None:
-    """One turn in the foreground: stream it, print the answer, exit 0 when it completed and 1 when not.
+    """Run one turn in the foreground and stream its answer. Exit 0 if it completed, else 1.
 
     A PROMPT of - is read from stdin. Ctrl-C stops the turn; a second one does not wait for its end.
 
-    Where the agent asks, answer with `y`, `n` or a number. Without a terminal, and with --json, `run` then ends with
-    exit 1 and the code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it go on by itself.
+    If the agent asks, answer with `y`, `n` or a number. Without a terminal, and with --json, `run` then ends with exit
+    1 and the code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it continue without
+    asking.
     """
     from clew.cli.ctrl_c import CtrlC
     from clew.cli.follow import WORKING, follow_turn
-    from clew.cli.keys import Keys
-    from clew.cli.view.events import Aside, summary
+    from clew.cli.keys import GatePrompt
+    from clew.cli.view.events import InfoLine, summary
     from clew.cli.view.gates import choices, command_hints
     from clew.cli.view.screen import Screen
 
     with Screen() as screen:
-        client, body = out.client(say=screen.say), opening("chat", prompt_text(prompt), options)
+        client, body = out.client(say=screen.say), new_thread_body("chat", prompt_text(prompt), options)
         ctrl_c = CtrlC(screen, client)
         accepted = client.post("threads", body=body)
-        ctrl_c.stops(accepted["thread"])
+        ctrl_c.set_thread(accepted["thread"])
         screen.wait(WORKING)
         show = (lambda pieces: None) if out.as_json else screen.show
-        with how_to_come_back(accepted["thread"]):
-            keys = Keys(out, screen, client, accepted["thread"])
-            how = choices if keys.is_there else command_hints
+        with add_way_back(accepted["thread"]):
+            keys = GatePrompt(out, screen, client, accepted["thread"])
+            how = choices if keys.is_interactive else command_hints
             turn, _ = follow_turn(client, accepted["thread"], accepted["turn"], show, how=how, at_gate=keys.at_gate)
         screen.wait(None)
-        show([Aside(f"· {summary(turn)}")] if turn["state"] != "waiting" else [])
+        show([InfoLine(f"· {summary(turn)}")] if turn["state"] != "waiting" else [])
     if out.as_json:
-        out.json(run_result(turn) | ({"gates": waiting(client, turn)} if turn["state"] == "waiting" else {}))
+        out.json(run_result(turn) | ({"gates": open_gate_codes(client, turn)} if turn["state"] == "waiting" else {}))
     if turn["state"] == "waiting":
-        say_what_waits(out, client, turn)
+        print_open_gates(out, client, turn)
         raise click.exceptions.Exit(1)
     if turn["state"] != "completed":
-        say_why(out, client, turn)
+        print_failure(out, client, turn)
         raise click.exceptions.Exit(1)
-    out.hint(f"clew chat {turn['thread']} goes on with it")
+    out.hint(f"clew chat {turn['thread']} continues it")
 
 
-def waiting(client: Client, turn: Any) -> list[str]:
+def open_gate_codes(client: Client, turn: Any) -> list[str]:
     views = client.get("gates", thread=turn["thread"])
     return [view["code"] for view in views if view["state"] == "open" and view["turn"] == turn["id"]]
 
 
-def say_what_waits(out: Out, client: Client, turn: Any) -> None:
-    codes = waiting(client, turn)
+def print_open_gates(out: Out, client: Client, turn: Any) -> None:
+    codes = open_gate_codes(client, turn)
     out.say(f"clew: the agent waits for an answer: {', '.join(codes) or 'it was just given'}")
-    out.say(f"clew gates {' '.join(codes[:1])} shows it; clew watch {turn['thread']} looks on once it is answered")
+    out.say(f"clew gates {' '.join(codes[:1])} shows it; clew watch {turn['thread']} follows the turn after the answer")
 
 
 @contextmanager
-def how_to_come_back(thread: str) -> Iterator[None]:
-    """Whatever goes wrong with the daemon, the thread is there."""
+def add_way_back(thread: str) -> Iterator[None]:
+    """Add the command that returns to the thread to each error: the thread is stored."""
     try:
         yield
     except ClewError as error:
-        error.message += f"; clew watch {thread} comes back to it"
+        error.message += f"; clew watch {thread} returns to it"
         raise
 
 
-def say_why(out: Out, client: Client, turn: Any) -> None:
-    """Why a turn did not complete, and how to go on in its thread."""
+def print_failure(out: Out, client: Client, turn: Any) -> None:
+    """Print why a turn did not complete, and how to continue its thread."""
     from clew.cli.commands.threads import next_step
 
     thread = client.get("threads", turn["thread"])
@@ -152,20 +154,20 @@ def run_result(turn: Any) -> dict[str, Any]:
     }
 
 
-@click.command("start", short_help="A task in the background; prints its id.")
+@click.command("start", short_help="Start a task in the background and print its id.")
 @click.argument("prompt")
 @thread_options
 @json_option
 @click.pass_obj
 def start_command(out: Out, /, prompt: str, **options: Any) -> None:
-    """A task in the background; prints its id. A PROMPT of - is read from stdin."""
-    accepted = out.client().post("threads", body=opening("task", prompt_text(prompt), options))
+    """Start a task in the background and print its id. A PROMPT of - is read from stdin."""
+    accepted = out.client().post("threads", body=new_thread_body("task", prompt_text(prompt), options))
     out.result(accepted, accepted["thread"])
-    out.hint(f"clew watch {accepted['thread']} looks on; clew show {accepted['thread']} tells how it stands")
+    out.hint(f"clew watch {accepted['thread']} follows it; clew show {accepted['thread']} shows its state")
 
 
-def opening(kind: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What is sent to begin a thread."""
+def new_thread_body(kind: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The request body that starts a thread."""
     from clew.client.sync import new_message_id
 
     given = dict(options)
@@ -176,19 +178,19 @@ def opening(kind: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_terminal(target: str | None) -> str | None:
-    """`local` means this very terminal, if it is one and still there when the answer comes."""
+    """`local` means this terminal, if it still exists when the answer comes."""
     return f"local:{os.ttyname(2)}" if target == "local" and sys.stderr.isatty() else target
 
 
-@click.command("send", short_help="Say something in a thread.")
+@click.command("send", short_help="Send a message to a thread.")
 @thread_argument()
 @click.argument("text")
-@click.option("--queue", is_flag=True, help="Never into the running turn: as a turn of its own, after it.")
+@click.option("--queue", is_flag=True, help="Send it as its own turn after the running one, never into it.")
 @_file_option
 @json_option
 @click.pass_obj
 def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]) -> None:
-    """Say something in a thread: into the turn that runs, else as the next one. A TEXT of - is read from stdin."""
+    """Send a message to a thread: into the running turn, or else as its next turn. A TEXT of - is read from stdin."""
     from clew.client.sync import new_message_id
 
     body = {"message_id": new_message_id(), "text": prompt_text(text), "queue": queue, "attachments": files}
@@ -196,17 +198,17 @@ def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]
     if accepted["fate"] == "refused":
         raise Refused(accepted["words"])
     out.result(accepted, accepted["words"] or f"turn {accepted['turn']}")
-    out.hint(f"clew watch {accepted['thread']} looks on")
+    out.hint(f"clew watch {accepted['thread']} follows it")
 
 
-@click.command("watch", short_help="Look on, live.")
+@click.command("watch", short_help="Watch events live.")
 @thread_argument(required=False)
 @json_option
 @click.pass_obj
 def watch_command(out: Out, thread: str | None) -> None:
-    """Look on, live, in one thread or in all; goes on by itself after a restart of the daemon. Ctrl-C ends.
+    """Watch events live, of one thread or of all. It reconnects after a restart of the daemon. Ctrl-C ends.
 
-    With --json each event is one line, as the API sends it.
+    With --json, each event is one line, as the API sends it.
     """
     from clew.cli.follow import Watcher
     from clew.cli.view.screen import Screen

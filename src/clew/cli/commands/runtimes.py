@@ -1,4 +1,4 @@
-"""`clew runtimes`: the agents there are, each looked at."""
+"""`clew runtimes`: lists the agents, and starts each to check it."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Row:
     name: str
-    health: str  # healthy, stopped, degraded (as the daemon has it); missing, trouble
+    health: str  # healthy, stopped, degraded (from the daemon); missing, trouble
     version: str
     path: str
-    logged_in: bool | None  # None: it has no login, or nobody can tell
+    logged_in: bool | None  # None: it has no login, or that is unknown
     can: tuple[str, ...]
     todo: str | None
 
 
-@click.command("runtimes", short_help="The agents there are, and how they are.")
+@click.command("runtimes", short_help="List agents and their health.")
 @json_option
 @click.pass_obj
 def runtimes_command(out: Out) -> None:
-    """The agents there are: version, health, whether they are logged in, and what they can do.
+    """List agents: version, health, login, and capabilities.
 
-    Each that is installed is started for a moment. Needs no daemon; where one runs, it says how its own are.
+    Each installed agent is started for a moment. Needs no daemon; if one runs, it reports the health of its agents.
     """
     import asyncio
 
-    rows = asyncio.run(_look_at_all())
+    rows = asyncio.run(_check_all())
     if out.as_json:
         out.json([asdict(row) for row in rows])
         return
@@ -53,14 +53,14 @@ def _login(row: Row) -> str:
     return "–" if row.logged_in is None else "yes" if row.logged_in else "no"
 
 
-async def _look_at_all() -> list[Row]:
+async def _check_all() -> list[Row]:
     import asyncio
 
-    from clew.cli.commands.daemon import healths
+    from clew.cli.commands.daemon import runtime_healths
     from clew.daemon.assemble import own_runtimes
 
     made, troubles = own_runtimes("runtimes")
-    known = healths()
+    known = runtime_healths()
     rows = await asyncio.gather(*(_row(name, runtime, known.get(name)) for name, runtime in sorted(made.items())))
     broken = [Row(each.name, "trouble", "", "", None, (), each.error) for each in troubles]
     return [*rows, *broken]

@@ -1,6 +1,6 @@
-"""`clew service`: a file that lets the system's own service manager start the daemon at login and keep it up.
+"""`clew service`: a file for the service manager of the system, which starts the daemon at login and keeps it running.
 
-It writes the file and says what to do next; only `--enable` asks the service manager for anything.
+It writes the file and says what to do next; only `--enable` calls the service manager.
 """
 
 from __future__ import annotations
@@ -20,30 +20,35 @@ from clew.support.home import Home
 UNIT = "clew.service"
 LABEL = "clew.daemon"
 OURS = "written by `clew service install`"
-STOP = 40  # seconds in which a daemon that was told to stop has stopped, with the grace of its turns
-INHERITED = ("PATH", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "HERMES_HOME")  # a service manager passes on next to nothing
+STOP = 40  # seconds for the daemon to stop, including the grace of its turns
+INHERITED = (
+    "PATH",
+    "CODEX_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "HERMES_HOME",
+)  # a service manager passes on hardly any
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What a service manager reads, where it looks for it, and which commands make it look."""
+    """The file of a service manager, its path, and the commands that load and unload it."""
 
     file: Path
     text: str
     enable: tuple[tuple[str, ...], ...]
     forget: tuple[tuple[str, ...], ...]
-    links: tuple[Path, ...] = ()  # what enabling leaves beside the file
+    links: tuple[Path, ...] = ()  # created when the service is enabled
 
 
-@click.command("service", short_help="Let the system start the daemon at login.")
+@click.command("service", short_help="Start the daemon at login, by systemd or launchd.")
 @click.argument("action", type=click.Choice(["install", "remove"]))
-@click.option("--print", "only_print", is_flag=True, help="Only print the file, and where it would be.")
-@click.option("--enable", is_flag=True, help="Also tell the service manager, if there is one.")
+@click.option("--print", "only_print", is_flag=True, help="Only print the file and its path.")
+@click.option("--enable", is_flag=True, help="Also load it in the service manager, if there is one.")
 @json_option
 @click.pass_obj
 def service_command(out: Out, action: str, only_print: bool, enable: bool) -> None:
-    """Let the system start the daemon at login and keep it up: `install` writes a systemd user unit or a launchd agent
-    for `clew up --foreground`, `remove` takes it away. Neither starts or stops anything without --enable.
+    """Start the daemon at login and keep it running: `install` writes a systemd user unit or a launchd agent for `clew
+    up --foreground`, `remove` deletes it. Neither starts or stops anything without --enable.
     """
     home = Home.find()
     service = launchd(home, os.environ) if sys.platform == "darwin" else systemd(home, os.environ)
@@ -55,7 +60,7 @@ def service_command(out: Out, action: str, only_print: bool, enable: bool) -> No
     if enable and (changed or action == "install"):
         _run(steps)
         steps = ()
-    _tell(out, service, action, changed, steps, _is_up(home))
+    _print_result(out, service, action, changed, steps, _is_up(home))
 
 
 def _print(out: Out, service: Service) -> None:
@@ -70,7 +75,7 @@ def systemd(home: Home, environ: Mapping[str, str]) -> Service:
     folder = Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
     variables = "\n".join(f"Environment={_quoted(f'{name}={value}')}" for name, value in _variables(home, environ))
     text = f"""\
-# {OURS}; `clew service remove` takes it away
+# {OURS}; `clew service remove` deletes it
 [Unit]
 Description=clew: a durable home for the work of coding agents
 StartLimitIntervalSec=60
@@ -82,7 +87,7 @@ Type=exec
 ExecStart={" ".join(_quoted(word).replace("$", "$$") for word in _command())}
 Restart=on-failure
 RestartSec=1
-KillMode={_kills(home)}
+KillMode={_kill_mode(home)}
 TimeoutStopSec={STOP}
 
 [Install]
@@ -94,8 +99,8 @@ WantedBy=default.target
     return Service(folder / UNIT, text, (reload, enable), (reload,), (link,))
 
 
-def _kills(home: Home) -> str:
-    """An agent that is kept must not end with a daemon that died. One that is asked to stop ends it by itself."""
+def _kill_mode(home: Home) -> str:
+    """A kept agent must survive a crash of the daemon. A daemon that is stopped ends it by itself."""
     from clew.config import settings
 
     try:
@@ -137,15 +142,15 @@ def _variables(home: Home, environ: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    """As systemd reads it back: `%` would begin a specifier, and a backslash an escape."""
+    """Quote a value for systemd: `%` would begin a specifier, and a backslash an escape."""
     if "\n" in text:
-        raise Refused(f"a unit of systemd cannot hold a line break, but {text.splitlines()[0]!r}… has one")
+        raise Refused(f"a systemd unit cannot contain a line break, but {text.splitlines()[0]!r}… has one")
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
 
 
 def _install(service: Service) -> bool:
-    """False: it was there already, to the letter."""
+    """Write the file; False if it exists already with the same text."""
     if _written(service) == service.text:
         return False
     service.file.parent.mkdir(parents=True, exist_ok=True)
@@ -164,7 +169,7 @@ def _remove(service: Service) -> bool:
 
 
 def _written(service: Service) -> str | None:
-    """What is there, if anything is. Somebody else's file is left alone."""
+    """The text of the existing file, if any. Raises Refused for a file that clew did not write."""
     try:
         text = service.file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -172,7 +177,7 @@ def _written(service: Service) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         raise Refused(f"{service.file} cannot be read: {error}. Move it away, then try again.") from error
     if OURS not in text:
-        raise Refused(f"{service.file} was not written by clew, so it is left as it is. Move it away, then try again.")
+        raise Refused(f"{service.file} was not written by clew, so it is not changed. Move it away, then try again.")
     return text
 
 
@@ -182,7 +187,7 @@ def _run(steps: tuple[tuple[str, ...], ...]) -> None:
 
     for step in steps:
         if not shutil.which(step[0]):
-            raise ClewError(f"there is no {step[0]} here, so nothing was enabled; the file is written")
+            raise ClewError(f"{step[0]} is not installed, so nothing was enabled; the file is written")
         done = subprocess.run(step, capture_output=True, text=True, errors="replace")
         if done.returncode:
             said = " ".join((done.stderr or done.stdout).split()) or f"exit code {done.returncode}"
@@ -195,13 +200,13 @@ def _is_up(home: Home) -> bool:
     return is_answering(home)
 
 
-def _tell(
+def _print_result(
     out: Out, service: Service, action: str, changed: bool, steps: tuple[tuple[str, ...], ...], is_up: bool
 ) -> None:
     then = [" ".join(step) for step in steps] if changed or action == "install" else []
     if then and is_up:
-        then = ["clew down", *then]  # the one that runs holds the store
-    words = {"install": ("written", "already there"), "remove": ("removed", "not there")}[action][not changed]
+        then = ["clew down", *then]  # the running daemon holds the store
+    words = {"install": ("written", "unchanged"), "remove": ("removed", "not found")}[action][not changed]
     out.result({"file": str(service.file), "changed": changed, "next": then}, f"{words}: {service.file}")
     for line in then:
         out.say(f"next: {line}")

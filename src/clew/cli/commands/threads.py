@@ -1,4 +1,4 @@
-"""Looking: threads, show, read, where."""
+"""Read threads: threads, show, read, where."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from clew.cli.view.threads import short_ids, thread_table
 
 
 @click.command("threads", short_help="List threads, newest first.")
-@click.option("--history", is_flag=True, help="Those that are completed or cancelled.")
+@click.option("--history", is_flag=True, help="List completed and cancelled threads.")
 @click.option("--status", type=click.Choice(["idle", "running", "suspended", "completed", "cancelled"]))
-@click.option("--text", metavar="WORDS", help="In id, title, folder or newest answer.")
+@click.option("--text", metavar="WORDS", help="Search in id, title, folder and newest answer.")
 @click.option("--workspace", metavar="FOLDER", type=click.Path(resolve_path=False))
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
-@click.option("--before", metavar="THREAD", help="Older than this one: the next page.")
+@click.option("--before", metavar="THREAD", help="List older threads than this one: the next page.")
 @json_option
 @click.pass_obj
 def threads_command(out: Out, /, workspace: str | None, **wanted: Any) -> None:
@@ -38,13 +38,13 @@ def threads_command(out: Out, /, workspace: str | None, **wanted: Any) -> None:
         out.say(_none(bool(folder or wanted["status"] or wanted["text"] or wanted["before"]), wanted["history"]))
     else:
         more = f"; more: --before {page['next']}" if page["next"] else ""
-        out.hint(f"clew chat {short_ids(page['threads'])[0]} goes on with the newest{more}")
+        out.hint(f"clew chat {short_ids(page['threads'])[0]} continues the newest{more}")
 
 
 def _none(is_filtered: bool, history: bool) -> str:
-    what = "no thread fits" if is_filtered else "no finished threads yet" if history else "no open threads"
+    what = "no thread matches" if is_filtered else "no finished threads yet" if history else "no open threads"
     other = "clew threads lists the open ones" if history else "clew threads --history lists the finished ones"
-    return f"{what}; clew start PROMPT begins one, {other}"
+    return f"{what}; clew start PROMPT starts one, {other}"
 
 
 def _paint(cell: str) -> str:
@@ -52,18 +52,18 @@ def _paint(cell: str) -> str:
     return painted(cell, colour, sys.stdout) if colour else cell
 
 
-@click.command("show", short_help="One thread.")
+@click.command("show", short_help="Show a thread.")
 @thread_argument()
 @json_option
 @click.pass_obj
 def show_command(out: Out, thread: str) -> None:
-    """One thread: how it stands, and where its answer went."""
+    """Show a thread: its state, and where its answer was delivered."""
     view = out.client().get("threads", thread)
     if out.as_json:
         out.json(view)
         return
-    bonds = out.client().get("threads", view["id"], "continuity")
-    for line in table([(name, value) for name, value in (*_described(view), *map(_bond, bonds)) if value]):
+    sessions = out.client().get("threads", view["id"], "continuity")
+    for line in table([(name, value) for name, value in (*_described(view), *map(_session, sessions)) if value]):
         out.line(line)
     if view["status"] == "suspended" or view["gates"]:
         out.say(next_step(view))
@@ -71,11 +71,13 @@ def show_command(out: Out, thread: str) -> None:
         out.hint(next_step(view))
 
 
-def _bond(bond: Any) -> tuple[str, str]:
-    """How an agent came to the thread, and when."""
-    back = f", came back {bond['restarts']} times" if bond["restarts"] else ""
-    wrong = f": {bond['reason']}" if bond["status"] == "error" else ""
-    return bond["runtime"], f"{bond['status']} {moment(bond['used_at'])}{back}{wrong}" if bond["status"] else ""
+def _session(session: Any) -> tuple[str, str]:
+    """How an agent opened its session for the thread, and when."""
+    back = f", restarted {session['restarts']} times" if session["restarts"] else ""
+    wrong = f": {session['reason']}" if session["status"] == "error" else ""
+    return session["runtime"], f"{session['status']} {moment(session['used_at'])}{back}{wrong}" if session[
+        "status"
+    ] else ""
 
 
 def _described(view: Any) -> list[tuple[str, str]]:
@@ -102,7 +104,7 @@ def _described(view: Any) -> list[tuple[str, str]]:
 
 
 def status_words(view: Any) -> str:
-    """`waiting` is a running one that asks."""
+    """The status; `waiting` is a running thread with an open gate."""
     if view["status"] == "running" and view["gates"]:
         return "waiting"
     return f"{view['status']} ({view['suspended_by']})" if view["suspended_by"] else str(view["status"])
@@ -119,47 +121,53 @@ def next_step(view: Any) -> str:
     if view["gates"]:
         return f"clew gates {view['gates'][0]} shows what it asks, and how to answer"
     return {
-        "running": f"clew watch {name} looks on; clew stop {name} stops it",
+        "running": f"clew watch {name} follows it; clew stop {name} stops it",
         "suspended": f"clew resume {name} --supplement {_ANSWERS.get(view['suspended_by'], _ANY_ANSWER)}",
-        "completed": f"clew read {name} shows it; clew resume {name} --supplement '…' goes on",
-        "cancelled": f"clew fork {name} begins a new one from it",
-    }.get(view["status"], f"clew read {name} shows it; clew send {name} '…' or clew chat {name} goes on")
+        "completed": f"clew read {name} shows it; clew resume {name} --supplement '…' continues it",
+        "cancelled": f"clew fork {name} starts a new one from it",
+    }.get(view["status"], f"clew read {name} shows it; clew send {name} '…' or clew chat {name} continues it")
 
 
 _ANSWERS = {
-    "cut": "continue goes on with it; stop instead of continue leaves it",
-    "failure": "continue tries again",
-    "backlog": "'run all' runs what waited; merge makes it one, skip leaves it out",
+    "cut": "continue continues it; stop instead of continue ends it",
+    "failure": "continue retries it",
+    "backlog": "'run all' runs the waiting messages; merge joins them into one, skip drops them",
 }
 _ANY_ANSWER = "'…' answers it"
 
 
-@click.command("read", short_help="What was said and done in a thread.")
+@click.command("read", short_help="Print the transcript of a thread.")
 @thread_argument()
-@click.option("--limit", type=click.IntRange(1, 10_000), default=200, show_default=True, help="The newest so many.")
-@click.option("--plain", is_flag=True, help="The Markdown itself, also on a terminal.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=200,
+    show_default=True,
+    help="Print the newest N.",
+)
+@click.option("--plain", is_flag=True, help="Print plain Markdown, also on a terminal.")
 @json_option
 @click.pass_obj
 def read_command(out: Out, thread: str, limit: int, plain: bool) -> None:
-    """What was said and done in a thread, as Markdown; on a terminal it is laid out."""
+    """Print the transcript of a thread as Markdown; on a terminal it is formatted."""
     client = out.client()
-    passages = client.get("threads", thread, "transcript", limit=limit)
+    entries = client.get("threads", thread, "transcript", limit=limit)
     if out.as_json:
-        out.json(passages)
+        out.json(entries)
         return
-    from clew.cli.view.transcript import lay_out, markdown
+    from clew.cli.view.transcript import markdown, print_formatted
 
     view = client.get("threads", thread)
-    text = markdown(view, passages)
+    text = markdown(view, entries)
     if plain or not is_terminal(sys.stdout):
         print(text, end="")
     else:
-        lay_out(text)
+        print_formatted(text)
     out.hint(next_step(view).removeprefix(f"clew read {view['id']} shows it; "))
 
 
 def state_words(state: str) -> str:
-    """How a delivery stands, for a person."""
+    """The state of a delivery, as text."""
     return _STATES.get(state, state)
 
 
@@ -167,13 +175,13 @@ _STATES = {
     "pending": "waiting to be sent",
     "sending": "on its way",
     "failed": "not delivered",
-    "no_target": "kept in the thread, because it was asked for nowhere else",
+    "no_target": "kept in the thread, because no target was set",
     "superseded": "not needed any more",
 }
 
 
 def trace_words(row: Any) -> str:
-    """What is known of a delivery that arrived, or why it did not."""
+    """The receipt of a delivery that arrived, or why it did not."""
     if not row["message_id"]:
         return str(row["error"] or "")
     shown = f"message {row['message_id']}"
@@ -184,16 +192,16 @@ def trace_words(row: Any) -> str:
 _SHOWN = {
     "terminal": "shown on a terminal",
     "desktop": "shown on the desktop",
-    "receipt": "noted only: no terminal looked on, and there is no desktop",
+    "receipt": "recorded only: no terminal was watching, and there is no desktop",
 }
 
 
-@click.command("where", short_help="Where the answers of a thread went.")
+@click.command("where", short_help="Show where the answers of a thread were delivered.")
 @thread_argument()
 @json_option
 @click.pass_obj
 def where_command(out: Out, thread: str) -> None:
-    """Where the answers of a thread went: to which place, when, after how many tries."""
+    """Show where the answers of a thread were delivered: target, state, tries and time."""
     rows = out.client().get("threads", thread, "deliveries")
     if out.as_json:
         out.json(rows)
@@ -201,11 +209,11 @@ def where_command(out: Out, thread: str) -> None:
     for line in table([_receipt(row) for row in rows]) if rows else []:
         out.line(line)
     if not rows:
-        out.hint("nothing is owed for it yet")
+        out.hint("it has no deliveries yet")
     elif any(row["state"] == "failed" for row in rows):
-        out.hint("clew notify --retry-failed tries what failed again")
+        out.hint("clew notify --retry-failed retries what failed")
     else:
-        out.hint(f"clew read {thread} shows what was said")
+        out.hint(f"clew read {thread} shows the transcript")
 
 
 def _receipt(row: Any) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`clew web`: the page, in a browser. One command is enough: where clew has no port yet, it gets one."""
+"""`clew web`: opens the page in a browser. If clew has no port yet, it sets one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.cli.output import Out, json_option
 from clew.support.errors import Refused
 from clew.support.home import Home
 
-PORTS = range(7621, 7641)  # the first free one of these
+PORTS = range(7621, 7641)  # the first free one is used
 
 
 @click.command("web", short_help="Open the page in your browser.")
@@ -22,20 +22,20 @@ PORTS = range(7621, 7641)  # the first free one of these
 @json_option
 @click.pass_obj
 def web_command(out: Out, no_open: bool) -> None:
-    """Open the page in your browser, by a link that lets in whoever opens it first, within five minutes.
+    """Open the page in your browser, with a link that works once, within five minutes.
 
-    The browser then stays in for 30 days; clew token rotate ends that for all. Where clew listens on no port yet it
-    gets one of this machine alone (http.port), and what runs goes on. With --json nothing is opened.
+    The browser then stays logged in for 30 days; clew token rotate logs all browsers out. If clew has no port yet, it
+    sets http.port, for this machine only, without a restart. With --json nothing is opened.
     """
     home = Home.find()
     login = link(home, out.say)
     opened = not (no_open or out.as_json) and _open(home, login["url"])
     out.result({**login, "opened": opened}, login["url"])
-    out.hint("it is open in your browser; if nothing is shown there, open this link" if opened else _elsewhere())
+    out.hint("opened in your browser; if nothing is shown there, open this link" if opened else _manual_hint())
 
 
 def link(home: Home, say: Callable[[str], None]) -> Any:
-    """One for a browser, also where clew had no port yet."""
+    """Create a login link for a browser; sets a port if clew has none."""
     from clew.client.sync import Client
 
     _give_port(home, say)
@@ -48,7 +48,7 @@ def _give_port(home: Home, say: Callable[[str], None]) -> None:
     http = settings.load(home.config).http
     if http.port is not None:
         return
-    port = _free(http.host)
+    port = _free_port(http.host)
     text = home.config.read_text(encoding="utf-8") if home.config.exists() else ""
     changed = edit.assign(text, ("http", "port"), port)
     settings.parse(changed, str(home.config))
@@ -57,7 +57,7 @@ def _give_port(home: Home, say: Callable[[str], None]) -> None:
     say(f"clew listens at {http.host}:{port} from now on (http.port in {home.config})")
 
 
-def _free(host: str) -> int:
+def _free_port(host: str) -> int:
     for port in PORTS:
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -68,13 +68,13 @@ def _free(host: str) -> int:
             except OSError:
                 continue
     raise Refused(
-        f"the ports {PORTS[0]} to {PORTS[-1]} are all taken: `clew config set http.port PORT` chooses another"
+        f"the ports {PORTS[0]} to {PORTS[-1]} are all in use: set another with `clew config set http.port PORT`"
     )
 
 
 def _open(home: Home, url: str) -> bool:
-    """Only where there is a screen: a browser of the terminal would take it over. By a file of ours, so that nobody
-    else sees the link; it is gone once the browser is in."""
+    """Open the link, if there is a graphical screen: a text browser would take over the terminal. The browser gets a
+    private file with the link, so that other users cannot see it; the file is deleted after the login."""
     if sys.platform != "darwin" and not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))):
         return False
     import webbrowser
@@ -87,9 +87,7 @@ def _open(home: Home, url: str) -> bool:
     return opened
 
 
-def _elsewhere() -> str:
+def _manual_hint() -> str:
     if os.environ.get("SSH_CONNECTION"):
-        return (
-            "open it in a browser on this machine; from yours by ssh -L PORT:127.0.0.1:PORT, with the port of the link"
-        )
+        return "open it in a browser on this machine, or use ssh -L PORT:127.0.0.1:PORT with the port of the link"
     return "open it in a browser on this machine"

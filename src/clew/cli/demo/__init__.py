@@ -1,4 +1,5 @@
-"""The first minute: one thread of work on a throw-away home, a daemon that is killed under it, and what becomes of it.
+"""`clew demo`: one thread of work on a temporary home, whose daemon is killed in the middle of a turn.
 
-`stage` is what stands around it, `story` what happens, `words` what is said. All of it is a client like any other.
+`stage` sets up the home and its helpers, `story` runs the steps, `words` has the texts. It uses the API like any
+client.
 """

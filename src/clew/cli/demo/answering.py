@@ -1,4 +1,4 @@
-"""A program of the demo that is spoken to by HTTP: it prints its address, takes JSON and answers with JSON."""
+"""A small HTTP server for the helpers of the demo: it prints its address, and reads and sends JSON."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
-class Answering(BaseHTTPRequestHandler):
-    def given(self) -> Any:
+class JsonHandler(BaseHTTPRequestHandler):
+    def read_json(self) -> Any:
         return json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
 
-    def answer(self, value: object) -> None:
+    def send_json(self, value: object) -> None:
         body = json.dumps(value).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -20,10 +20,10 @@ class Answering(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        pass  # what came is told on request
+        pass  # GET lists what was received
 
 
-def serve(handler: type[Answering]) -> None:
+def serve(handler: type[JsonHandler]) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         print(f"http://127.0.0.1:{server.server_port}/", flush=True)
         server.serve_forever()

@@ -1,7 +1,6 @@
-"""`python -m clew.cli.demo.phone`: a phone with a chat app, as far as the story needs one. It speaks as much of
-Telegram's Bot API as clew's own Telegram surface needs.
+"""`python -m clew.cli.demo.phone`: a fake Telegram server for the demo, with the part of the Bot API that clew uses.
 
-It prints its address. GET lists what is shown on it; POST /say is what its owner types, in a topic.
+It prints its address. GET lists the messages shown on the phone; POST /say is a message of its owner in a topic.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from clew.cli.demo.answering import Answering, serve
+from clew.cli.demo.answering import JsonHandler, serve
 
 OWNER = {"id": 4711, "is_bot": False, "first_name": "Ariadne"}
 CHAT = {"id": OWNER["id"], "type": "private", "first_name": OWNER["first_name"]}
@@ -18,7 +17,7 @@ BOT = {"id": 1, "is_bot": True, "first_name": "clew", "username": "clew_demo_bot
 
 
 class Phone:
-    """What is shown, and what was typed and not heard yet."""
+    """The shown messages, and typed ones that were not fetched yet."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -34,7 +33,7 @@ class Phone:
         return message
 
     def updates(self, offset: int, timeout: float) -> list[dict[str, Any]]:
-        """An offset confirms all before it."""
+        """Return updates from `offset` on; earlier ones are confirmed and dropped."""
         with self._changed:
             self._typed = [update for update in self._typed if update["update_id"] >= offset]
             self._changed.wait_for(lambda: self._typed, timeout)
@@ -58,32 +57,32 @@ class Phone:
         return {"message_id": next(self._ids), "date": int(time.time()), "text": text, **place}
 
 
-class Handler(Answering):
+class Handler(JsonHandler):
     phone = Phone()
 
     def do_GET(self) -> None:
-        self.answer(self.phone.shown)
+        self.send_json(self.phone.shown)
 
     def do_POST(self) -> None:
-        given = self.given()
+        body = self.read_json()
         method = self.path.rpartition("/")[2]
         if method == "say":
-            self.answer(self.phone.say(given["text"], given["topic"]))
+            self.send_json(self.phone.say(body["text"], body["topic"]))
         else:
-            self.answer({"ok": True, "result": self._result(method, given)})
+            self.send_json({"ok": True, "result": self._result(method, body)})
 
-    def _result(self, method: str, given: dict[str, Any]) -> object:
+    def _result(self, method: str, body: dict[str, Any]) -> object:
         match method:
             case "getMe":
                 return BOT
             case "getUpdates":
-                return self.phone.updates(given.get("offset") or 0, given.get("timeout") or 0)
+                return self.phone.updates(body.get("offset") or 0, body.get("timeout") or 0)
             case "sendMessage":
-                return self.phone.show(given["text"], given.get("message_thread_id") or 0)
+                return self.phone.show(body["text"], body.get("message_thread_id") or 0)
             case "editMessageText":
-                return self.phone.edit(given["message_id"], given["text"])
+                return self.phone.edit(body["message_id"], body["text"])
             case "createForumTopic":
-                return self.phone.open_topic(given["name"])
+                return self.phone.open_topic(body["name"])
             case "getMyCommands":
                 return []
             case _:

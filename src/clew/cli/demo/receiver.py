@@ -1,24 +1,24 @@
-"""`python -m clew.cli.demo.receiver`: a webhook that takes everything, and tells on request what it got.
+"""`python -m clew.cli.demo.receiver`: a webhook that accepts everything, and lists what it received.
 
-It prints its address. POST is a delivery, GET lists them in the order they came, each as often as it came.
+It prints its address. POST is a delivery; GET lists all deliveries in order, repeated ones too.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from clew.cli.demo.answering import Answering, serve
+from clew.cli.demo.answering import JsonHandler, serve
 
 
-class Receiver(Answering):
+class Receiver(JsonHandler):
     taken: list[dict[str, Any]] = []  # noqa: RUF012 (shared by all requests on purpose)
 
     def do_POST(self) -> None:
-        self.taken.append({"key": self.headers.get("Idempotency-Key"), "body": self.given()})
-        self.answer({"id": f"received-{len(self.taken)}"})
+        self.taken.append({"key": self.headers.get("Idempotency-Key"), "body": self.read_json()})
+        self.send_json({"id": f"received-{len(self.taken)}"})
 
     def do_GET(self) -> None:
-        self.answer(self.taken)
+        self.send_json(self.taken)
 
 
 if __name__ == "__main__":

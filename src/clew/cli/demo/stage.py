@@ -1,4 +1,4 @@
-"""What stands around the story: a home that is thrown away, a scripted model, a receiver that counts, and a phone."""
+"""The setup of the demo: a temporary home, a scripted model, a webhook receiver, and a fake phone."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from clew.support.home import Home
 from clew.testing.scripted_model import write_codex_home
 
 HOOK = "webhook:demo"
-PATIENCE = 30.0  # seconds that any step may take at most
-GRACE = 5.0  # seconds in which a helper must have ended
+STEP_TIMEOUT = 30.0  # seconds for any step
+GRACE = 5.0  # seconds for a helper to end
 
 
 class Helper:
-    """A module of ours as a process, which prints its address and goes on until it is ended."""
+    """A helper process, which prints its address and runs until it is ended."""
 
     def __init__(self, module: str) -> None:
         self._process = subprocess.Popen(
@@ -37,7 +37,7 @@ class Helper:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # a Ctrl-C is for the story, which then ends it in order
+            start_new_session=True,  # Ctrl-C goes to the demo, which then ends the helper
         )
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().decode().strip()
@@ -60,8 +60,8 @@ class Helper:
         self._process.stdout.close()
 
 
-class Stage:
-    """Made at once, so that it can be taken down whatever happens; `build` does what may fail."""
+class DemoSetup:
+    """The constructor cannot fail, so that `take_down` always works; `build` does what may fail."""
 
     def __init__(self, runtime: str | None) -> None:
         self.runtime = runtime
@@ -69,20 +69,20 @@ class Stage:
         self.home = Home(Path(tempfile.mkdtemp(prefix="clew-demo-")).resolve())
         self.client = Client(self.home)
         self._helpers: list[Helper] = []
-        self._pipe: int | None = None  # for the scripted runtime: as long as it is open, the turn is held
+        self._pipe: int | None = None  # for the scripted runtime: while it is open, the turn is held
 
     def build(self) -> str:
-        """Says with which runtime."""
+        """Build the setup; returns a description of its runtime."""
         version = self._codex_version() if self.runtime != "scripted" else None
         self.runtime = "codex" if version else "scripted"
-        self._receiver = self._help("clew.cli.demo.receiver")
-        self._phone = self._help("clew.cli.demo.phone")
+        self._receiver = self._start_helper("clew.cli.demo.receiver")
+        self._phone = self._start_helper("clew.cli.demo.phone")
         if version:
-            self._model = self._help("clew.testing.scripted_model")
+            self._model = self._start_helper("clew.testing.scripted_model")
             write_codex_home(self.home.root / "codex", self._model.url)
         self.workspace.mkdir()
-        edit.write(self.home.config, self._config())  # for its owner alone: it holds a secret
-        start.ensure_daemon(self.home, _quietly)
+        edit.write(self.home.config, self._config())  # private: it contains a secret
+        start.ensure_daemon(self.home, _ignore)
         return words.CODEX.format(version=version) if version else words.SCRIPTED
 
     @property
@@ -90,14 +90,14 @@ class Stage:
         return self.home.root / "labyrinth"
 
     def wait_held(self) -> None:
-        """Until the turn stands where the script holds it."""
+        """Wait until the turn reaches the hold in its script."""
         if self.runtime == "codex":
             self._control("GET", "held")
         else:
             self._pipe = self._open_hold()
 
     def let_go(self) -> None:
-        """What comes there from now on passes."""
+        """Release the hold, now and for later turns."""
         if self.runtime == "codex":
             self._control("POST", "release")
         else:
@@ -106,23 +106,23 @@ class Stage:
             self._close_hold()
 
     def received(self) -> list[Any]:
-        with urllib.request.urlopen(self._receiver.url, timeout=PATIENCE) as answer:
-            got: list[Any] = json.load(answer)
+        with urllib.request.urlopen(self._receiver.url, timeout=STEP_TIMEOUT) as response:
+            got: list[Any] = json.load(response)
         return got
 
     def shown(self) -> list[Any]:
-        """On the phone."""
-        with urllib.request.urlopen(self._phone.url, timeout=PATIENCE) as answer:
-            shown: list[Any] = json.load(answer)
+        """The messages shown on the phone."""
+        with urllib.request.urlopen(self._phone.url, timeout=STEP_TIMEOUT) as response:
+            shown: list[Any] = json.load(response)
         return shown
 
     def say_on_the_phone(self, text: str, topic: int) -> None:
         said = json.dumps({"text": text, "topic": topic}).encode()
-        with urllib.request.urlopen(f"{self._phone.url}say", said, timeout=PATIENCE):
+        with urllib.request.urlopen(f"{self._phone.url}say", said, timeout=STEP_TIMEOUT):
             pass
 
-    def left(self) -> list[str]:
-        """What still runs of this home, in words."""
+    def still_running(self) -> list[str]:
+        """Processes of this home that still run, as text."""
         found = []
         if start.is_supervised(self.home):
             found.append("the supervisor")
@@ -142,9 +142,9 @@ class Stage:
             for helper in self._helpers:
                 also.callback(helper.end)
             also.callback(self._close_hold)
-            stop_daemon(self.home, 0, _quietly)
+            stop_daemon(self.home, 0, _ignore)
 
-    def _help(self, module: str) -> Helper:
+    def _start_helper(self, module: str) -> Helper:
         helper = Helper(module)
         self._helpers.append(helper)
         return helper
@@ -176,11 +176,11 @@ class Stage:
 
     def _control(self, method: str, what: str) -> None:
         url = f"{self._model.url.removesuffix('/v1')}/control/{what}/{words.HOLD}"
-        with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=PATIENCE):
+        with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=STEP_TIMEOUT):
             pass
 
     def _open_hold(self) -> int:
-        """A named pipe at which the scripted runtime reads: opening it waits for that."""
+        """Open the named pipe that the scripted runtime reads; blocks until it reads."""
         path = self.home.root / "scripted" / "holds" / words.HOLD
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
@@ -193,5 +193,5 @@ class Stage:
             self._pipe = None
 
 
-def _quietly(line: str) -> None:
-    """The story says what happens."""
+def _ignore(line: str) -> None:
+    """The demo prints its own lines."""

@@ -1,4 +1,4 @@
-"""What happens in `clew demo`, step by step. Each step does one thing, and says what it saw or what it expected."""
+"""The steps of `clew demo`. Each step does one thing, and reports what it saw or what it expected."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from typing import Any
 
 from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.demo import words
-from clew.cli.demo.stage import HOOK, PATIENCE, Stage
+from clew.cli.demo.stage import HOOK, STEP_TIMEOUT, DemoSetup
 from clew.client.sync import Event, Json, new_message_id
 from clew.process import start
 from clew.process.stop import stop_daemon
 
 
 class Unexpected(Exception):
-    """What was found instead of what the step expects."""
+    """A step found something else than it expects."""
 
 
 class Story:
-    """`hear` gets the text of the agent, piece by piece, as it comes."""
+    """`show_text` is called with each new piece of the agent's text."""
 
-    def __init__(self, stage: Stage, hear: Callable[[str], None]) -> None:
+    def __init__(self, setup: DemoSetup, show_text: Callable[[str], None]) -> None:
         self.thread = ""
-        self._stage = stage
-        self._hear = hear
-        self._client = stage.client
+        self._setup = setup
+        self._show_text = show_text
+        self._client = setup.client
         self._turn = ""
         self._resumed = ""
         self._gate = ""
@@ -38,7 +38,7 @@ class Story:
         self._events: Iterator[Event] = iter(())
 
     def steps(self, keep: bool) -> Iterator[tuple[str, Callable[[], dict[str, object]]]]:
-        """Each step by its name in `words`. A step gives what is told of it, or raises Unexpected."""
+        """The steps by their names in `words`. A step returns the values for its text, or raises Unexpected."""
         yield "prepare", self._prepare
         yield "start", self._start
         yield "stream", self._stream
@@ -57,14 +57,14 @@ class Story:
             yield "down", self._down
 
     def _prepare(self) -> dict[str, object]:
-        return {"runtime": self._stage.build()}
+        return {"runtime": self._setup.build()}
 
     def _start(self) -> dict[str, object]:
         body = {"text": words.PROMPT, "kind": "task", "title": words.REQUEST, "notify": HOOK}
-        body |= {"message_id": new_message_id(), "workspace": str(self._stage.workspace)}
+        body |= {"message_id": new_message_id(), "workspace": str(self._setup.workspace)}
         accepted = self._client.post("threads", body=body)
         self.thread, self._turn = accepted["thread"], accepted["turn"]
-        self._events = self._client.events(self.thread, 0)  # one stream, through all that follows
+        self._events = self._client.events(self.thread, 0)  # one stream for all steps
         return {"request": words.REQUEST}
 
     def _stream(self) -> dict[str, object]:
@@ -74,17 +74,17 @@ class Story:
         return {"text": text}
 
     def _listen(self, text: str, event: Event) -> str:
-        """What the agent has said, with this event. Whatever is not new is left out."""
+        """The text of the agent with this event; repeated parts are skipped."""
         data = event.data
         if event.kind not in ("open", "text") or data.get("turn") != self._turn or "text" not in data:
             return text
         offset = data.get("offset", 0)
         new = str(data["text"])[len(text) - offset :] if offset <= len(text) else ""
-        self._hear(new)
+        self._show_text(new)
         return text + new
 
     def _kill(self) -> dict[str, object]:
-        self._stage.wait_held()
+        self._setup.wait_held()
         turn = self._client.get("turns", self._turn)
         if turn["state"] != "running":
             raise Unexpected(words.GOT.format(found=f"a turn that is {turn['state']}"))
@@ -93,7 +93,7 @@ class Story:
         return {"pid": self._pid}
 
     def _back(self) -> dict[str, object]:
-        if start.ensure_daemon(self._stage.home, lambda line: None):
+        if start.ensure_daemon(self._setup.home, lambda line: None):
             raise Unexpected(words.NOT_BACK)
         daemon = self._client.get("status")["daemon"]
         if daemon["pid"] == self._pid or not daemon["supervised"]:
@@ -101,7 +101,7 @@ class Story:
         return {"pid": daemon["pid"]}
 
     def _continue(self) -> dict[str, object]:
-        self._stage.let_go()
+        self._setup.let_go()
         cut = self._ended(self._turn)
         if not cut["continued_by"]:
             raise Unexpected(words.GOT.format(found=f"a turn that is {cut['state']}, and nothing after it"))
@@ -151,10 +151,10 @@ class Story:
         return {"where": handed["conversation"]}
 
     def _reply(self) -> dict[str, object]:
-        self._stage.say_on_the_phone(words.ON_THE_WAY, self._topic)
+        self._setup.say_on_the_phone(words.ON_THE_WAY, self._topic)
         self._until("turn.queued", lambda event: True)
         self._until("delivery.sent", lambda event: event.data["data"]["delivery"].endswith(":final"))
-        there = [each["text"] for each in self._stage.shown() if each.get("message_thread_id") == self._topic]
+        there = [each["text"] for each in self._setup.shown() if each.get("message_thread_id") == self._topic]
         if not any(words.REQUEST in text for text in there):
             raise Unexpected(words.GOT.format(found=f"{len(there)} messages, none of which is that"))
         return {"said": words.ON_THE_WAY.splitlines()[0]}
@@ -162,19 +162,19 @@ class Story:
     def _return(self) -> dict[str, object]:
         self._client.post("threads", self.thread, "wheel")
         self._until("delivery.sent", lambda event: event.data["data"]["delivery"].endswith(":wheel"))
-        return {"told": self._stage.shown()[-1]["text"]}
+        return {"told": self._setup.shown()[-1]["text"]}
 
     def _has_run_once(self) -> bool:
-        """The scripted runtime only says that it runs something."""
-        return self._stage.runtime != "codex" or self._mark.read_text() == "here\n"
+        """Whether the command ran exactly once. The scripted runtime only pretends to run it."""
+        return self._setup.runtime != "codex" or self._mark.read_text() == "here\n"
 
     @property
     def _mark(self) -> Path:
-        return self._stage.workspace / words.MARK.split()[-1]
+        return self._setup.workspace / words.MARK.split()[-1]
 
     def _expect_received(self, *keys: str) -> None:
-        """That these answers came, in this order, each once, and no other."""
-        got = tuple(taken["key"] for taken in self._stage.received() if taken["key"].endswith(":final"))
+        """Check that exactly these answers were received, in this order, each once."""
+        got = tuple(taken["key"] for taken in self._setup.received() if taken["key"].endswith(":final"))
         if got != keys:
             raise Unexpected(words.GOT.format(found=f"{len(got)}: {', '.join(got)}"))
 
@@ -185,8 +185,8 @@ class Story:
         return {"nodes": verdict["nodes"]}
 
     def _down(self) -> dict[str, object]:
-        stop_daemon(self._stage.home, PATIENCE, lambda line: None)
-        if left := self._stage.left():
+        stop_daemon(self._setup.home, STEP_TIMEOUT, lambda line: None)
+        if left := self._setup.still_running():
             raise Unexpected(words.STILL_THERE.format(left=", ".join(left)))
         return {}
 
@@ -205,15 +205,15 @@ class Story:
                 return
 
 
-class Patience:
-    """A step that takes too long raises Unexpected, wherever it waits."""
+class StepTimeout:
+    """Raises Unexpected in a step that takes too long, wherever it waits."""
 
     def __enter__(self) -> None:
         signal.signal(signal.SIGALRM, self._over)
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        signal.setitimer(signal.ITIMER_REAL, STEP_TIMEOUT)
 
     def __exit__(self, *error: object) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _over(self, number: int, frame: FrameType | None) -> None:
-        raise Unexpected(words.TOO_LONG.format(seconds=PATIENCE))
+        raise Unexpected(words.TOO_LONG.format(seconds=STEP_TIMEOUT))

@@ -1,4 +1,4 @@
-"""The single checks of `clew doctor`. Each looks at one thing and never raises."""
+"""The checks of `clew doctor`. A check that raises becomes a finding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clew.cli.commands.daemon import is_coming
+from clew.cli.commands.daemon import starting_message
 from clew.cli.doctor.agents import agents
 from clew.cli.doctor.finding import Finding, Unanswered
 from clew.cli.output import moment
@@ -36,19 +36,19 @@ from clew.support.errors import ClewError, NotAnswering
 from clew.support.home import Home, remedy
 from clew.support.version import __version__
 
-LITTLE = 200 << 20  # bytes of free disk space
+MIN_FREE = 200 << 20  # bytes of free disk space
 CLOCK_SLACK = 60_000  # milliseconds that two clocks may differ
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """The daemon, as it answered at the beginning: a question to one that hangs costs seconds, so it is asked once."""
+class DaemonState:
+    """The answer of the daemon, requested once at the start: a request to a hanging daemon takes seconds."""
 
-    daemon: Any = None  # None: none runs, or it gives no answer
-    hangs: str | None = None  # why no answer came, if one runs
+    daemon: Any = None  # its status; None if none runs or answers
+    hangs: str | None = None  # why a running daemon gave no answer
 
 
-Check = Callable[[Home, config_settings.Config, Reached], Finding]
+Check = Callable[[Home, config_settings.Config, DaemonState], Finding]
 
 
 def all_checks(home: Home) -> Iterator[Finding]:
@@ -59,18 +59,18 @@ def all_checks(home: Home) -> Iterator[Finding]:
         settings = config_settings.load(home.config)
         yield _config(home)
     except ClewError as error:
-        yield Finding("config", False, error.message, f"mend {home.config}; the checks below go by the defaults")
-    reached = _reach(home)
+        yield Finding("config", False, error.message, f"fix {home.config}; the checks below use the defaults")
+    state = _ask_daemon(home)
     for check in _CHECKS:
         try:
-            yield check(home, settings, reached)
+            yield check(home, settings, state)
         except ClewError as error:
             yield Finding(check.__name__.strip("_"), False, error.message)
-        except Exception as error:  # a check that breaks is a finding too
+        except Exception as error:  # a failed check is a finding too
             yield Finding(check.__name__.strip("_"), False, f"could not be checked: {type(error).__name__}: {error}")
     try:
         yield from agents(settings)
-    except Exception as error:  # a check that breaks is a finding too
+    except Exception as error:  # a failed check is a finding too
         yield Finding("agents", False, f"could not be checked: {type(error).__name__}: {error}")
 
 
@@ -79,37 +79,37 @@ def _python() -> Finding:
 
 
 def _folder(home: Home) -> Finding:
-    """Tried, because rights alone do not tell: nobody makes a folder in /sys."""
+    """Try to create a folder: permissions alone do not tell, for example in /sys."""
     is_there = home.root.exists()
     try:
-        with tempfile.TemporaryDirectory(dir=_nearest(home), prefix=".clew-doctor-"):
+        with tempfile.TemporaryDirectory(dir=_nearest_folder(home), prefix=".clew-doctor-"):
             pass
     except OSError as error:
         what = "written" if is_there else "made"
         return Finding("home", False, f"{home.root} cannot be {what}: {error.strerror}", remedy(error))
     if not is_there:
-        return Finding("home", True, f"{home.root} is made at first use")
+        return Finding("home", True, f"{home.root} is created at first use")
     found = home.root.stat()
     if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) & 0o022:
-        return Finding("home", False, f"{home.root} can be written by others", f"chmod 700 {home.root}")
+        return Finding("home", False, f"{home.root} can be written by other users", f"chmod 700 {home.root}")
     return Finding("home", True, str(home.root))
 
 
-def _nearest(home: Home) -> Path:
-    """The home, or what there is of the way to it."""
+def _nearest_folder(home: Home) -> Path:
+    """The home folder, or its nearest existing parent."""
     return next(each for each in (home.root, *home.root.parents) if each.exists())
 
 
 def _config(home: Home) -> Finding:
-    """It loads; there may be more to say all the same."""
+    """The config loads; report mistakes that do not prevent that."""
     from clew.cli.commands.config import mistakes
 
     if found := mistakes(home.config):
-        return Finding("config", False, "; ".join(found), "clew config check tells when it is right")
-    return Finding("config", True, str(home.config) if home.config.exists() else "none: all defaults")
+        return Finding("config", False, "; ".join(found), "clew config check says when it is right")
+    return Finding("config", True, str(home.config) if home.config.exists() else "none; defaults are used")
 
 
-def _store(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
+def _store(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
     if not home.database.exists():
         return _no_store(home)
     newest = migrations()[-1][0]
@@ -125,41 +125,41 @@ def _store(home: Home, settings: config_settings.Config, reached: Reached) -> Fi
         return Finding("store", False, explain(error, home.database).message)
     if found > newest:
         return Finding("store", False, f"{home.database} has schema {found}, this clew knows {newest}", "update clew")
-    older = "" if found == newest else f"; it is brought to {newest} at the next start, after a copy"
+    older = "" if found == newest else f"; the next start migrates it to {newest}, after a backup"
     return Finding("store", True, f"{home.database}, schema {found}{older}")
 
 
 def _no_store(home: Home) -> Finding:
     if (saved := saved_of(home.database)).exists():
-        return Finding("store", True, f"{home.database} was removed; the next start takes all of it from {saved}")
-    return Finding("store", True, "none yet: it is made at first use")
+        return Finding("store", True, f"{home.database} was removed; the next start restores it from {saved}")
+    return Finding("store", True, "none yet; it is created at first use")
 
 
-def _disk(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
-    folder = _nearest(home)
+def _disk(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
+    folder = _nearest_folder(home)
     total, _, free = shutil.disk_usage(folder)
     if not total:
-        return Finding("disk", False, f"{folder} is no place for files", "set CLEW_HOME to a folder of yours")
-    todo = None if free > LITTLE else "free some space"
-    return Finding("disk", free > LITTLE, f"{free >> 20:,} MiB free at {folder}", todo)
+        return Finding("disk", False, f"{folder} has no space for files", "set CLEW_HOME to a folder of yours")
+    todo = None if free > MIN_FREE else "free some space"
+    return Finding("disk", free > MIN_FREE, f"{free >> 20:,} MiB free at {folder}", todo)
 
 
-def _clock(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
-    """Whether it can be right: time does not go back behind what was written, or behind clew's own files."""
+def _clock(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
+    """Find a clock that is wrong: it must not be behind stored entries, or behind clew's own files."""
     now = SystemClock().now()
-    for what, then in (("this clew", _installed()), ("the newest entry of the store", _newest_entry(home))):
+    for what, then in (("this clew", _installed_at()), ("the newest entry of the store", _newest_entry(home))):
         if now + CLOCK_SLACK < then:
             detail = f"it is {moment(now)} by the clock of this machine, but {what} is of {moment(then)}"
-            return Finding("clock", False, detail, "set the clock, then clew restart; signatures and waits go by it")
-    return Finding("clock", True, f"{moment(now)}; nothing here is newer")
+            return Finding("clock", False, detail, "set the clock, then clew restart; signatures and timeouts use it")
+    return Finding("clock", True, f"{moment(now)}; no entry or file is newer")
 
 
-def _installed() -> int:
+def _installed_at() -> int:
     return int(Path(version_file.__file__).stat().st_mtime * 1000)
 
 
 def _newest_entry(home: Home) -> int:
-    """Zero where there is no store, or one that cannot be read: that is a finding of its own."""
+    """Time of the newest log entry; 0 without a readable store, which is a finding of its own."""
     if not home.database.exists():
         return 0
     try:
@@ -169,72 +169,72 @@ def _newest_entry(home: Home) -> int:
         return 0
 
 
-def _socket(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
+def _socket(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
     try:
         path = home.socket
     except ClewError as error:
         return Finding("socket", False, error.message)
-    if reached.hangs:
+    if state.hangs:
         return Unanswered("socket", False, f"nothing is answered at {path}")
-    if reached.daemon or start.is_answering(home):
+    if state.daemon or start.answers(home):
         return Finding("socket", True, f"a daemon answers at {path}")
-    if words := is_coming(home):
+    if words := starting_message(home):
         return Finding("socket", True, words)
     if not lock.is_free(home.lock):
         return Finding("socket", False, f"no daemon answers, but {lock.describe_holder(home.lock)}", "clew down")
     return Finding("socket", True, f"no daemon runs; {path} is free")
 
 
-def _supervisor(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
-    if why := start.why_given_up(home):
+def _supervisor(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
+    if why := start.given_up(home):
         return Finding("supervisor", False, why)
     if start.is_supervised(home):
-        return Finding("supervisor", True, "brings the daemon back after a crash")
-    if not (reached.daemon or reached.hangs or start.is_answering(home)):
-        return Finding("supervisor", True, "no daemon runs, so there is none")
+        return Finding("supervisor", True, "restarts the daemon after a crash")
+    if not (state.daemon or state.hangs or start.answers(home)):
+        return Finding("supervisor", True, "none, because no daemon runs")
     holder = lock.read(home.lock)
     if holder and holder.foreground:
-        return Finding("supervisor", True, "none: the daemon runs in the foreground, so its service manager sees to it")
-    return Finding("supervisor", False, "nothing would bring the daemon back after a crash", "clew up gives it one")
+        return Finding("supervisor", True, "none: the daemon runs in the foreground, under its service manager")
+    return Finding("supervisor", False, "nothing would restart the daemon after a crash", "clew up starts a supervisor")
 
 
-def _daemon(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
-    """What it was started with counts until it is started again, whatever this shell and config.toml say by now."""
-    if reached.hangs:
-        return Unanswered("daemon", False, reached.hangs)
-    daemon = reached.daemon
+def _daemon(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
+    """Compare the daemon with this shell and config.toml: it keeps what it was started with until a restart."""
+    if state.hangs:
+        return Unanswered("daemon", False, state.hangs)
+    daemon = state.daemon
     if daemon is None:
         return Finding("daemon", True, "none runs")
     troubles = []
     if daemon["version"] != __version__:
-        troubles.append(f"it is clew {daemon['version']}, and this one is {__version__}")
+        troubles.append(f"it runs clew {daemon['version']}, and this command is {__version__}")
     if daemon["outdated"]:
         troubles.append("it has other settings than config.toml")
     ours = environment.marks(settings.runtimes.codex)
     if names := environment.differing(daemon["environment"], ours):
         troubles.append(f"it was started with another environment than that of this shell: {', '.join(names)}")
-    todo = "clew restart, in a shell whose environment is right" if troubles else None
-    detail = "; ".join(troubles) or "has the settings of config.toml, and the environment of this shell"
+    todo = "clew restart, in a shell with the right environment" if troubles else None
+    detail = "; ".join(troubles) or "has the settings of config.toml and the environment of this shell"
     return Finding("daemon", not troubles, f"pid {daemon['pid']}: {detail}", todo)
 
 
-def _reach(home: Home) -> Reached:
+def _ask_daemon(home: Home) -> DaemonState:
     try:
-        return Reached(Client(home, start=False, looks=True).get("status")["daemon"])
-    except NotAnswering as error:
-        return Reached(hangs=error.message)
+        return DaemonState(Client(home, start=False, looks=True).get("status")["daemon"])
+    except Deaf as error:
+        return DaemonState(hangs=error.message)
     except ClewError:
-        return Reached()
+        return DaemonState()
 
 
-def _port(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
+def _port(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
     host, port = settings.http.host, settings.http.port
     if not port:
-        return Finding("port", True, "no TCP listener is wanted" if port is None else "any free one")
-    if reached.hangs:
+        return Finding("port", True, "no TCP listener is configured" if port is None else "any free one")
+    if state.hangs:
         return Finding("port", None, "not checked: the daemon does not answer")
-    if (ours := _own_address(reached)) and ours.endswith(f":{port}"):
-        return Finding("port", True, f"{port} is ours: {ours}")
+    if (ours := _own_address(state)) and ours.endswith(f":{port}"):
+        return Finding("port", True, f"{port} is used by clew: {ours}")
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -244,13 +244,13 @@ def _port(home: Home, settings: config_settings.Config, reached: Reached) -> Fin
     return Finding("port", True, f"{host}:{port} is free")
 
 
-def _own_address(reached: Reached) -> str | None:
-    address: str | None = reached.daemon["http"] if reached.daemon else None
+def _own_address(state: DaemonState) -> str | None:
+    address: str | None = state.daemon["http"] if state.daemon else None
     return address
 
 
-def _children(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
-    """What carries our mark while no daemon runs has lost its purpose, unless it is kept for the next one."""
+def _children(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
+    """Find processes of a daemon that is gone. An agent that is kept for the next daemon is fine."""
     holder = lock.read(home.lock)
     if holder is None or holder.store is None:
         return Finding("children", True, "none left behind")
@@ -264,27 +264,27 @@ def _children(home: Home, settings: config_settings.Config, reached: Reached) ->
     return Finding("children", True, f"{len(found)} at work" if found else "none left behind")
 
 
-def _plugins(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
+def _plugins(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
     names, troubles = [], []
     for group in (plugins.RUNTIMES, plugins.SURFACES):
         factories, wrong = plugins.load(group)
         names += sorted(factories)
         troubles += [str(trouble) for trouble in wrong]
-    left_out = reached.daemon["left_out"] if reached.daemon else ()
+    left_out = state.daemon["left_out"] if state.daemon else ()
     troubles += [each for each in left_out if each not in troubles]
     if troubles:
-        return Finding("plugins", False, "; ".join(troubles), "mend its settings, or update or remove its package")
+        return Finding("plugins", False, "; ".join(troubles), "fix its settings, or update or remove its package")
     return Finding("plugins", True, ", ".join(names))
 
 
-def _surfaces(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
+def _surfaces(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
     hooks = sorted(settings.surfaces.webhook)
     places = settings.surfaces
     chats = [name for name, chat in (("feishu", places.feishu), ("telegram", places.telegram)) if chat.is_on]
     detail = ", ".join(["local", *chats, *sorted(places.others), *(f"webhook:{name}" for name in hooks)])
     todo = None
     if hooks and settings.http.port is None:
-        todo = "webhooks can only send: set `port` under [http] so that they can receive"
+        todo = "webhooks can only send; set `port` under [http] so that they can receive"
     return Finding("surfaces", True, detail, todo)
 
 

@@ -9,13 +9,13 @@ from typing import ClassVar
 @dataclass(frozen=True, slots=True)
 class Finding:
     check: str
-    ok: bool | None  # None: it is not there, and nothing needs it
+    ok: bool | None  # None: missing, but not needed
     detail: str
     todo: str | None = None
-    exit: ClassVar[int] = 1  # the exit code, if it is broken
+    exit: ClassVar[int] = 1  # exit code if the check failed
 
 
 class Unanswered(Finding):
-    """The daemon is there, and does not answer."""
+    """The daemon runs, but does not answer."""
 
     exit: ClassVar[int] = 3

@@ -1,4 +1,4 @@
-"""How wide things are on a terminal, and how they are made to fit. Pure; nothing slow is imported."""
+"""Width of text on a terminal, and fitting text into columns. Pure; imports nothing slow."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from clew.support.text import visible
 
 
 def width(text: str) -> int:
-    """In columns: a Chinese character takes two, a combining one none."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
+    """Width in columns: a Chinese character takes two, a combining one none."""
+    return len(text) if text.isascii() else sum(map(_char_width, text))
 
 
-def _columns(char: str) -> int:
+def _char_width(char: str) -> int:
     if unicodedata.combining(char) or unicodedata.category(char) == "Cf":
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def fit(text: str, room: int) -> str:
-    """As much of it as there is room for; an ellipsis tells that there was more."""
-    if width(text) <= room:
+def fit(text: str, columns: int) -> str:
+    """Cut a text to `columns`; an ellipsis marks the cut."""
+    if width(text) <= columns:
         return text
-    end = _reach(text, room - 1)
+    end = _chars_that_fit(text, columns - 1)
     return text[:end].rstrip() + "…"
 
 
-def pad(text: str, room: int) -> str:
-    return text + " " * (room - width(text))
+def pad(text: str, columns: int) -> str:
+    return text + " " * (columns - width(text))
 
 
-def rows_of(text: str, room: int) -> list[str]:
-    """One line as rows that fit, broken at a space where there is one. Joined again they are the line."""
+def rows_of(text: str, columns: int) -> list[str]:
+    """Break a line into rows that fit, at a space if possible. Joined again they are the line."""
     rows = []
-    while width(text) > room:
-        end = _break(text, max(2, room))
+    while width(text) > columns:
+        end = _break_index(text, max(2, columns))
         rows.append(text[:end])
         text = text[end:]
     return [*rows, text]
 
 
-def _break(text: str, room: int) -> int:
-    """Behind the last space that fits, else where the room ends."""
-    reach = max(1, _reach(text, room))
-    space = text.rfind(" ", 0, reach + 1)
-    return space + 1 if space > 0 else reach
+def _break_index(text: str, columns: int) -> int:
+    """The index after the last space that fits, or else the number of characters that fit."""
+    fitting = max(1, _chars_that_fit(text, columns))
+    space = text.rfind(" ", 0, fitting + 1)
+    return space + 1 if space > 0 else fitting
 
 
-def _reach(text: str, room: int) -> int:
+def _chars_that_fit(text: str, columns: int) -> int:
     """How many characters fit."""
     used = 0
     for index, char in enumerate(text):
-        used += _columns(char)
-        if used > room:
+        used += _char_width(char)
+        if used > columns:
             return index
     return len(text)
 
@@ -63,23 +63,23 @@ def one_line(text: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns as wide as they need to be; the last one as it is."""
+    """Align columns; the last one is not padded."""
     shown = [[visible(cell).replace("\n", " ") for cell in row] for row in rows]
     widths = [max(map(width, column)) for column in zip(*shown, strict=True)][:-1]
     return [
-        "  ".join([*(pad(cell, room) for cell, room in zip(row, widths, strict=False)), row[-1]]).rstrip()
+        "  ".join([*(pad(cell, columns) for cell, columns in zip(row, widths, strict=False)), row[-1]]).rstrip()
         for row in shown
     ]
 
 
-def clock(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """`4 s`, `1 min 05 s`, `2 h 03 min`."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+    total = int(seconds)
+    if total < 60:
+        return f"{total} s"
+    if total < 3600:
+        return f"{total // 60} min {total % 60:02} s"
+    return f"{total // 3600} h {total % 3600 // 60:02} min"
 
 
 _AGES = ((7 * 86_400, "w"), (86_400, "d"), (3600, "h"), (60, "m"))

@@ -1,5 +1,5 @@
-"""How a gate is shown in a terminal: what is asked, so that nobody approves what they do not see, and how to answer: by
-keys where one can type, else by commands."""
+"""Shows a gate in a terminal: the complete request, so that nobody approves what they do not see, and how to answer it:
+by typing if possible, else by commands."""
 
 from __future__ import annotations
 
@@ -8,54 +8,54 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clew.cli.view.columns import one_line, table
-from clew.cli.view.events import BOLD, PLAIN, Aside, Piece
-from clew.support.display import escape_hidden
+from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
+from clew.support.display import exactly
 from clew.support.display_code import as_code, as_prose, detail_shown, many_in, many_lines, title_shown
 from clew.support.errors import Refused
 
 if TYPE_CHECKING:
     from clew.client.sync import Client, Event
 
-HEADS = {
+HEADLINES = {
     "command": "asks to run a command",
     "change": "asks to change files",
     "permission": "asks for a permission",
     "question": "asks",
 }
-SAID = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "answered"}
-How = Callable[[Any, Sequence[Any]], list[str]]  # how to answer a gate, among those that are open
+DECISIONS = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "answered"}
+AnswerHints = Callable[[Any, Sequence[Any]], list[str]]  # lines on how to answer a gate, given all open ones
 
 
 class Gates:
-    """What is shown of the gates of one thread: each when it opens, then a line at each change.
+    """Shows the gates of one thread: each when it opens, then a line at each change.
 
-    `open` are those that were told as open and not yet as closed, oldest first; from any thread.
+    `open` are the gates shown as open, oldest first. Any Python thread may read it.
     """
 
-    def __init__(self, client: Client, thread: str, how: How) -> None:
+    def __init__(self, client: Client, thread: str, hints: AnswerHints) -> None:
         self._client = client
         self._thread = thread
-        self._how = how
+        self._hints = hints
         self._shown: set[str] = set()
         self.open: tuple[Any, ...] = ()
 
     def catch_up(self, turn: str | None = None) -> list[Piece]:
-        """What is open now is known; what was not shown yet is, of one turn or of all."""
+        """Load the open gates, and show those that were not shown yet, of one turn or of all."""
         views = self._client.get("gates", thread=self._thread)
         listed = [view for view in reversed(views) if view["state"] == "open"]
-        self.open = tuple(self._client.get("gates", view["id"]) for view in listed)  # a list shortens diffs
+        self.open = tuple(self._client.get("gates", view["id"]) for view in listed)  # the list has shortened diffs
         return [piece for view in self.open if turn in (None, view["turn"]) for piece in self._ask(view)]
 
     def take(self, event: Event) -> list[Piece]:
         data = event.data.get("data", {})
         if event.kind == "gate.opened":
             return self._opened(self._client.get("gates", data["gate"]))
-        line = closed(event.kind, data)
+        line = closing_line(event.kind, data)
         if line is None:
             return []
         self.open = tuple(view for view in self.open if view["id"] != data["gate"])
-        self._shown.discard(data["gate"])  # it may be asked once more
-        return [Aside(line)]
+        self._shown.discard(data["gate"])  # it may be opened again
+        return [InfoLine(line)]
 
     def _opened(self, view: Any) -> list[Piece]:
         if view["state"] != "open":
@@ -67,17 +67,17 @@ class Gates:
         if view["id"] in self._shown:
             return []
         self._shown.add(view["id"])
-        head, *rest = [*request_lines(view), *self._how(view, self.open)]
-        return [Aside(head, BOLD), *(Aside(line, PLAIN) for line in rest)]
+        head, *rest = [*request_lines(view), *self._hints(view, self.open)]
+        return [InfoLine(head, BOLD), *(InfoLine(line, PLAIN) for line in rest)]
 
 
-def closed(kind: str, data: Any) -> str | None:
-    """What became of a gate, in a line."""
+def closing_line(kind: str, data: Any) -> str | None:
+    """One line about the outcome of a gate."""
     match kind:
         case "gate.answered":
-            return f"· {data['code']}: {SAID[data['decision']]} by {data['by']}: {one_line(data['title'])}"
+            return f"· {data['code']}: {DECISIONS[data['decision']]} by {data['by']}: {one_line(data['title'])}"
         case "gate.taken":
-            return f"· {data['code']}: the agent took the answer"
+            return f"· {data['code']}: the agent received the answer"
         case "gate.void":
             return f"· {data['code']} is void: {data['why']}"
         case "gate.expired":
@@ -86,8 +86,8 @@ def closed(kind: str, data: Any) -> str | None:
 
 
 def request_lines(view: Any) -> list[str]:
-    """What is asked, whole and with nothing hidden: whoever types `y` below it has seen what that allows."""
-    return [f"{view['code']}: the agent {HEADS.get(view['kind'], 'asks')}", *_body(view)]
+    """The complete request with nothing hidden: who types `y` below it has seen what that allows."""
+    return [f"{view['code']}: the agent {HEADLINES.get(view['kind'], 'asks')}", *_body(view)]
 
 
 def _body(view: Any) -> Iterator[str]:
@@ -97,31 +97,31 @@ def _body(view: Any) -> Iterator[str]:
         yield from _indented(title_shown(view["kind"], view["title"]), 4)
     if view["folder"]:
         yield f"  in {as_code(view['folder'], lines=False)}"
-    if view.get("leaves_sandbox"):  # an older daemon does not say
+    if view.get("leaves_sandbox"):  # missing from an older daemon
         yield "  ⚠ it would run outside of the agent's sandbox"
-    yield from explained(view)
+    yield from detail_lines(view)
     if view["reason"]:
-        yield from _indented(as_prose(f"why: {_counted(view['reason'])}"), 2)
+        yield from _indented(as_prose(f"why: {_with_line_count(view['reason'])}"), 2)
     if view["warning"]:
         yield f"  ⚠ {view['warning']}"
     for question in view["questions"]:
-        yield from _indented(as_prose(_counted(question["text"])), 2)
-        yield from options_of(question, 4)
+        yield from _indented(as_prose(_with_line_count(question["text"])), 2)
+        yield from option_lines(question, 4)
 
 
-def _counted(words: str) -> str:
-    """With the number of their lines first, if they are many."""
+def _with_line_count(words: str) -> str:
+    """Put the number of lines first, if there are many."""
     count = many_in(words)
     return f"{count:,} lines:\n{words}" if count else words
 
 
-def explained(view: Any) -> list[str]:
-    """The diff, or what the options of a question mean."""
+def detail_lines(view: Any) -> list[str]:
+    """The diff, or the explanation of the options of a question."""
     return _indented(detail_shown(view["kind"], view["detail"]), 4) if view["detail"] else []
 
 
-def options_of(question: Any, margin: int) -> list[str]:
-    return numbered(question["options"], margin, "#" if _has_numbers(question) else "")
+def option_lines(question: Any, margin: int) -> list[str]:
+    return numbered(question["options"], margin, "#" if _has_numeric_options(question) else "")
 
 
 def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:
@@ -129,52 +129,49 @@ def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:
     return [f"{' ' * margin}{mark}{number} {label}" for number, label in enumerate(shown, 1)]
 
 
-def _has_numbers(question: Any) -> bool:
-    """Options that are numbers, other than that of their place: such a number means the option's own words."""
+def _has_numeric_options(question: Any) -> bool:
+    """Whether an option is a number other than its position: then a typed number means the option's text."""
     options = enumerate(question["options"], 1)
     return any(option.isascii() and option.isdigit() and option != str(place) for place, option in options)
 
 
-def by_keys(view: Any, others: Sequence[Any]) -> list[str]:
-    """Where one can type."""
-    return [*choices(view), f"  {press(others)}"]
+def typing_hints(view: Any, others: Sequence[Any]) -> list[str]:
+    """For a prompt."""
+    return [*choices(view), f"  {typing_hint(others)}"]
 
 
 def choices(view: Any, others: Sequence[Any] = ()) -> list[str]:
     return [] if view["kind"] == "question" else numbered(view["options"], 2)
 
 
-def press(sees: Sequence[Any]) -> str:
-    """What to type, where these are open."""
-    if len(sees) > 1:
-        codes = " or ".join(f"{view['code']} {'1' if view['kind'] == 'question' else 'y'}" for view in sees)
-        return f"several wait, so say which: {codes}; yes all allows what may be allowed"
-    (view,) = sees
-    return _by_words(view) if view["kind"] == "question" else "y, n or a number; other words are for the agent"
+def typing_hint(shown: Sequence[Any]) -> str:
+    """What to type if these gates are open."""
+    if len(shown) > 1:
+        codes = " or ".join(f"{view['code']} {'1' if view['kind'] == 'question' else 'y'}" for view in shown)
+        return f"several gates are open, so name one: {codes}; yes all approves all that may be approved"
+    (view,) = shown
+    return _question_hint(view) if view["kind"] == "question" else "y, n or a number; any other text goes to the agent"
 
 
-def _by_words(view: Any) -> str:
+def _question_hint(view: Any) -> str:
     code, questions = view["code"], view["questions"]
     if is_secret(view):
-        return secret_words(view)
+        return secret_message(view)
     if len(questions) != 1:
-        return "a number for each of them, such as 1 2"
+        return "a number for each question, such as 1 2"
     if not questions[0]["options"]:
-        return "your next words answer it"
-    which = "an option's own words, or #1" if _has_numbers(questions[0]) else "a number"
-    return f"{which}, or {code} and words of your own" if questions[0]["free"] else which
+        return "your next line answers it"
+    which = "the text of an option, or #1" if _has_numeric_options(questions[0]) else "a number"
+    return f"{which}, or {code} and your own text" if questions[0]["free"] else which
 
 
 def command_hints(view: Any, others: Sequence[Any] = ()) -> list[str]:
-    """Where one only looks."""
+    """For output without a prompt."""
     code = view["code"]
     if view["state"] != "open":
-        return [
-            f"  {_state(view)}",
-            *(f"    {escape_hidden(', '.join(said), lines=False)}" for said in view["replies"]),
-        ]
+        return [f"  {_outcome(view)}", *(f"    {exactly(', '.join(said), lines=False)}" for said in view["replies"])]
     if is_secret(view):
-        return [f"  clew answer {code} answers it, and asks for the secret"]
+        return [f"  clew answer {code} asks for the secret and answers"]
     if view["kind"] == "question":
         return [f"  clew answer {code} {' '.join('ANSWER' for _ in view['questions'])} answers it"]
     rule = [f"approve {code} --rule"] if len(view["options"]) > 4 else []
@@ -183,9 +180,9 @@ def command_hints(view: Any, others: Sequence[Any] = ()) -> list[str]:
     return table([(f"  clew {command}", label) for command, label in rows])
 
 
-def _state(view: Any) -> str:
+def _outcome(view: Any) -> str:
     by = f" by {view['answered_by']}" if view["answered_by"] else ""
-    said = f": {SAID[view['decision']]}{by}" if view["decision"] else ""
+    said = f": {DECISIONS[view['decision']]}{by}" if view["decision"] else ""
     return f"{view['state']}{said}" + (f" ({view['why']})" if view["why"] else "")
 
 
@@ -193,20 +190,21 @@ def is_secret(view: Any) -> bool:
     return any(question["secret"] for question in view["questions"])
 
 
-def secret_words(view: Any) -> str:
+def secret_message(view: Any) -> str:
     return f"the answer to {view['code']} is secret: give it with `clew answer {view['code']}`, not here"
 
 
-def keep_secrets(text: str, sees: Sequence[Any]) -> None:
-    """Where a secret is asked for, what is typed goes nowhere unless it names another gate. Raises Refused."""
+def refuse_secrets(text: str, shown: Sequence[Any]) -> None:
+    """Raise Refused while a secret is asked for, unless the text names another gate: a secret must not be sent as
+    text."""
     named = set(re.findall(r"\w+", text.upper()))
     if " ".join(text.lower().split()) == "yes all" or any(
-        not is_secret(view) and view["code"] in named for view in sees
+        not is_secret(view) and view["code"] in named for view in shown
     ):
         return
-    for view in sees:
+    for view in shown:
         if is_secret(view):
-            raise Refused(secret_words(view))
+            raise Refused(secret_message(view))
 
 
 def _indented(shown: str, margin: int) -> list[str]:

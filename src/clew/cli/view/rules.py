@@ -1,4 +1,4 @@
-"""What is said of a rule that was made with a yes: what it allows, where, how long, and whether it covers that gate."""
+"""Prints the rule that was made with an approval: what it allows, where, how long, and whether it covers the gate."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from clew.cli.output import Out
 if TYPE_CHECKING:
     from clew.client.sync import Client
 
-KINDS = {"command": "command", "change": "change"}  # all else is a tool
+KINDS = {"command": "command", "change": "change"}  # others are tools
 
 
-def tell_rule(out: Out, client: Client, gate: Any) -> None:
+def print_new_rule(out: Out, client: Client, gate: Any) -> None:
     if out.as_json:
         return
     rule = client.get("rules")[-1]
     until = "for ever" if rule["until"] is None else f"until {until_words(rule)}"
     out.line(f"a rule was made: {rule['id']}, allow {pattern_words(rule)}, {where_words(rule)}, {until}")
-    if rule["pattern"] != gate["rule"] and not _is_covered(client, gate):  # the offered one always does
-        out.say(f"it does not cover {gate['code']} itself, which was allowed once")
-    out.hint(f"clew rules remove {rule['id']} takes it back")
+    if rule["pattern"] != gate["rule"] and not _is_covered(client, gate):  # the offered rule always covers it
+        out.say(f"the rule does not cover {gate['code']} itself, which was approved once")
+    out.hint(f"clew rules remove {rule['id']} removes it")
 
 
 def _is_covered(client: Client, gate: Any) -> bool:

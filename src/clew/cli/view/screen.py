@@ -1,5 +1,5 @@
-"""Where `run` and `watch` write: the agent's text to stdout, all that is beside it to stderr, and on a terminal a line
-that tells how long one has been waiting. That line is wiped before anything else is written."""
+"""Output of `run` and `watch`: the agent's text to stdout, everything else to stderr, and on a terminal a spinner
+line with the waiting time. The spinner is erased before anything else is written."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from clew.cli.output import is_terminal, painted
-from clew.cli.view.columns import clock, fit
-from clew.cli.view.events import DIM, Aside, Piece, TextChunk
+from clew.cli.view.columns import duration, fit
+from clew.cli.view.events import DIM, InfoLine, Piece, TextChunk
 from clew.support.text import visible
 
 TICK = 0.12  # seconds
@@ -24,7 +24,7 @@ def frame(seconds: float) -> str:
 
 class Screen:
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # several threads write, and a signal may come in the midst of it
+        self._lock = threading.RLock()  # several threads and a signal handler write
         self._mid_line = False
         self._waiting: str | None = None
         self._since = 0.0
@@ -46,29 +46,29 @@ class Screen:
         for piece in pieces:
             match piece:
                 case TextChunk(text, fresh):
-                    self.words(text, fresh)
-                case Aside(line, weight):
-                    self.aside(line, weight)
+                    self.write_text(text, fresh)
+                case InfoLine(line, weight):
+                    self.write_line(line, weight)
 
-    def words(self, text: str, fresh: bool) -> None:
+    def write_text(self, text: str, fresh: bool) -> None:
         with self._lock:
             if fresh:
                 self.end_line()
             self._write(lambda: print(visible(text), end="", flush=True))
             self._mid_line = not text.endswith("\n")
 
-    def aside(self, line: str, weight: int = DIM) -> None:
+    def write_line(self, line: str, weight: int = DIM) -> None:
         self.end_line()
         self._write(lambda: print(painted(visible(line), weight, sys.stderr), file=sys.stderr, flush=True))
 
     def say(self, line: str) -> None:
-        """About the connection: that is no reason to break a line of the text where nobody looks at it. Both may end up
-        in one file, so it begins a line of its own there."""
+        """Print a line about the connection. If stdout is not a terminal, its text is not broken; the line starts
+        with a newline, since both streams may go to one file."""
         with self._lock:
             if is_terminal(sys.stdout):
                 self.end_line()
-            begun = "\n" if self._mid_line else ""
-            self._write(lambda: print(begun + visible(line), file=sys.stderr, flush=True))
+            newline = "\n" if self._mid_line else ""
+            self._write(lambda: print(newline + visible(line), file=sys.stderr, flush=True))
 
     def end_line(self) -> None:
         with self._lock:
@@ -77,9 +77,9 @@ class Screen:
                 self._mid_line = False
 
     def wait(self, words: str | None, since: float | None = None) -> None:
-        """What one waits for, until something else is said; None: for nothing."""
+        """Show a spinner with these words until the next call; None removes it."""
         with self._lock:
-            self._wipe()
+            self._erase()
             self._waiting = words
             self._since = time.monotonic() if since is None else since
         if words and self._ticking is None and is_terminal(sys.stderr):
@@ -88,7 +88,7 @@ class Screen:
 
     def _write(self, write: Callable[[], None]) -> None:
         with self._lock:
-            self._wipe()
+            self._erase()
             write()
 
     def _tick(self) -> None:
@@ -101,12 +101,12 @@ class Screen:
         import shutil
 
         seconds = time.monotonic() - self._since
-        line = fit(f"{frame(seconds)} {self._waiting} {clock(seconds)}", shutil.get_terminal_size().columns - 1)
+        line = fit(f"{frame(seconds)} {self._waiting} {duration(seconds)}", shutil.get_terminal_size().columns - 1)
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
         self._drawn = True
 
-    def _wipe(self) -> None:
+    def _erase(self) -> None:
         if self._drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Threads that wait for a person outside a turn: how they are found, and told with the command that answers them."""
+"""Suspended threads: finds them, and prints each with the command that answers it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from clew.cli.view.columns import fit, one_line
 if TYPE_CHECKING:
     from clew.client.sync import Client
 
-SHOWN = 5  # the others are for `clew threads`
+SHOWN = 5  # `clew threads` lists the others
 
 
-def suspended(client: Client) -> list[Any]:
+def list_suspended(client: Client) -> list[Any]:
     found: list[Any] = client.get("threads", status="suspended", limit=50)["threads"]
     return found
 
 
-def told(threads: list[Any]) -> list[str]:
+def suspended_lines(threads: list[Any]) -> list[str]:
     if not threads:
         return []
-    lines = [f"{counted(threads)} for you:"]
+    lines = [f"{count_text(threads)} for you:"]
     for view in threads[:SHOWN]:
         lines.append(f"  {fit(one_line(view['suspend_message'] or view['title']), 100)}")
         lines.append(f"    {next_step(view)}")
@@ -29,5 +29,5 @@ def told(threads: list[Any]) -> list[str]:
     return [*lines, *more]
 
 
-def counted(threads: list[Any]) -> str:
+def count_text(threads: list[Any]) -> str:
     return "1 suspended thread waits" if len(threads) == 1 else f"{len(threads)} suspended threads wait"

@@ -1,5 +1,4 @@
-"""Threads, and what they ask, as tables: values in, lines out. Made by hand, because a big library would cost more than
-the question."""
+"""Tables of threads and gates: values in, lines out. No table library, because importing one is slow."""
 
 from __future__ import annotations
 
@@ -11,40 +10,41 @@ from clew.cli.view.columns import age, fit, one_line, pad, width
 from clew.support.display_code import title_shown
 
 HEAD: tuple[str, ...] = ("ID", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST LINE")
-ASKED: tuple[str, ...] = ("CODE", "KIND", "STATE", "AGE", "THREAD", "WHAT")
-SHORTEST = 10  # characters of an id: its millisecond
-UNBOUND = 160  # columns of a title or a line where no terminal sets a limit
+GATE_HEAD: tuple[str, ...] = ("CODE", "KIND", "STATE", "AGE", "THREAD", "WHAT")
+SHORTEST = 10  # characters of an id: its timestamp
+UNBOUND = 160  # columns of a title or a line without a terminal
 
 
 def thread_table(
-    threads: Sequence[Any], now: float, room: int | None, paint: Callable[[str], str] = lambda cell: cell
+    threads: Sequence[Any], now: float, columns: int | None, paint: Callable[[str], str] = lambda cell: cell
 ) -> list[str]:
-    """`room` is the width of the terminal, which also gets a head; None: there is none. `paint` gets the status."""
+    """`columns` is the width of the terminal, which also gets a header; None without one. `paint` colours the
+    status."""
     if not threads:
         return []
-    rows = [HEAD] if room else []
+    rows = [HEAD] if columns else []
     rows += [_row(thread, name, now) for thread, name in zip(threads, short_ids(threads), strict=True)]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    widths[2], widths[5] = _shares(widths, room)
+    widths[2], widths[5] = _shares(widths, columns)
     return [_line(row, widths, paint) for row in rows]
 
 
-def gate_table(gates: Sequence[Any], now: float, room: int | None) -> list[str]:
-    """What waits, a line each; on a terminal with short ids, and cut where it ends."""
-    names = short_ids([{"id": gate["thread"]} for gate in gates]) if room else [gate["thread"] for gate in gates]
-    rows = [ASKED, *(_asked(gate, name, now) for gate, name in zip(gates, names, strict=True))]
+def gate_table(gates: Sequence[Any], now: float, columns: int | None) -> list[str]:
+    """One line per gate; on a terminal with short ids, and cut to its width."""
+    names = short_ids([{"id": gate["thread"]} for gate in gates]) if columns else [gate["thread"] for gate in gates]
+    rows = [GATE_HEAD, *(_gate_row(gate, name, now) for gate, name in zip(gates, names, strict=True))]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    left = UNBOUND if room is None else max(len("WHAT"), room - sum(widths[:-1]) - 2 * (len(widths) - 1))
+    left = UNBOUND if columns is None else max(len("WHAT"), columns - sum(widths[:-1]) - 2 * (len(widths) - 1))
     return [_line(row, [*widths[:-1], min(left, widths[-1])], lambda cell: cell) for row in rows]
 
 
-def _asked(gate: Any, name: str, now: float) -> tuple[str, ...]:
+def _gate_row(gate: Any, name: str, now: float) -> tuple[str, ...]:
     what = title_shown(gate["kind"], gate["title"], lines=False)
     return gate["code"], gate["kind"], gate["state"], age(now - gate["asked_at"] / 1000), name, what
 
 
 def short_ids(threads: Sequence[Any]) -> list[str]:
-    """As much of each id as it takes to tell them all apart."""
+    """The shortest prefixes of the ids that are unique among them."""
     names = sorted({thread["id"] for thread in threads})
     shared = max((_common(one, other) for one, other in pairwise(names)), default=0)
     return [thread["id"][: max(SHORTEST, shared + 1)] for thread in threads]
@@ -62,12 +62,12 @@ def _row(thread: Any, name: str, now: float) -> tuple[str, ...]:
     return name, status, one_line(thread["title"]), thread["runtime"], old, one_line(waits)
 
 
-def _shares(widths: Sequence[int], room: int | None) -> tuple[int, int]:
-    """What the title and the last line get: what they need, else the title two fifths of what is left."""
+def _shares(widths: Sequence[int], columns: int | None) -> tuple[int, int]:
+    """The widths of the title and the last line: as needed, or else the title gets two fifths of the rest."""
     title, last = widths[2], widths[5]
-    if room is None:
+    if columns is None:
         return min(title, UNBOUND), min(last, UNBOUND)
-    left = room - sum(widths) + title + last - 2 * (len(widths) - 1)
+    left = columns - sum(widths) + title + last - 2 * (len(widths) - 1)
     if title + last <= left:
         return title, last
     share = min(title, max(len("TITLE"), left * 2 // 5, left - last))
@@ -75,6 +75,6 @@ def _shares(widths: Sequence[int], room: int | None) -> tuple[int, int]:
 
 
 def _line(row: Sequence[str], widths: Sequence[int], paint: Callable[[str], str]) -> str:
-    cells = [pad(fit(cell, room), room) if room else "" for cell, room in zip(row, widths, strict=True)]
+    cells = [pad(fit(cell, columns), columns) if columns else "" for cell, columns in zip(row, widths, strict=True)]
     cells[1] = paint(cells[1])
     return "  ".join(cells).rstrip()

@@ -1,4 +1,4 @@
-"""A transcript as Markdown: values in, text out; and how a terminal lays it out."""
+"""A transcript as Markdown, and as formatted text for a terminal."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from clew.cli.view.events import activity_line
 from clew.support.text import escape_direction_marks, visible
 
 
-def markdown(thread: Any, passages: Sequence[Any]) -> str:
-    """What can command a terminal is shown as escapes."""
+def markdown(thread: Any, entries: Sequence[Any]) -> str:
+    """Control characters are shown as escapes."""
     head = f"# {one_line(thread['title'])}\n\n{thread['id']}, {thread['runtime']}, {thread['workspace']}\n"
-    return visible("\n".join([head, *map(passage, passages)]))
+    return visible("\n".join([head, *map(entry_text, entries)]))
 
 
-def passage(told: Any) -> str:
-    outside = " (outside clew)" if told["outside"] else ""
-    parts = [f"## {told['author'] or told['role']}, {moment(told['at'])}{_state(told)}{outside}"]
-    deeds: list[str] = []
-    for item in told["items"]:
+def entry_text(entry: Any) -> str:
+    outside = " (outside clew)" if entry["outside"] else ""
+    parts = [f"## {entry['author'] or entry['role']}, {moment(entry['at'])}{_state(entry)}{outside}"]
+    activities: list[str] = []
+    for item in entry["items"]:
         if item["kind"] == "text":
-            parts += _listed(deeds)
-            deeds = []
+            parts += _listed(activities)
+            activities = []
             parts.append(item["body"])
         elif item["title"]:
-            deeds.append(activity_line({**item, "activity": item["kind"]}).replace("·", "-", 1))
-    parts += [*_listed(deeds), told["text"], f"(attached: {', '.join(told['files'])})" if told["files"] else ""]
+            activities.append(activity_line({**item, "activity": item["kind"]}).replace("·", "-", 1))
+    parts += [*_listed(activities), entry["text"], f"(attached: {', '.join(entry['files'])})" if entry["files"] else ""]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _state(told: Any) -> str:
-    if told.get("cut"):
-        return " (cut off, goes on below)" if told["continued_by"] else " (cut off)"
-    return f" ({told['state']})" if told["state"] not in (None, "completed") else ""
+def _state(entry: Any) -> str:
+    if entry.get("cut"):
+        return " (cut off, goes on below)" if entry["continued_by"] else " (cut off)"
+    return f" ({entry['state']})" if entry["state"] not in (None, "completed") else ""
 
 
-def _listed(deeds: Sequence[str]) -> list[str]:
-    return ["\n".join(deeds)] if deeds else []
+def _listed(activities: Sequence[str]) -> list[str]:
+    return ["\n".join(activities)] if activities else []
 
 
-def lay_out(text: str) -> None:
-    """On the terminal, through rich; it is slow to import, and only here. What stands in Markdown as a number, such as
-    `&#x202e;`, is a character only then; of those that matter, rich leaves the ones that turn the direction."""
+def print_formatted(text: str) -> None:
+    """Print Markdown on the terminal with rich, which is slow to import. Character references such as `&#x202e;` become
+    characters only here; rich keeps those that change the text direction, so they are removed afterwards."""
     from rich.console import Console
     from rich.markdown import Markdown
 
     console = Console(highlight=False)
-    with console.capture() as laid_out:
+    with console.capture() as formatted:
         console.print(Markdown(text, hyperlinks=False))
-    print(escape_direction_marks(laid_out.get()), end="")
+    print(straight(formatted.get()), end="")
