@@ -314,7 +314,7 @@ def errors() -> str:
         (f"`{kind.code}`", f"`{kind.__name__}`", str(kind.exit), str(kind.status), _meaning(kind))
         for kind in _tree(ClewError)
     ]
-    disk = [(f"`{code}`", words.format("FILE")) for code, words in cli.REFUSALS.values()]
+    disk = [(f"`{code}`", words.format("FILE")) for code, words in cli.FILE_ERRORS.values()]
     body = [
         *table(("code", "in Python", "exit", "HTTP", "meaning"), rows),
         "",

@@ -14,7 +14,7 @@ import pytest
 from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew, _argv
 
 # A person would not wait so long for a daemon's answer.
-PATIENT = f"import sys; from clew.cli import completion, main; completion.TIMEOUT = {PATIENCE}; sys.exit(main.main())"
+PATIENT = f"import sys; from clew.cli import completion, main; completion.TIMEOUT = {TIMEOUT}; sys.exit(main.main())"
 
 
 def completed(clew: Clew, words: str, last: int) -> list[str]:

@@ -46,7 +46,7 @@ def test_ctrl_c_before_the_thread_is_known_stops_the_turn_later(noting: Noting) 
     assert noting.said.get(timeout=TIMEOUT).startswith("stopping the turn…")
     assert noting.asked.empty()
     by_key.set_thread("T")
-    assert noting.asked.get(timeout=PATIENCE) == ("threads", "T", "stop")
+    assert noting.asked.get(timeout=TIMEOUT) == ("threads", "T", "stop")
 
 
 def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_return(noting: Noting) -> None:
@@ -54,5 +54,5 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_return(noting: Noting) -
     signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
-    said = {noting.said.get(timeout=PATIENCE), noting.said.get(timeout=PATIENCE)}
+    said = {noting.said.get(timeout=TIMEOUT), noting.said.get(timeout=TIMEOUT)}
     assert "left without waiting; clew threads shows whether it was started" in said

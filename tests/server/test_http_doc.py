@@ -1,4 +1,4 @@
-"""The programs in docs/http.md work: they are run as written, with an approval and a killed daemon."""
+"""The programs in docs/reference/http.md work: they are run as written, with an approval and a killed daemon."""
 
 from __future__ import annotations
 

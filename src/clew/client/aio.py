@@ -126,10 +126,10 @@ class AsyncClient:
     async def _ensure_supervisor(self) -> None:
         """Once per client: give the daemon a supervisor, so that it is restarted after a crash."""
         if not self._supervised:
-            from clew.process.start import supervise
+            from clew.process.start import ensure_supervisor
 
             self._supervised = True
-            await asyncio.to_thread(supervise, self._home)
+            await asyncio.to_thread(ensure_supervisor, self._home)
 
 
 def _problem(status: int, body: bytes) -> ClewError:

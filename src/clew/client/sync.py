@@ -21,7 +21,7 @@ from clew.support.errors import BadInput, ClewError, NotAnswering, OutOfReach, S
 from clew.support.home import Home
 from clew.support.sockets import connect, readable
 
-Json = Any  # decoded JSON from the wire; its fields are in `clew.model.views` and docs/cli.md
+Json = Any  # decoded JSON from the wire; its fields are in `clew.model.views` and docs/reference/cli.md
 
 TIMEOUT = 120.0  # seconds to wait for a response
 SILENCE = 45.0  # seconds without a heartbeat, after which a stream counts as lost
@@ -214,10 +214,10 @@ class Client:
     def _ensure_supervisor(self) -> None:
         """Once per client: give the daemon a supervisor, so that it is restarted after a crash."""
         if self._start and not self._supervised:
-            from clew.process.start import supervise
+            from clew.process.start import ensure_supervisor
 
             self._supervised = True
-            supervise(self._home)
+            ensure_supervisor(self._home)
 
 
 def api_path(*path: str, **query: object) -> str:

@@ -70,10 +70,10 @@ class IdempotencyMiddleware:
         digest = hashlib.sha256(b"\0".join((scope["path"].encode(), scope["query_string"], body))).hexdigest()
         known = await self._store.read(lambda tx: idempotency.find(tx, key, self._now() - DAY))
         if (known is None or known.digest == digest) and scope["path"] in self._streams:
-            await self._store_response(Kept(key, digest, 0, "", ""))
+            await self._store_response(StoredResponse(key, digest, 0, "", ""))
             return _replay(body, receive)
         if known is None:
-            await self._run_and_store(Kept(key, digest, 0, "", ""), body, scope, receive, send)
+            await self._run_and_store(StoredResponse(key, digest, 0, "", ""), body, scope, receive, send)
         elif known.digest != digest:
             words = "this Idempotency-Key was used for another request; use a new one"
             await refusal(HTTPStatus.CONFLICT, "refused", words)(scope, receive, send)
@@ -81,23 +81,25 @@ class IdempotencyMiddleware:
             await Response(known.body, known.status, media_type=known.media_type)(scope, receive, send)
         return None
 
-    async def _run_and_store(self, kept: Kept, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run_and_store(
+        self, kept: StoredResponse, body: bytes, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         recorder = _Recorder(send)
         await self._app(scope, _replay(body, receive), recorder)
         recorded = recorder.body
         if recorder.status < 500 and recorder.media_type.startswith("application/") and recorded is not None:
             await self._try_to_store(
-                Kept(kept.key, kept.digest, recorder.status, recorder.media_type, recorded.decode())
+                StoredResponse(kept.key, kept.digest, recorder.status, recorder.media_type, recorded.decode())
             )
 
-    async def _try_to_store(self, answer: Kept) -> None:
+    async def _try_to_store(self, answer: StoredResponse) -> None:
         """The client has its response already, so a failure to store it is only logged."""
         try:
             await self._store_response(answer)
         except StoreError as error:
             log.warning("a response for an Idempotency-Key was not stored: %s", error.message)
 
-    async def _store_response(self, answer: Kept) -> None:
+    async def _store_response(self, answer: StoredResponse) -> None:
         now = self._now()
         await self._store.write(lambda tx: idempotency.save(tx, answer, now, now - DAY))
 

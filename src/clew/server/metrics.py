@@ -35,7 +35,7 @@ class Measurements(Struct, frozen=True):
     store_bytes: int
     newest_event: int
     since: float  # start of the daemon, in seconds since 1970
-    latency: Spread
+    latency: Histogram
     watchers: int
     furthest_behind: int
 
@@ -68,9 +68,9 @@ def _gauge(name: str, help: str, value: float) -> Metric:
     return Metric(name, "gauge", help, {(): value})
 
 
-def _histogram(name: str, help: str, spread: Spread) -> Metric:
+def _histogram(name: str, help: str, spread: Histogram) -> Metric:
     """Prometheus buckets are cumulative: each counts all values up to its limit."""
-    counts = [*((f"{limit:g}", count) for limit, count in spread.up_to()), ("+Inf", spread.count)]
+    counts = [*((f"{limit:g}", count) for limit, count in spread.cumulative()), ("+Inf", spread.count)]
     return Metric(name, "histogram", help, _by("le", dict(counts)), spread)
 
 

@@ -25,7 +25,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fail_first(patch: pytest.MonkeyPatch, name: str, times: int, error: Exception | None = None) -> None:
     """Make this step of a conversation fail the first `times` times."""
-    real = getattr(Conversing, name)
+    real = getattr(ConversationService, name)
     left = [error or StoreError("the file is locked")] * times
 
     async def step(self: ConversationService, *args: Any) -> Any:

@@ -67,7 +67,7 @@ async def test_searches_do_not_block_other_reads(api: Api, monkeypatch: pytest.M
     await fill(api)
     page, go_on = threads.page, threading.Event()
 
-    def slow(tx: Tx, wanted: Filter) -> list[Seen]:
+    def slow(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
         assert not wanted.text or go_on.wait(TIMEOUT)
         return page(tx, wanted)
 
@@ -124,7 +124,7 @@ async def test_an_endless_search_is_given_up_even_in_its_first_part(api: Api, mo
 async def test_searches_beyond_the_queue_limit_are_refused_at_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     page, go_on = threads.page, threading.Event()
 
-    def slow(tx: Tx, wanted: Filter) -> list[Seen]:
+    def slow(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
         assert go_on.wait(TIMEOUT)
         return page(tx, wanted)
 

@@ -107,7 +107,7 @@ def unset_command(out: Out, key: str) -> None:
     home = Home.find()
     name = tuple(key.split("."))
     before = _text(home.config)
-    if not reading.has(_data(home.config), name):
+    if not reading.has_key(_data(home.config), name):
         describe.hint_of(name)  # raises if the key is unknown
         raise ConfigError(f"{key} is not set; `clew config get` shows all settings")
     text = edit.remove(before, name)

@@ -55,7 +55,7 @@ def down_command(out: Out, grace: float) -> None:
     from clew.process.stop import run_detached, stop_daemon
 
     home = Home.find()
-    if leave_to_another(home, ["down", "--grace", f"{grace}"], restart=False):
+    if run_detached(home, ["down", "--grace", f"{grace}"], restart=False):
         words = "clew stops now, and receives nothing until somebody runs `clew up` on this machine"
         out.result({"stopped": None}, f"{words}; {_cut(grace)} then")
         return
@@ -111,8 +111,8 @@ def _print_unreachable(out: Out, error: OutOfReach) -> None:
     from clew.support.errors import NotAnswering
 
     home = Home.find()
-    hangs = isinstance(error, Deaf)
-    words = error.message if hangs else starting_message(home) or start.given_up(home) or error.message
+    hangs = isinstance(error, NotAnswering)
+    words = error.message if hangs else starting_message(home) or start.why_given_up(home) or error.message
     if out.as_json:
         trouble = {"code": error.code, "message": words, "pid": hung.pid(home) if hangs else None}
         out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0, "error": trouble})

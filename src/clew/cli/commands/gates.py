@@ -236,7 +236,7 @@ def _ask_all(out: Out, view: Any) -> list[list[str]]:
 
 def _ask_one(out: Out, question: Any) -> str:
     from clew.cli.view.gates import option_lines
-    from clew.support.display import exactly
+    from clew.support.display import escape_hidden
 
     for line in option_lines(question, 2):
         out.say(line)

@@ -176,7 +176,7 @@ def _socket(home: Home, settings: config_settings.Config, state: DaemonState) ->
         return Finding("socket", False, error.message)
     if state.hangs:
         return Unanswered("socket", False, f"nothing is answered at {path}")
-    if state.daemon or start.answers(home):
+    if state.daemon or start.is_answering(home):
         return Finding("socket", True, f"a daemon answers at {path}")
     if words := starting_message(home):
         return Finding("socket", True, words)
@@ -186,11 +186,11 @@ def _socket(home: Home, settings: config_settings.Config, state: DaemonState) ->
 
 
 def _supervisor(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
-    if why := start.given_up(home):
+    if why := start.why_given_up(home):
         return Finding("supervisor", False, why)
     if start.is_supervised(home):
         return Finding("supervisor", True, "restarts the daemon after a crash")
-    if not (state.daemon or state.hangs or start.answers(home)):
+    if not (state.daemon or state.hangs or start.is_answering(home)):
         return Finding("supervisor", True, "none, because no daemon runs")
     holder = lock.read(home.lock)
     if holder and holder.foreground:
@@ -221,7 +221,7 @@ def _daemon(home: Home, settings: config_settings.Config, state: DaemonState) ->
 def _ask_daemon(home: Home) -> DaemonState:
     try:
         return DaemonState(Client(home, start=False, looks=True).get("status")["daemon"])
-    except Deaf as error:
+    except NotAnswering as error:
         return DaemonState(hangs=error.message)
     except ClewError:
         return DaemonState()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from clew.cli.view.columns import duration, fit, one_line
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 from clew.support.text import Pieces
 
 if TYPE_CHECKING:

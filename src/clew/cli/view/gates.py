@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.cli.view.columns import one_line, table
 from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 from clew.support.display_code import as_code, as_prose, detail_shown, many_in, many_lines, title_shown
 from clew.support.errors import Refused
 
@@ -169,7 +169,8 @@ def command_hints(view: Any, others: Sequence[Any] = ()) -> list[str]:
     """For output without a prompt."""
     code = view["code"]
     if view["state"] != "open":
-        return [f"  {_outcome(view)}", *(f"    {exactly(', '.join(said), lines=False)}" for said in view["replies"])]
+        replies = (escape_hidden(", ".join(said), lines=False) for said in view["replies"])
+        return [f"  {_outcome(view)}", *(f"    {reply}" for reply in replies)]
     if is_secret(view):
         return [f"  clew answer {code} asks for the secret and answers"]
     if view["kind"] == "question":

@@ -51,4 +51,4 @@ def print_formatted(text: str) -> None:
     console = Console(highlight=False)
     with console.capture() as formatted:
         console.print(Markdown(text, hyperlinks=False))
-    print(straight(formatted.get()), end="")
+    print(escape_direction_marks(formatted.get()), end="")

@@ -53,13 +53,13 @@ PAUSE = 1.0  # seconds between tries: shorter than the time that a stopping daem
 
 
 async def stream(
-    conversing: Conversing, live: Live, inbound: Inbound, files: Files, stop_reason: StopReason
+    conversations: ConversationService, live: Live, inbound: Inbound, files: Files, stop_reason: StopReason
 ) -> AsyncIterator[bytes]:
     """The complete contract: metadata first, one final frame last, whatever fails in between."""
     info = StreamInfo(inbound.conversation.address, inbound.message_id, inbound.runtime)
     is_begun = False
     try:
-        async with aclosing(_stream(conversing, live, inbound, files, stop_reason, info)) as pieces:
+        async with aclosing(_stream(conversations, live, inbound, files, stop_reason, info)) as pieces:
             async for piece in pieces:
                 is_begun = True
                 yield piece
@@ -68,22 +68,27 @@ async def stream(
 
 
 async def _stream(
-    conversing: Conversing, live: Live, inbound: Inbound, files: Files, stop_reason: StopReason, info: StreamInfo
+    conversations: ConversationService,
+    live: Live,
+    inbound: Inbound,
+    files: Files,
+    stop_reason: StopReason,
+    info: StreamInfo,
 ) -> AsyncGenerator[bytes, None]:
     """Subscribe before the message is accepted if the thread exists: an event in between is in both, and is sent
     once. A new thread has no earlier events."""
     with ExitStack() as stack:
-        bound = await conversing.bound(inbound.conversation)
+        bound = await conversations.bound(inbound.conversation)
         subscription = stack.enter_context(live.subscribe(bound)) if bound else None
         async with files(bound or inbound.begins or "") as attachments:
-            taken = await conversing.accept(replace(inbound, attachments=attachments))
+            taken = await conversations.accept(replace(inbound, attachments=attachments))
         if taken.standing is None:
             yield _encode(_without_turn(info, taken))
             return
         if subscription is None or taken.standing.thread != bound:
             subscription = stack.enter_context(live.subscribe(taken.standing.thread))
-            taken = await _read_with_retry(partial(conversing.again, taken), stop_reason)
-        async for chunk in _follow(TurnFollower(conversing, info, taken, stop_reason), subscription):
+            taken = await _read_with_retry(partial(conversations.again, taken), stop_reason)
+        async for chunk in _follow(TurnFollower(conversations, info, taken, stop_reason), subscription):
             yield chunk
 
 
@@ -161,9 +166,11 @@ def _without_turn(info: StreamInfo, taken: Taken) -> Iterator[Frame]:
 class TurnFollower:
     """The turn that is followed now, and up to which event it was sent."""
 
-    def __init__(self, conversing: Conversing, info: StreamInfo, taken: Taken, stop_reason: StopReason) -> None:
+    def __init__(
+        self, conversations: ConversationService, info: StreamInfo, taken: Taken, stop_reason: StopReason
+    ) -> None:
         assert taken.standing is not None
-        self._conversing = conversing
+        self._conversing = conversations
         self._info = info
         self._taken = taken
         self._stop_reason = stop_reason
@@ -221,7 +228,7 @@ class TurnFollower:
         return frames
 
 
-def _fate_inputs(accepted: Accepted, standing: Standing) -> Iterator[Input]:
+def _fate_inputs(accepted: Accepted, standing: TurnStatus) -> Iterator[Input]:
     """What became of the message, if it did not simply start a turn."""
     if accepted.fate is Fate.STEER and not standing.ended:
         yield Steered()
@@ -229,7 +236,7 @@ def _fate_inputs(accepted: Accepted, standing: Standing) -> Iterator[Input]:
         yield Queued(safe(accepted.words))
 
 
-def _history(standing: Standing) -> Iterator[Input]:
+def _history(standing: TurnStatus) -> Iterator[Input]:
     """What happened before the stream started. Of a turn that has ended, only the end is sent."""
     if standing.ended:
         return

@@ -50,21 +50,21 @@ async def _reasons(state: AppState) -> AsyncIterator[str]:
 
 @router.get("/api/status", gives=schemas.StatusView, summary="Show the state of the daemon, its runtimes and surfaces")
 async def status(state: AppState) -> Response:
-    troubles = await state.store.read(audit.troubles)
+    delivery_troubles = await state.store.read(audit.delivery_troubles)
     outdated = await asyncio.to_thread(_outdated, state)
     view = schemas.StatusView(
         daemon=replace(state.about, supervised=is_supervised(state.home), outdated=outdated),
         runtimes=await state.engine.runtimes(),
-        surfaces=[_with_failures(each, troubles) for each in await state.engine.surfaces()],
+        surfaces=[_with_failures(each, delivery_troubles) for each in await state.engine.surfaces()],
         fates=await state.engine.fates(),
         gates=await state.engine.waiting.count(),
     )
     return json_response(view)
 
 
-def _with_failures(view: SurfaceView, troubles: list[audit.Trouble]) -> SurfaceView:
+def _with_failures(view: SurfaceView, delivery_troubles: list[audit.DeliveryTrouble]) -> SurfaceView:
     """Add failed deliveries to the reason: a surface may be up while it refuses messages."""
-    here = [each for each in troubles if each.surface == view.name]
+    here = [each for each in delivery_troubles if each.surface == view.name]
     if not here:
         return view
     waiting = sum(each.count for each in here if not each.for_good)
@@ -88,7 +88,7 @@ async def metrics(state: AppState) -> Response:
 
 
 async def _measure(state: AppState) -> Measurements:
-    found, (newest, _) = await state.store.read(lambda tx: (store_metrics.open_now(tx), log.newest(tx)))
+    found, (newest, _) = await state.store.read(lambda tx: (store_metrics.count_open(tx), log.newest(tx)))
     now = time.time() * 1000
     children = await asyncio.to_thread(kept_programs.children, state.home, state.store.id)
     return Measurements(

@@ -19,7 +19,7 @@ router = Router("/api", "handoffs")
 @router.post("/handoffs", gives=HandoffView, status=202, summary="Hand a thread to another surface")
 async def request(state: AppState, body: schemas.HandOver) -> Response:
     thread = await state.engine.find(body.thread)
-    wish = Wish(thread, body.target, body.sender, say=body.say, quiet=body.quiet)
+    wish = HandoffRequest(thread, body.target, body.sender, say=body.say, quiet=body.quiet)
     return json_response(await state.engine.handoffs.request(wish), 202)
 
 
