@@ -9,7 +9,7 @@ from tests.helpers.daemons import Clew
 
 @pytest.fixture(scope="module")
 def clew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clew]:
-    """One daemon for a module: each test makes threads of its own."""
+    """One daemon per module: each test starts its own threads."""
     with Clew(tmp_path_factory.mktemp("home")) as clew:
         clew.up()
         yield clew

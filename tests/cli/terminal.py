@@ -1,5 +1,4 @@
-"""A command on a terminal of its own, driven as a person would: keys in, what is shown out. No sleeps: it waits for
-words, or for the end."""
+"""Runs a command on a pseudo-terminal: keys in, screen text out. It never sleeps: it waits for text, or for the end."""
 
 from __future__ import annotations
 
@@ -21,14 +20,14 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>78])")
 
 
 class Terminal:
-    """`shown` is all that was written so far, without the sequences that move the cursor and set colours."""
+    """`shown` is the output so far, without control sequences."""
 
     def __init__(self, clew: Clew, args: Sequence[str], columns: int = 100, then: str = "") -> None:
-        """`then` is for the shell, once the command has ended."""
+        """`then` is a shell command to run after the command has ended."""
         self._own, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
         environ = {**clew._environ(), "TERM": "xterm", "LANG": "C.UTF-8"}
-        for name in ("COLUMNS", "LINES"):  # they would win over the size of this terminal
+        for name in ("COLUMNS", "LINES"):  # they would override the size of this terminal
             environ.pop(name, None)
         argv = ["sh", "-c", f'"$@"; {then}', "sh", *_argv(args)] if then else _argv(args)
         self.process = subprocess.Popen(
@@ -56,7 +55,7 @@ class Terminal:
 
     @property
     def lines(self) -> list[str]:
-        """What is left to see of a command that only ever wipes its last line."""
+        """The visible lines of a command that erases only its last line."""
         left = re.sub(r"[^\n]*\r\x1b\[K", "", self.raw)
         return [line for line in _ESCAPES.sub("", left).replace("\r", "").split("\n") if line]
 
@@ -70,14 +69,14 @@ class Terminal:
         return self.shown
 
     def find(self, pattern: str) -> str:
-        """The last that fits, once there is one."""
-        deadline = time.monotonic() + TIMEOUT
+        """Wait for a match, and return the last one."""
+        deadline = time.monotonic() + PATIENCE
         while not (found := re.findall(pattern, self.shown)):
             assert self._read() and time.monotonic() < deadline, f"there is no {pattern!r}:\n{self.shown}"
         return str(found[-1])
 
     def wait(self) -> int:
-        """To its end; the exit code."""
+        """Wait for the end; returns the exit code."""
         while self._read():
             pass
         return self.process.wait(TIMEOUT)
@@ -86,17 +85,16 @@ class Terminal:
         assert select.select([self._own], [], [], TIMEOUT)[0], f"nothing comes any more:\n{self.shown}"
         try:
             piece = os.read(self._own, 65536)
-        except OSError:  # Linux says so at the end of a terminal
+        except OSError:  # on Linux, the end of the terminal
             return False
         self._raw += piece
-        for _ in range(piece.count(b"\x1b[6n")):  # where is the cursor? As any terminal tells it.
+        for _ in range(piece.count(b"\x1b[6n")):  # answer the request for the cursor position
             os.write(self._own, b"\x1b[5;1R")
         return bool(piece)
 
 
 def read_words(process: subprocess.Popen[str], count: int) -> str:
-    """What a command prints to stdout, until it has begun that many words. Past Python's buffer, which would keep what
-    comes behind them."""
+    """Read stdout until it has `count` words. Bypasses Python's buffer, which would also read what follows."""
     assert process.stdout is not None
     read = ""
     while len(read.split()) < count:
@@ -107,7 +105,7 @@ def read_words(process: subprocess.Popen[str], count: int) -> str:
 
 
 def read_until(process: subprocess.Popen[str], words: str, times: int = 1) -> str:
-    """What a command says on stderr, up to these words."""
+    """Read stderr up to these words."""
     assert process.stderr is not None
     said = ""
     while said.count(words) < times:

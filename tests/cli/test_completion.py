@@ -18,7 +18,7 @@ PATIENT = f"import sys; from clew.cli import completion, main; completion.TIMEOU
 
 
 def completed(clew: Clew, words: str, last: int) -> list[str]:
-    """What a shell would be told: lines of a kind and a value."""
+    """The completions for a shell: lines of kind and value."""
     given = {"_CLEW_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(last)}
     command = [sys.executable, "-c", PATIENT]
     done = subprocess.run(
@@ -82,7 +82,7 @@ def test_completion_is_silent_when_a_shell_profile_loads_it(clew: Clew) -> None:
     own, terminal = pty.openpty()
     subprocess.run(_argv(["completion", "bash"]), stdout=subprocess.PIPE, stderr=terminal, check=True)
     os.close(terminal)
-    with pytest.raises(OSError):  # its end, and nothing before it
+    with pytest.raises(OSError):  # it ends without output
         os.read(own, 1)
     os.close(own)
 

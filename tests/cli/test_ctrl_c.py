@@ -1,4 +1,4 @@
-"""Ctrl-C at `run`, also before the daemon has said that it took the prompt."""
+"""Ctrl-C at `run`, also before the daemon has accepted the prompt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.cli.view.screen import Screen
 from tests.helpers.daemons import TIMEOUT
 
 
-class Noting:
+class RecordingClient:
     """A client that records requests, and a screen that records lines."""
 
     def __init__(self) -> None:
@@ -29,30 +29,30 @@ class Noting:
 
 
 @pytest.fixture
-def noting() -> Iterator[Noting]:
+def recorder() -> Iterator[RecordingClient]:
     before = signal.getsignal(signal.SIGINT)
-    yield Noting()
+    yield RecordingClient()
     signal.signal(signal.SIGINT, before)
 
 
-def stopping(noting: Noting) -> CtrlC:
-    screen: Screen = noting  # type: ignore[assignment]
-    return CtrlC(screen, noting)  # type: ignore[arg-type]
+def stopping(recorder: RecordingClient) -> CtrlC:
+    screen: Screen = recorder  # type: ignore[assignment]
+    return CtrlC(screen, recorder)  # type: ignore[arg-type]
 
 
-def test_ctrl_c_before_the_thread_is_known_stops_the_turn_later(noting: Noting) -> None:
-    by_key = stopping(noting)
+def test_ctrl_c_before_the_thread_is_known_stops_the_turn_later(recorder: RecordingClient) -> None:
+    ctrl_c = stopping(recorder)
     signal.raise_signal(signal.SIGINT)
-    assert noting.said.get(timeout=TIMEOUT).startswith("stopping the turn…")
-    assert noting.asked.empty()
-    by_key.set_thread("T")
-    assert noting.asked.get(timeout=TIMEOUT) == ("threads", "T", "stop")
+    assert recorder.said.get(timeout=PATIENCE).startswith("stopping the turn…")
+    assert recorder.asked.empty()
+    ctrl_c.set_thread("T")
+    assert recorder.asked.get(timeout=PATIENCE) == ("threads", "T", "stop")
 
 
-def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_return(noting: Noting) -> None:
-    stopping(noting)
+def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_return(recorder: RecordingClient) -> None:
+    stopping(recorder)
     signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
-    said = {noting.said.get(timeout=TIMEOUT), noting.said.get(timeout=TIMEOUT)}
+    said = {recorder.said.get(timeout=PATIENCE), recorder.said.get(timeout=PATIENCE)}
     assert "left without waiting; clew threads shows whether it was started" in said

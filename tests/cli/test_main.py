@@ -1,4 +1,4 @@
-"""The group of commands: help, usage, exit codes, and what is imported when."""
+"""The command group: help, usage, exit codes, and lazy imports."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def test_each_help_line_equals_the_help_of_its_command(name: str) -> None:
     assert command is not None
     assert command.name == name
     assert command.short_help == COMMANDS[name][1]
-    own_words = name == "codex"  # everything behind it is Codex's own
+    own_words = name == "codex"  # all its arguments go to Codex
     assert own_words or any("--json" in option.opts for option in command.params)
 
 
 @pytest.fixture
 def idle(tmp_path: Path) -> Clew:
-    """A home on which no daemon runs."""
+    """A home without a running daemon."""
     return Clew(tmp_path / "home")
 
 

@@ -1,4 +1,4 @@
-"""`clew chat` on a real daemon: by a pipe, and on a terminal."""
+"""`clew chat` on a real daemon: with a pipe, and on a terminal."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_piped_chat_survives_a_killed_daemon(clew: Clew) -> None:
     again.release_with(gate)
     result = clew.wait(chatting)
     assert result.code == 0
-    assert begun + result.out == "before\none\none\ntwo\n"  # cut off behind `one`, and continued from its beginning
+    assert begun + result.out == "before\none\none\ntwo\n"  # cut off after `one`, and continued from the start
     assert "the turn was cut off and is continued" in result.err
 
 
@@ -92,7 +92,7 @@ def chat(clew: Clew) -> Iterator[Terminal]:
 
 
 def thread_of(terminal: Terminal) -> str:
-    """As the line at the bottom names it."""
+    """The thread that the toolbar names."""
     return terminal.find(r"(01[0-9A-Z]{24}) · /help")
 
 
@@ -121,7 +121,7 @@ def test_a_running_turn_is_steered_queued_behind_or_stopped_by_ctrl_c(chat: Term
     chat.read_until("turn interrupted")
     chat.read_until("turn completed")
     assert "queued" in chat.shown
-    chat.type("\x03\x03\x03")  # clears the line, then tells how to leave
+    chat.type("\x03\x03\x03")  # clears the line, then says how to leave
     chat.read_until("· Ctrl-D or /quit leaves")
     chat.type("\x04")
     assert chat.wait() == 0

@@ -26,35 +26,35 @@ from clew.cli.chat.lines import (
 from clew.cli.view.events import InfoLine, TextChunk
 
 
-def means(line: str, *files: str) -> object:
+def parsed(line: str, *files: str) -> object:
     return parse_line(line, lambda path: str(path) in files)
 
 
 def test_an_empty_line_means_nothing() -> None:
-    assert means("  \n ") is None
+    assert parsed("  \n ") is None
 
 
 def test_plain_words_are_a_message() -> None:
-    assert means(" fix the test \n") == Message("fix the test")
-    assert means("and/or") == Message("and/or")
+    assert parsed(" fix the test \n") == Message("fix the test")
+    assert parsed("and/or") == Message("and/or")
 
 
 def test_a_word_with_a_slash_is_a_command() -> None:
-    assert means("/stop") == Command("stop")
-    assert means("/Queue  and then this\nand that") == Command("queue", "and then this\nand that")
-    assert means("/resume") == Command("resume")
+    assert parsed("/stop") == Command("stop")
+    assert parsed("/Queue  and then this\nand that") == Command("queue", "and then this\nand that")
+    assert parsed("/resume") == Command("resume")
 
 
 def test_an_unknown_command_suggests_the_nearest_and_is_no_message() -> None:
-    wrong = means("/statsu now")
+    wrong = parsed("/statsu now")
     assert isinstance(wrong, Invalid)
     assert "there is no /statsu; did you mean /status" in wrong.words
-    assert isinstance(means("/zzzz"), Invalid)
+    assert isinstance(parsed("/zzzz"), Invalid)
 
 
 @given(st.from_regex(r"/[a-zA-Z-]+( .*)?", fullmatch=True))
 def test_no_slash_command_ever_reaches_the_agent(line: str) -> None:
-    assert not isinstance(means(line), Message)
+    assert not isinstance(parsed(line), Message)
 
 
 @pytest.mark.parametrize(
@@ -62,28 +62,28 @@ def test_no_slash_command_ever_reaches_the_agent(line: str) -> None:
     [("/queue", "needs an argument: TEXT"), ("/file ", "needs an argument: PATH"), ("/stop it", "takes no argument")],
 )
 def test_a_command_names_its_arguments_when_used_wrongly(line: str, words: str) -> None:
-    wrong = means(line)
+    wrong = parsed(line)
     assert isinstance(wrong, Invalid) and words in wrong.words
 
 
 def test_two_slashes_are_a_message_with_one() -> None:
-    assert means("//etc is a folder") == Message("/etc is a folder")
+    assert parsed("//etc is a folder") == Message("/etc is a folder")
 
 
 @pytest.mark.parametrize("line", ["/tmp/a b.png", "'/tmp/a b.png'", r"/tmp/a\ b.png", "file:///tmp/a%20b.png"])
 def test_a_dropped_file_is_attached(line: str) -> None:
-    assert means(line, "/tmp/a b.png") == Files((Path("/tmp/a b.png"),))
+    assert parsed(line, "/tmp/a b.png") == Files((Path("/tmp/a b.png"),))
 
 
 def test_several_files_may_be_dropped_at_once() -> None:
-    assert means("/a/x '/a/y z'", "/a/x", "/a/y z") == Files((Path("/a/x"), Path("/a/y z")))
+    assert parsed("/a/x '/a/y z'", "/a/x", "/a/y z") == Files((Path("/a/x"), Path("/a/y z")))
 
 
 def test_a_missing_path_or_a_path_among_words_is_a_message() -> None:
-    assert means("/tmp/none.png") == Message("/tmp/none.png")
-    assert means("/tmp/a.png is broken", "/tmp/a.png") == Message("/tmp/a.png is broken")
-    assert means("README.md") == Message("README.md")
-    assert means("it's /tmp/a.png", "/tmp/a.png") == Message("it's /tmp/a.png")
+    assert parsed("/tmp/none.png") == Message("/tmp/none.png")
+    assert parsed("/tmp/a.png is broken", "/tmp/a.png") == Message("/tmp/a.png is broken")
+    assert parsed("README.md") == Message("README.md")
+    assert parsed("it's /tmp/a.png", "/tmp/a.png") == Message("it's /tmp/a.png")
 
 
 @given(st.text(max_size=50))

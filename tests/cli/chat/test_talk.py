@@ -1,4 +1,4 @@
-"""What a line does, against a daemon that only notes what it is asked."""
+"""Executing lines, with a client that records requests."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from clew.cli.view.events import InfoLine, TextChunk
 from clew.support.errors import NotFound, OutOfReach
 
 
-class Noting:
-    """Answers with what it was given to answer, by the end of the path."""
+class RecordingClient:
+    """Returns the given response by the last part of the path."""
 
     def __init__(self, **answers: Any) -> None:
         self.asked: list[tuple[Any, ...]] = []
@@ -46,19 +46,19 @@ def accepted(fate: str = "turn", words: str = "", thread: str = "T") -> dict[str
     return {"fate": fate, "thread": thread, "turn": "U", "state": "running", "words": words}
 
 
-def talk(api: Noting, thread: str | None = "T") -> Talk:
+def talk(api: RecordingClient, thread: str | None = "T") -> Talk:
     return Talk(api, lambda text: {"message_id": "m", "text": text, "kind": "chat"}, thread)
 
 
 def test_the_first_message_starts_a_thread() -> None:
-    here = talk(api := Noting(threads=accepted()), None)
+    here = talk(api := RecordingClient(threads=accepted()), None)
     reply = here.do("hello")
     assert (reply.turn, reply.moved, here.thread) == ("U", True, "T")
     assert api.asked == [("threads", {"message_id": "m", "text": "hello", "kind": "chat", "attachments": []})]
 
 
 def test_a_message_goes_to_the_current_thread() -> None:
-    here = talk(api := Noting(messages=accepted()))
+    here = talk(api := RecordingClient(messages=accepted()))
     reply = here.do("hello")
     assert (reply.turn, reply.moved, reply.lines) == ("U", False, ())
     ((*path, body),) = api.asked
@@ -67,27 +67,27 @@ def test_a_message_goes_to_the_current_thread() -> None:
 
 
 def test_steering_is_explained_once() -> None:
-    here = talk(Noting(messages=accepted("steer", "Passed on to the running turn.")))
+    here = talk(RecordingClient(messages=accepted("steer", "Passed on to the running turn.")))
     first, second = here.do("left"), here.do("right")
     assert first.lines == ("· Passed on to the running turn. /queue TEXT sends it after the turn.",)
     assert (second.lines, second.turn) == ((), None)
 
 
 def test_a_queued_message_never_steers_and_its_position_is_shown() -> None:
-    here = talk(api := Noting(messages=accepted(words="Queued: it runs next.")))
+    here = talk(api := RecordingClient(messages=accepted(words="Queued: it runs next.")))
     assert here.do("/queue and then").lines == ("· Queued: it runs next.",)
     assert (api.asked[0][-1]["queue"], api.asked[0][-1]["text"]) == (True, "and then")
 
 
 def test_refusals_and_errors_are_shown_and_do_not_end_the_chat() -> None:
-    refused = talk(Noting(messages=accepted("refused", "It is cancelled."))).do("hello")
+    refused = talk(RecordingClient(messages=accepted("refused", "It is cancelled."))).do("hello")
     assert (refused.lines, refused.failed, refused.leave) == (("clew: It is cancelled.",), True, False)
-    lost = talk(Noting(messages=OutOfReach("no daemon answers"))).do("hello")
+    lost = talk(RecordingClient(messages=OutOfReach("no daemon answers"))).do("hello")
     assert (lost.lines, lost.failed) == (("clew: no daemon answers",), True)
 
 
 def test_an_unknown_command_sends_nothing_to_the_daemon() -> None:
-    here = talk(api := Noting())
+    here = talk(api := RecordingClient())
     assert here.do("/tsop").failed
     assert api.asked == []
 
@@ -95,7 +95,7 @@ def test_an_unknown_command_sends_nothing_to_the_daemon() -> None:
 def test_files_are_sent_with_the_next_message_only(tmp_path: Path) -> None:
     picture = tmp_path / "a b.png"
     picture.write_bytes(b"")
-    here = talk(api := Noting(messages=accepted()))
+    here = talk(api := RecordingClient(messages=accepted()))
     assert here.do(f"/file {picture}").lines == ("· attached a b.png; it is sent with your next message",)
     assert here.do(f"'{picture}'").lines == ("· attached a b.png; it is sent with your next message",)
     here.do("look")
@@ -104,14 +104,14 @@ def test_files_are_sent_with_the_next_message_only(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_not_attached() -> None:
-    here = talk(Noting())
+    here = talk(RecordingClient())
     assert "there is no file" in here.do("/file ./nowhere.png").lines[0]
     assert here.files == []
 
 
 def test_files_of_an_unsent_message_are_dropped_with_a_notice(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("")
-    here = talk(Noting(messages=OutOfReach("no daemon.")))
+    here = talk(RecordingClient(messages=OutOfReach("no daemon.")))
     here.do(str(tmp_path / "x"))
     assert here.do("look").lines == ("clew: no daemon. Nothing was sent. Attach x again.",)
 
@@ -132,7 +132,7 @@ LISTED: list[dict[str, Any]] = [
 
 
 def test_threads_are_numbered_and_opened_by_number_or_id() -> None:
-    here = talk(Noting(threads={"threads": LISTED}), "01C")
+    here = talk(RecordingClient(threads={"threads": LISTED}), "01C")
     assert [line.split()[:2] for line in here.do("/threads").lines] == [["1", "01C"], ["2", "01B"], ["3", "01A"]]
     assert (here.do("/resume 3").moved, here.thread) == (True, "01A")
     here.do("/resume 01b")
@@ -141,14 +141,14 @@ def test_threads_are_numbered_and_opened_by_number_or_id() -> None:
 
 
 def test_resume_without_argument_opens_the_newest_other_thread() -> None:
-    here = talk(Noting(threads={"threads": LISTED[:2]}), "01C")
+    here = talk(RecordingClient(threads={"threads": LISTED[:2]}), "01C")
     here.do("/resume")
     assert here.thread == "01B"
-    assert "no other thread" in talk(Noting(threads={"threads": []})).do("/resume").lines[0]
+    assert "no other thread" in talk(RecordingClient(threads={"threads": []})).do("/resume").lines[0]
 
 
 def test_resuming_an_unknown_thread_keeps_the_current_one() -> None:
-    here = talk(Noting(nope=NotFound("There is no thread nope.")))
+    here = talk(RecordingClient(nope=NotFound("There is no thread nope.")))
     assert here.do("/resume nope").failed
     assert here.thread == "T"
 
@@ -157,9 +157,8 @@ HANDED = {"id": "H", "surface": "telegram", "conversation": "telegram:7:1", "end
 
 
 def test_a_handoff_names_its_target_and_leaves_the_chat() -> None:
-    here = talk(
-        api := Noting(handoffs={**HANDED, "state": "running", "ended_at": None}, H={**HANDED, "state": "completed"})
-    )
+    running = {**HANDED, "state": "running", "ended_at": None}
+    here = talk(api := RecordingClient(handoffs=running, H={**HANDED, "state": "completed"}))
     told: list[str] = []
     here.say = told.append
     reply = here.do("/handoff telegram")
@@ -172,27 +171,27 @@ def test_a_handoff_names_its_target_and_leaves_the_chat() -> None:
 
 
 def test_a_failed_handoff_changes_nothing() -> None:
-    here = talk(Noting(handoffs={**HANDED, "state": "failed", "error": "no home."}))
+    here = talk(RecordingClient(handoffs={**HANDED, "state": "failed", "error": "no home."}))
     reply = here.do("/handoff telegram")
     assert (reply.leave, reply.failed) == (False, True)
     assert reply.lines == ("clew: the handoff to telegram failed: no home. The thread stays here.",)
 
 
 def test_away_and_back() -> None:
-    here = talk(api := Noting(away={"conversation": "telegram:7"}))
+    here = talk(api := RecordingClient(away={"conversation": "telegram:7"}))
     assert "is also sent to telegram:7" in here.do("/away telegram").lines[0]
     assert here.do("/back").lines == ("· welcome back",)
     assert api.asked == [("away", {"target": "telegram"}), ("away", None)]
 
 
 def test_fork_switches_to_the_new_thread() -> None:
-    here = talk(Noting(fork={"id": "F", "title": "x (fork)"}))
+    here = talk(RecordingClient(fork={"id": "F", "title": "x (fork)"}))
     reply = here.do("/fork")
     assert (reply.moved, reply.lines, here.thread) == (True, ("· forked: x (fork)",), "F")
 
 
 def test_new_leaves_the_thread_and_the_next_message_starts_another() -> None:
-    here = talk(api := Noting(threads=accepted(thread="N")))
+    here = talk(api := RecordingClient(threads=accepted(thread="N")))
     assert here.do("/new").moved
     assert here.do("hello").moved
     assert (here.thread, api.asked[0][0]) == ("N", "threads")
@@ -200,11 +199,11 @@ def test_new_leaves_the_thread_and_the_next_message_starts_another() -> None:
 
 @pytest.mark.parametrize("line", ["/fork", "/stop", "/status", "/where", "/done"])
 def test_commands_that_need_a_thread_say_so_if_there_is_none(line: str) -> None:
-    assert "there is no thread yet" in talk(Noting(), None).do(line).lines[0]
+    assert "there is no thread yet" in talk(RecordingClient(), None).do(line).lines[0]
 
 
 def test_stop_and_done_call_the_api() -> None:
-    here = talk(api := Noting())
+    here = talk(api := RecordingClient())
     assert here.do("/stop").lines == ("· stopping the turn…",)
     assert "completed" in here.do("/done").lines[0]
     assert [asked[:3] for asked in api.asked] == [("threads", "T", "stop"), ("threads", "T", "done")]
@@ -219,13 +218,13 @@ def test_where_shows_the_receipts() -> None:
         "message_id": None,
         "error": None,
     }
-    (line,) = talk(Noting(deliveries=[row])).do("/where").lines
+    (line,) = talk(RecordingClient(deliveries=[row])).do("/where").lines
     assert line.split()[:3] == ["U:final", "webhook:ci", "sent"]
-    assert talk(Noting(deliveries=[])).do("/where").lines == ("· it has no deliveries yet",)
+    assert talk(RecordingClient(deliveries=[])).do("/where").lines == ("· it has no deliveries yet",)
 
 
 def test_a_pasted_image_is_a_file_until_it_is_sent() -> None:
-    here = talk(api := Noting(messages=accepted()))
+    here = talk(api := RecordingClient(messages=accepted()))
     assert here.do("data:image/png;base64,aGk=").lines == ("· attached pasted.png; it is sent with your next message",)
     (file,) = map(Path, here.files)
     assert (file.read_bytes(), file.parent.stat().st_mode & 0o777) == (b"hi", 0o700)
@@ -235,7 +234,7 @@ def test_a_pasted_image_is_a_file_until_it_is_sent() -> None:
 
 
 def test_quit_leaves() -> None:
-    assert talk(Noting()).do("/quit").leave
+    assert talk(RecordingClient()).do("/quit").leave
 
 
 def test_opening_a_thread_shows_its_status_and_the_last_messages() -> None:
@@ -265,7 +264,7 @@ def test_a_line_entered_as_one_gate_replaces_another_is_held_back() -> None:
     now = [100.0]
     seen, first, second = ShownGates(lambda: now[0]), {"id": "1", "code": "K7Q2"}, {"id": "2", "code": "B2B2"}
     seen.show((first,))
-    assert not seen.is_too_new_for("y")  # it replaced none
+    assert not seen.is_too_new_for("y")  # it replaced no other gate
     now[0] += 60
     seen.show(())
     seen.show((second,))

@@ -21,7 +21,7 @@ ID = "01a1e2cb-16e3-7b11-80ef-f738444f63ef"
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Setup:
     clew: Clew
     model: Model
     codex_home: Path
@@ -39,55 +39,55 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def setup(tmp_path: Path) -> Iterator[Setup]:
     folder = tmp_path / "work"
     folder.mkdir()
     with Model() as model:
         home = write_codex_home(tmp_path / "codex", model.url)
         with Clew(tmp_path / "home", f'[runtimes.codex]\nhome = "{home}"\n') as clew:
-            yield Desk(clew, model, home, folder)
+            yield Setup(clew, model, home, folder)
 
 
-def test_a_session_moves_from_codex_to_clew_and_back(desk: Desk) -> None:
-    assert desk.codex("begun outside\n!text one") == "one"
-    (listed,) = desk.clew.json("adopt", "--workspace", str(desk.folder))
+def test_a_session_moves_from_codex_to_clew_and_back(setup: Setup) -> None:
+    assert setup.codex("begun outside\n!text one") == "one"
+    (listed,) = setup.clew.json("adopt", "--workspace", str(setup.folder))
     assert (listed["title"], listed["source"], listed["in_use"]) == ("begun outside\n!text one", "exec", None)
-    assert "begun outside" in desk.clew("adopt", "--all")
+    assert "begun outside" in setup.clew("adopt", "--all")
 
-    thread = desk.clew.json("adopt", "1")
+    thread = setup.clew.json("adopt", "1")
     assert (thread["adopted"], thread["title"]) == (listed["id"], "begun outside")
-    view = desk.clew.wait_ended(desk.clew.json("send", thread["id"], "!recall"))
+    view = setup.clew.wait_ended(setup.clew.json("send", thread["id"], "!recall"))
     assert view["text"] == "I remember 2 messages. The first was: begun outside"
 
-    command = desk.clew("release", thread["id"]).strip()
+    command = setup.clew("release", thread["id"]).strip()
     assert command == f"clew codex resume {listed['id']}"
-    assert desk.codex("resume", listed["id"], "!text back at the desk") == "back at the desk"
-    passages = desk.clew.json("read", thread["id"])
+    assert setup.codex("resume", listed["id"], "!text back at the desk") == "back at the desk"
+    passages = setup.clew.json("read", thread["id"])
     assert [(passage["text"], passage["outside"]) for passage in passages][-2:] == [
         ("!text back at the desk", True),
         ("back at the desk", True),
     ]
-    assert "(outside clew)" in desk.clew("read", thread["id"], "--plain")
-    assert desk.clew.run("adopt", listed["id"]).err.count(thread["id"]) == 2, "it names the thread"
+    assert "(outside clew)" in setup.clew("read", thread["id"], "--plain")
+    assert setup.clew.run("adopt", listed["id"]).err.count(thread["id"]) == 2, "it names the thread"
 
 
 @pytest.mark.heavy
-def test_a_daemon_killed_in_mid_turn_reopens_the_adopted_session(desk: Desk) -> None:
-    desk.codex("begun outside\n!text one")
-    (listed,) = desk.clew.json("adopt", "--all")
-    thread = desk.clew.json("adopt", listed["id"])["id"]
-    desk.clew.json("send", thread, "!hold killed\n!text two")
-    desk.model.wait_held("killed")
-    desk.clew.kill()
-    desk.model.wait_left("killed")
-    desk.model.release("killed")
-    desk.clew.up()
-    desk.clew.wait_for(thread, "turn.ended", state="completed")
-    assert desk.clew.json("read", thread)[-1]["text"] == "two"
-    desk.clew("release", thread)
-    assert desk.codex("resume", listed["id"], "!recall").endswith("The first was: begun outside")
-    desk.clew.wait_for(thread, "thread.released")
-    assert desk.clew.json("read", thread)[-1]["outside"]
+def test_a_daemon_killed_in_mid_turn_reopens_the_adopted_session(setup: Setup) -> None:
+    setup.codex("begun outside\n!text one")
+    (listed,) = setup.clew.json("adopt", "--all")
+    thread = setup.clew.json("adopt", listed["id"])["id"]
+    setup.clew.json("send", thread, "!hold killed\n!text two")
+    setup.model.wait_held("killed")
+    setup.clew.kill()
+    setup.model.wait_left("killed")
+    setup.model.release("killed")
+    setup.clew.up()
+    setup.clew.wait_for(thread, "turn.ended", state="completed")
+    assert setup.clew.json("read", thread)[-1]["text"] == "two"
+    setup.clew("release", thread)
+    assert setup.codex("resume", listed["id"], "!recall").endswith("The first was: begun outside")
+    setup.clew.wait_for(thread, "thread.released")
+    assert setup.clew.json("read", thread)[-1]["outside"]
 
 
 def test_adopt_explains_what_is_missing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`clew init` and `clew config`, as a person uses them."""
+"""`clew init` and `clew config`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ DOCS = ROOT / "docs" / "reference" / "cli.md"
 
 @pytest.fixture
 def idle(tmp_path: Path) -> Clew:
-    """A home on which no daemon runs."""
+    """A home without a running daemon."""
     return Clew(tmp_path / "home")
 
 
 def fields(command: str) -> set[str]:
-    """What docs/reference/cli.md promises."""
+    """The fields in docs/cli.md."""
     section = DOCS.read_text(encoding="utf-8").partition(f"### `clew {command}")[2]
     found = re.search(r"^JSON: ((?:`\w+`,?\s)+)", section, re.MULTILINE)
     assert found is not None
@@ -35,7 +35,7 @@ def fields(command: str) -> set[str]:
 
 
 def at_a_terminal(idle: Clew, *answers: str) -> str:
-    """What a person sees of `clew init` who answers so."""
+    """The screen of `clew init` with these answers."""
     master, slave = pty.openpty()
     os.write(master, "".join(f"{answer}\n" for answer in answers).encode())
     command = [sys.executable, "-m", "clew.cli.main", "init"]

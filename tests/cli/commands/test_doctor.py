@@ -1,4 +1,4 @@
-"""Single checks of `clew doctor`; the whole of it is tried in test_main."""
+"""Single checks of `clew doctor`; test_main runs all of them."""
 
 from __future__ import annotations
 

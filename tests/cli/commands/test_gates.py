@@ -13,24 +13,24 @@ import pytest
 
 from tests.cli.terminal import Terminal, read_until
 from tests.cli.test_completion import completed
-from tests.cli.test_shapes import SHAPES
+from tests.cli.test_documented_fields import SHAPES
 from tests.helpers.daemons import SCRIPTED, Clew, Result
 
-TRICKY = "rm \u0441at \u202e\x1b[2J"  # a Cyrillic letter, a mark that turns the direction, a control character
+TRICKY = "rm \u0441at \u202e\x1b[2J"  # a Cyrillic letter, a direction override, a control character
 SHOWN = r"rm \u0441at \u202e\x1b[2J"
 
 
 @pytest.fixture(scope="module")
 def clew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clew]:
-    """With room for all the turns that nobody ever answers here."""
+    """A daemon that can run all the turns that these tests leave waiting."""
     with Clew(tmp_path_factory.mktemp("home"), f"{SCRIPTED}[turns]\nparallel = 200\n") as clew:
         clew.up()
         yield clew
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """A turn that waits, and its gates, oldest first."""
+class WaitingTurn:
+    """A waiting turn, and its gates, oldest first."""
 
     thread: str
     turn: dict[str, Any]
@@ -42,10 +42,10 @@ class Asking:
         return code
 
 
-def ask(clew: Clew, prompt: str, *options: str, count: int = 1) -> Asking:
-    """A chat whose turn has come to so many gates."""
+def ask(clew: Clew, prompt: str, *options: str, count: int = 1) -> WaitingTurn:
+    """Start a chat and wait until it has `count` open gates."""
     started = clew.json("start", prompt, *options)
-    return Asking(started["thread"], started, opened(clew, started["thread"], count))
+    return WaitingTurn(started["thread"], started, opened(clew, started["thread"], count))
 
 
 def opened(clew: Clew, thread: str, count: int = 1) -> tuple[str, ...]:
@@ -57,12 +57,12 @@ def opened(clew: Clew, thread: str, count: int = 1) -> tuple[str, ...]:
     return tuple(codes)
 
 
-def ended(clew: Clew, asking: Asking) -> Any:
+def ended(clew: Clew, asking: WaitingTurn) -> Any:
     return clew.wait_ended(asking.turn)
 
 
-def executed(clew: Clew, asking: Asking) -> list[str]:
-    """What the agent was allowed to run, and ran."""
+def executed(clew: Clew, asking: WaitingTurn) -> list[str]:
+    """The commands that the agent ran after approval."""
     ended(clew, asking)
     (folder,) = [path for path in (clew.root / "scripted").glob("*.json") if asking.thread in path.read_text()]
     return [command for entry in json.loads(folder.read_text()) for command in entry["executions"]]
@@ -540,7 +540,7 @@ def chat(clew: Clew) -> Iterator[Terminal]:
         yield terminal
 
 
-def left(chat: Terminal) -> None:
+def leave(chat: Terminal) -> None:
     chat.type("\x04")
     assert chat.wait() == 0
 
@@ -553,7 +553,7 @@ def test_chat_shows_a_gate_with_its_choices_and_takes_the_answer(chat: Terminal)
     chat.type("y\r")
     chat.read_until("turn completed")
     assert re.search(r"· \w+: yes by you: make all\n", chat.shown) and "done\n" in chat.shown
-    left(chat)
+    leave(chat)
 
 
 def test_hidden_characters_in_a_command_are_visible_in_chat(chat: Terminal, clew: Clew) -> None:
@@ -563,7 +563,7 @@ def test_hidden_characters_in_a_command_are_visible_in_chat(chat: Terminal, clew
     assert f"    {SHOWN}\n" in chat.shown
     chat.type("n\r")
     chat.read_until("no by you")
-    left(chat)
+    leave(chat)
 
 
 def test_other_text_in_chat_reaches_the_agent_with_a_reminder_each_time(chat: Terminal) -> None:
@@ -575,13 +575,13 @@ def test_other_text_in_chat_reaches_the_agent_with_a_reminder_each_time(chat: Te
     chat.type("n\r")
     chat.read_until("turn completed")
     assert "why that?" in chat.shown.split("declined")[-1]
-    left(chat)
+    leave(chat)
 
 
 def test_a_yes_in_chat_answers_the_shown_gate(chat: Terminal, clew: Clew) -> None:
     chat.type("!both one | two\\\r!text done\r")
     chat.read_until("several gates are open, so name one: ")
-    chat.find(r"(?s)(\w{4}): the agent asks.*(?!\1)\w{4}: the agent asks")  # of both at once the first says that, too
+    chat.find(r"(?s)(\w{4}): the agent asks.*(?!\1)\w{4}: the agent asks")  # both may open at once
     first, second = dict.fromkeys(re.findall(r"([A-Z][2-9][A-Z][2-9]): the agent asks", chat.shown))
     chat.type("y\r")
     chat.read_until("Which one?")
@@ -590,7 +590,7 @@ def test_a_yes_in_chat_answers_the_shown_gate(chat: Terminal, clew: Clew) -> Non
     chat.type("y\r")
     chat.read_until("turn completed")
     assert f"{second}: yes by you" in chat.shown
-    left(chat)
+    leave(chat)
 
 
 def test_a_queued_message_in_chat_answers_no_gate(chat: Terminal) -> None:
@@ -601,7 +601,7 @@ def test_a_queued_message_in_chat_answers_no_gate(chat: Terminal) -> None:
     assert "by you" not in chat.shown
     chat.type("n\r")
     chat.read_until("turn completed", 2)
-    left(chat)
+    leave(chat)
 
 
 def test_a_secret_typed_in_chat_is_not_sent(chat: Terminal, clew: Clew) -> None:
@@ -616,7 +616,7 @@ def test_a_secret_typed_in_chat_is_not_sent(chat: Terminal, clew: Clew) -> None:
     assert "a secret of 11 characters" in chat.shown
     chat.type("!text kept\r")
     chat.read_until("turn completed", 2)
-    left(chat)
+    leave(chat)
     assert holding(clew, "hunter-in-chat") == [] and holding(clew, "+!text kept")
 
 

@@ -1,4 +1,4 @@
-"""`clew ps` and `clew doctor --clean`: what is clew's, and nothing that is not."""
+"""`clew ps` and `clew doctor --clean`: processes of clew, and no others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAITS = "print(flush=True); input()"
 
 @contextmanager
 def running(**environ: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is there until it is ended, or its pipe is."""
+    """A process that runs until it is ended, or its pipe is closed."""
     process = subprocess.Popen(
         [sys.executable, "-c", WAITS],
         stdin=subprocess.PIPE,
@@ -36,7 +36,7 @@ def running(**environ: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def mark(clew: Clew, *, of: str | None = None) -> str:
-    """Of the daemon that runs, or of another one."""
+    """The mark of the running daemon, or of another one."""
     holder = lock.read(clew.home.lock)
     assert holder is not None and holder.store is not None
     begun_by = of or f"{holder.pid}.{holder.started}"

@@ -1,4 +1,4 @@
-"""The commands of docs/reference/rules.md do what the page says, and none makes a rule of another kind unnoticed."""
+"""The rules of docs/rules.md: each command does what the page says, and makes a rule of the right kind."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_a_second_ctrl_c_leaves_the_turn_running_and_says_how_to_return(clew: Cl
     running = clew.begin("run", "!text begun\n!hold to-be-left")
     gate.wait()
     read_words(running, 1)  # it knows its thread
-    os.kill(clew.pid, signal.SIGSTOP)  # so that the first wish to stop is still on its way
+    os.kill(clew.pid, signal.SIGSTOP)  # so that the first stop request is still pending
     try:
         running.send_signal(signal.SIGINT)
         read_until(running, "stopping the turn…")
@@ -127,7 +127,7 @@ def test_run_continues_if_the_daemon_is_killed(clew: Clew) -> None:
     running = clew.begin("run", "!text begun\n!hold killed\n!text done")
     gate.wait()
     read_words(running, 1)
-    with start.start_lock(clew.home, lambda line: None):  # so that it comes back only when the test is ready
+    with start.starting(clew.home, lambda line: None):  # so that it is restarted only when the test is ready
         clew.kill_for_good()
         gate.release()
     gate.wait()
@@ -231,7 +231,7 @@ def test_watch_as_json_prints_one_event_per_line(clew: Clew) -> None:
     assert watching.stdout is not None
     assert json.loads(watching.stdout.readline())["kind"] == "hello"
     thread = clew.json("start", "!text hi")["thread"]
-    events = map(json.loads, watching.stdout)  # other threads may still have something to tell
+    events = map(json.loads, watching.stdout)  # other threads may still send events
     event = next(each for each in events if each["data"].get("thread") == thread)
     assert event["kind"] == "thread.created"
     assert event["seq"] == event["data"]["seq"]

@@ -1,4 +1,4 @@
-"""`clew runtimes` and `clew ping`, with an agent by ACP that is a program of its own."""
+"""`clew runtimes` and `clew ping`, with an ACP agent in its own process."""
 
 from __future__ import annotations
 

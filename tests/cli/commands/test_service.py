@@ -1,4 +1,4 @@
-"""`clew service`, by what it writes. It asks no real service manager for anything: the one on PATH is a stand-in."""
+"""`clew service`: the files it writes. The service manager on PATH is a fake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROGRAM = [sys.executable, "-P", "-m", "clew.process.bootstrap", "clew.cli.main"
 
 @pytest.fixture
 def clew(tmp_path: Path) -> Clew:
-    """A person with a config folder of their own, and nothing on the PATH that could enable a service."""
+    """A home with its own config folder, and no service manager on the PATH."""
     (tmp_path / "bin").mkdir()
     env = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "HOME": str(tmp_path), "PATH": str(tmp_path / "bin")}
     return Clew(tmp_path / "a home", env=env)

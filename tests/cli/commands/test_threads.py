@@ -1,4 +1,4 @@
-"""Looking at threads and changing them, on a real daemon."""
+"""Reading and changing threads, on a real daemon."""
 
 from __future__ import annotations
 

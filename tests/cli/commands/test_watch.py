@@ -1,4 +1,4 @@
-"""`clew watch` and `clew run` through the death of the daemon, and on a terminal."""
+"""`clew watch` and `clew run` with a killed daemon, and on a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_watch_through_a_killed_daemon_shows_text_without_gap_or_repeat(clew: Cl
     begin.release()
     begun = read_words(watching, 5)
     clew.kill()
-    begin.release()  # the turn that continues stands there again
+    begin.release()  # the continuing turn reaches the hold again
     end.release()
     said = read_until(watching, "thread is completed")
     shown = begun + clew.end(watching).out
@@ -32,9 +32,10 @@ def test_watch_through_a_killed_daemon_shows_text_without_gap_or_repeat(clew: Cl
 
 
 def test_watch_shows_the_rest_of_an_answer_that_ended_while_offline(clew: Clew) -> None:
-    """The daemon dies when the runtime is done and nothing of that is written down: the record brings it, once."""
+    """The daemon is killed when the runtime is done and nothing is stored: the runtime's record brings the text,
+    once."""
     gate = clew.gate("watched-end")
-    clew("down")  # else its supervisor brings it back, with nothing armed
+    clew("down")  # else its supervisor restarts it without the kill point
     dies = clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
     thread = clew.json("start", f"!hold watched-end\n{SLOW}")["thread"]
     gate.wait()
@@ -59,7 +60,7 @@ def test_watch_started_in_mid_turn_shows_the_turn_so_far(clew: Clew) -> None:
 
 
 def test_watch_continues_with_the_next_turn_after_a_restart(clew: Clew) -> None:
-    """Both turns name their items alike, because the runtime was started anew."""
+    """Both turns use the same item names, because the runtime was restarted."""
     thread = clew.json("run", "!text zero")["thread"]
     watching = clew.begin("watch", thread)
     read_until(watching, "watching")

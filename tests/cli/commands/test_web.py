@@ -1,4 +1,4 @@
-"""`clew web`, as a person uses it: one command, whatever was set up before, and whatever runs."""
+"""`clew web` with different settings and running turns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def home(tmp_path: Path) -> Iterator[Clew]:
 
 @pytest.fixture
 def place() -> Iterator[socket.socket]:
-    """Where this clew listens, and no other: `clew web` itself takes the first free one of a few."""
+    """A port that only this test uses: `clew web` takes the first free one of a few."""
     with held_port() as place:
         yield place
 
@@ -41,8 +41,8 @@ def status(url: str, path: str, shown: Mapping[str, str] = MappingProxyType({}))
         asked.close()
 
 
-def come_in(url: str) -> dict[str, str]:
-    """What a link gives to show from then on: the cookie, and the key to it."""
+def log_in(url: str) -> dict[str, str]:
+    """Log in with a link; returns the headers with the cookie and its key."""
     parts = urlsplit(url)
     asked = HTTPConnection(parts.netloc)
     try:
@@ -70,11 +70,11 @@ def test_web_opens_the_page_without_cutting_turns_even_after_a_crash(
     browser.chmod(0o700)
     home.env = {"BROWSER": str(browser)}
     process = home.begin("web")
-    led = Path(urlsplit(opened.read_text().strip()).path)  # what all on the machine can see
+    led = Path(urlsplit(opened.read_text().strip()).path)  # visible to every user of the machine
     url = home.wait(process).out.strip()
     assert stat.filemode(led.stat().st_mode) == "-rw-------" and f"url={url}" in led.read_text()
     assert urlsplit(url).port == number_of(place)
-    shown = come_in(url)
+    shown = log_in(url)
     assert not led.exists()
     assert (status(url, "/"), status(url, "/api/status"), status(url, "/api/status", shown)) == (200, 401, 200)
     assert home.pid == before and not home.json("status")["daemon"]["outdated"]

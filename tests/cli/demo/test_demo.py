@@ -1,4 +1,4 @@
-"""`clew demo`, as a person sees it who has just installed clew: the whole of it, with real processes."""
+"""The complete `clew demo`, with real processes, as on a fresh installation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATIENCE = 240.0
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a demo makes its home; and all that it starts carries this in its environment."""
+    """The folder of the demo's home; its path is in the environment of all processes that the demo starts."""
 
     folder: Path
 
@@ -38,13 +38,13 @@ class Place:
         )
 
     def demo(self, *words: str, **extra: str) -> tuple[int, str]:
-        """How it ended, and what it printed."""
+        """The exit code and the output."""
         process = self.begin(*words, **extra)
         out, err = process.communicate(timeout=PATIENCE)
         return process.returncode, out + err
 
     def left(self) -> list[str]:
-        """Processes and folders."""
+        """Processes and folders that are left."""
         return [*map(str, carrying(f"TMPDIR={self.folder}")), *(path.name for path in self.folder.iterdir())]
 
 
@@ -57,7 +57,7 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.fixture
 def without_codex(tmp_path: Path) -> dict[str, str]:
-    """An environment in which no Codex is found: neither on the PATH nor bundled."""
+    """An environment without Codex: neither on the PATH nor bundled."""
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "codex_cli_bin.py").write_text("raise ImportError\n")
     return {"PYTHONPATH": str(tmp_path / "modules"), "PATH": str(tmp_path)}

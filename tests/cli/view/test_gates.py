@@ -81,7 +81,7 @@ def test_gates_shortened_in_a_list_are_fetched_before_display() -> None:
     whole = gate(kind="change", detail="+" * 5_000)
     listed = {**whole, "detail": "+ … 4,999 characters left out … "}
 
-    class Daemon(Door):
+    class Daemon(GateClient):
         def get(self, *path: str, **query: object) -> Any:
             return whole if path[-1] == whole["id"] else [listed]
 
@@ -126,8 +126,8 @@ def test_while_a_secret_is_asked_another_gate_is_answered_by_code(line: str) -> 
     refuse_secrets(line, [gate("Z3H8"), gate(kind="question", questions=[question(secret=True)])])
 
 
-class Door:
-    """A daemon with these gates."""
+class GateClient:
+    """A client with these gates."""
 
     def __init__(self, *views: dict[str, Any]) -> None:
         self.views = views
@@ -142,7 +142,7 @@ def event(kind: str, **data: Any) -> Event:
 
 
 def test_a_gate_is_shown_once_and_again_if_it_is_reopened() -> None:
-    gates = Gates(Door(gate()), "T", typing_hints)  # type: ignore[arg-type]
+    gates = Gates(GateClient(gate()), "T", typing_hints)  # type: ignore[arg-type]
     first = gates.catch_up()
     assert first[0] == InfoLine("K7Q2: the agent asks to run a command", BOLD)
     assert gates.take(event("gate.opened")) == [] and [view["code"] for view in gates.open] == ["K7Q2"]
@@ -152,7 +152,7 @@ def test_a_gate_is_shown_once_and_again_if_it_is_reopened() -> None:
 
 
 def test_a_gate_of_another_turn_is_tracked_but_not_shown() -> None:
-    gates = Gates(Door(gate(turn="before")), "T", typing_hints)  # type: ignore[arg-type]
+    gates = Gates(GateClient(gate(turn="before")), "T", typing_hints)  # type: ignore[arg-type]
     assert gates.catch_up("U") == [] and len(gates.open) == 1
 
 

@@ -154,10 +154,10 @@ class StepPrinter:
         began = time.monotonic()
         try:
             with StepTimeout():
-                told, ok = words.DONE[name].format(**act()), True
+                text, ok = words.DONE[name].format(**act()), True
         except (Unexpected, ClewError, OSError) as error:
-            told, ok = words.FAILED.format(expected=words.EXPECTED[name], found=error), False
-        self._done(Step(name, ok, round(time.monotonic() - began, 2), told))
+            text, ok = words.FAILED.format(expected=words.EXPECTED[name], found=error), False
+        self._done(Step(name, ok, round(time.monotonic() - began, 2), text))
 
     def result(self) -> None:
         if self._out.as_json:

@@ -1,4 +1,4 @@
-"""What docs/reference/cli.md promises to scripts, against what the commands print."""
+"""The JSON fields documented in docs/cli.md, compared with the output of the commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DOCS = ROOT / "docs" / "reference" / "cli.md"
 
 
 def documented() -> dict[str, set[str]]:
-    """The fields of each command, as the reference names them."""
+    """The documented fields of each command."""
     shapes = {}
     for section in DOCS.read_text(encoding="utf-8").split("\n### ")[1:]:
         head, _, body = section.partition("\n")

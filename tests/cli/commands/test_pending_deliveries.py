@@ -1,4 +1,4 @@
-"""Answers that do not arrive: what `status` and `notify` say of them."""
+"""Deliveries that do not arrive: the output of `status` and `notify`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def of_webhook(clew: Clew) -> str:
     return next(line for line in clew("status").splitlines() if line.startswith("surface  webhook"))
 
 
-def told_trouble(clew: Clew) -> str:
-    """That a try has failed is no event: it is looked for until it is written down."""
-    deadline = time.monotonic() + TIMEOUT
+def wait_for_error(clew: Clew) -> str:
+    """Poll for the error: a failed try is not an event."""
+    deadline = time.monotonic() + PATIENCE
     while "last error" not in (said := of_webhook(clew)):
         assert time.monotonic() < deadline, said
     return said
@@ -31,7 +31,7 @@ def test_a_surface_that_is_up_with_waiting_answers_says_so(tmp_path: Path) -> No
     with Receiver(otherwise=refuses) as receiver, with_hook(tmp_path, receiver) as clew:
         thread = clew.json("start", "!text hi", "--notify", "webhook:ci")["thread"]
         receiver.wait_for(1)
-        said = told_trouble(clew)
+        said = wait_for_error(clew)
         assert said.split()[2] == "up"
         assert "1 waiting for a retry; the last error: " in said and "503" in said
         receiver.otherwise = Answer()
