@@ -70,7 +70,7 @@ class Terminal:
 
     def find(self, pattern: str) -> str:
         """Wait for a match, and return the last one."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not (found := re.findall(pattern, self.shown)):
             assert self._read() and time.monotonic() < deadline, f"there is no {pattern!r}:\n{self.shown}"
         return str(found[-1])

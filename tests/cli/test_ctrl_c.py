@@ -43,10 +43,10 @@ def stopping(recorder: RecordingClient) -> CtrlC:
 def test_ctrl_c_before_the_thread_is_known_stops_the_turn_later(recorder: RecordingClient) -> None:
     ctrl_c = stopping(recorder)
     signal.raise_signal(signal.SIGINT)
-    assert recorder.said.get(timeout=PATIENCE).startswith("stopping the turn…")
+    assert recorder.said.get(timeout=TIMEOUT).startswith("stopping the turn…")
     assert recorder.asked.empty()
     ctrl_c.set_thread("T")
-    assert recorder.asked.get(timeout=PATIENCE) == ("threads", "T", "stop")
+    assert recorder.asked.get(timeout=TIMEOUT) == ("threads", "T", "stop")
 
 
 def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_return(recorder: RecordingClient) -> None:
@@ -54,5 +54,5 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_return(recorder: Recordi
     signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
-    said = {recorder.said.get(timeout=PATIENCE), recorder.said.get(timeout=PATIENCE)}
+    said = {recorder.said.get(timeout=TIMEOUT), recorder.said.get(timeout=TIMEOUT)}
     assert "left without waiting; clew threads shows whether it was started" in said

@@ -1,4 +1,4 @@
-"""The JSON fields documented in docs/cli.md, compared with the output of the commands."""
+"""The JSON fields documented in docs/reference/cli.md, compared with the output of the commands."""
 
 from __future__ import annotations
 

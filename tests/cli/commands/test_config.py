@@ -27,7 +27,7 @@ def idle(tmp_path: Path) -> Clew:
 
 
 def fields(command: str) -> set[str]:
-    """The fields in docs/cli.md."""
+    """The fields in docs/reference/cli.md."""
     section = DOCS.read_text(encoding="utf-8").partition(f"### `clew {command}")[2]
     found = re.search(r"^JSON: ((?:`\w+`,?\s)+)", section, re.MULTILINE)
     assert found is not None

@@ -20,7 +20,7 @@ def of_webhook(clew: Clew) -> str:
 
 def wait_for_error(clew: Clew) -> str:
     """Poll for the error: a failed try is not an event."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while "last error" not in (said := of_webhook(clew)):
         assert time.monotonic() < deadline, said
     return said

@@ -1,4 +1,4 @@
-"""The rules of docs/rules.md: each command does what the page says, and makes a rule of the right kind."""
+"""The rules of docs/reference/rules.md: each command does what the page says, and makes a rule of the right kind."""
 
 from __future__ import annotations
 

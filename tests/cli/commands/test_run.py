@@ -127,7 +127,7 @@ def test_run_continues_if_the_daemon_is_killed(clew: Clew) -> None:
     running = clew.begin("run", "!text begun\n!hold killed\n!text done")
     gate.wait()
     read_words(running, 1)
-    with start.starting(clew.home, lambda line: None):  # so that it is restarted only when the test is ready
+    with start.start_lock(clew.home, lambda line: None):  # so that it is restarted only when the test is ready
         clew.kill_for_good()
         gate.release()
     gate.wait()
