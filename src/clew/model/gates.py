@@ -79,6 +79,7 @@ class Asked(Struct, frozen=True):
     unjudged: str = ""  # why only a person may allow it, no pattern rule and no default; empty: rules may
     removes: bool = False  # a change that deletes files or moves them away
     doubt: Reason | None = None  # `unjudged` as a code, if there is one
+    links: tuple[tuple[str, str], ...] = ()  # names in it that are links, and where each leads; set by the engine
 
     @property
     def subject(self) -> str:
@@ -87,6 +88,7 @@ class Asked(Struct, frozen=True):
         kind = f"{self.kind} outside of the sandbox" if self.leaves_sandbox else self.kind
         questions = [f"{each.text}\0{each.options}\0{each.secret}" for each in self.questions]
         more = [each for each in (self.unjudged, "removes" if self.removes else "") if each]
+        more += [f"{name}\0leads to\0{where}" for name, where in self.links]
         return "\0".join((kind, self.folder or "", self.title, self.detail, *questions, *more))
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from clew.model.gates import Gate
+from clew.support.display import escape_hidden
 from clew.texts.bilingual import Bilingual, zh
 
 DECLINED = Bilingual(
@@ -88,6 +89,12 @@ def said_before(code: str, said: str) -> Bilingual:
         " mean it.",
         f"这句话是在询问 {code} 之前或同时说的，所以不算答复。如果确实是这个意思，请回复 `{code} {said}`。",
     )
+
+
+def leads_to(name: str, where: str) -> Bilingual:
+    """About a file or a folder that is a link, or lies behind one."""
+    name, where = escape_hidden(name, lines=False), escape_hidden(where, lines=False)
+    return Bilingual(f"{name} is really {where}: a link leads there.", f"{name} 实际是 {where}：有链接指向那里。")
 
 
 def not_on_card(code: str) -> Bilingual:

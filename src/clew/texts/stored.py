@@ -28,9 +28,10 @@ LEAVES_SANDBOX = reason(Reason("sandbox.leaves"))
 
 
 def warnings(gate: Gate) -> list[str]:
-    """What a person must know before a yes, in addition to the request. That a command leaves the sandbox is always
-    among it; no other warning replaces it."""
-    told = [LEAVES_SANDBOX if gate.asked.leaves_sandbox else "", stored(gate.warning)]
+    """What a person must know before a yes, in addition to the request. That a command leaves the sandbox, and where
+    links lead, is always among it; no other warning replaces it."""
+    leads = (gate_messages.leads_to(name, where) for name, where in gate.asked.links)
+    told = [LEAVES_SANDBOX if gate.asked.leaves_sandbox else "", *leads, stored(gate.warning)]
     return [each for each in dict.fromkeys(told) if each]
 
 

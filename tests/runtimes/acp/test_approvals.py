@@ -693,6 +693,40 @@ async def test_a_symlink_created_after_the_yes_is_not_followed(world: World) -> 
         assert outside.read_text() == "mine"
 
 
+async def test_a_diff_for_a_link_is_shown_with_the_file_that_a_yes_changes(world: World) -> None:
+    """As a repository may have been cloned."""
+    await make_repository(world.folder)
+    target, body = world.folder / ".git/hooks/evil", "#!/bin/sh\necho evil\n"
+    (world.folder / "docs").symlink_to(".git/hooks")
+    async with world.daemon() as rig:
+        said = await rig.say(script(change(Path("docs/evil"), None, body), put(target, body)))
+        gate = await opened(rig)
+        assert gate.warning == f"docs/evil is really {target}: a link leads there."
+        await answer(rig, gate, NO)
+        again = await opened(rig, 2)
+        assert again.title == str(target)
+        await answer(rig, again, NO)
+        await rig.ended(said.turn)
+    assert not target.exists()
+
+
+async def test_a_yes_for_this_thread_is_not_for_the_link_that_a_file_becomes(world: World) -> None:
+    await make_repository(world.folder)
+    (world.folder / "docs").mkdir()
+    notes, target, body = world.folder / "docs/notes.md", world.folder / ".git/hooks/evil", "#!/bin/sh\necho hi\n"
+    async with world.daemon() as rig:
+        said = await rig.say(script(change(Path("docs/notes.md"), None, body), put(notes, body)))
+        await answer(rig, await opened(rig), IN_THREAD)
+        await rig.ended(said.turn)
+        notes.unlink()
+        notes.symlink_to("../.git/hooks/evil")
+        said = await rig.say(script(change(Path("docs/notes.md"), None, body, "second")))
+        gate = await opened(rig, 2)
+        assert gate.state == "open" and str(target) in gate.warning
+        await answer(rig, gate, NO)
+        assert (await rig.ended(said.turn)).text == "[no]"
+
+
 @pytest.mark.parametrize("more", [{"filePath": "/etc/passwd"}, {"command": "rm x"}, {"odd": 1}], ids=str)
 async def test_a_change_that_names_more_than_its_diff_is_asked_where_changes_are_trusted(
     world: World,

@@ -297,7 +297,7 @@ def _is_a_line(tx: Tx, gate: Gate) -> bool:
     asked, thread = gate.asked, threads.get(tx, gate.thread)
     is_here = asked.folder is None or (thread is not None and asked.folder == thread.workspace)
     is_title = all(each.text == asked.title and not each.options for each in asked.questions)  # options have no line
-    is_more = asked.detail or asked.reason or gate.warning or asked.leaves_sandbox or asked.unjudged
+    is_more = asked.detail or asked.reason or stored.warnings(gate) or asked.unjudged
     return is_here and is_title and cards.one_line(gate) == asked.title and not is_more
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.gates import cards
+from clew.engine.gates import cards, links
 from clew.engine.progress import gate_item
 from clew.engine.rules import decide
 from clew.engine.rules.offered import suggest
@@ -41,6 +41,7 @@ class Seen(Struct, frozen=True):
 
     look: decide.Look | None = None
     offer: str | None = None  # the pattern of the rule to offer
+    links: tuple[tuple[str, str], ...] = ()  # its names that a link leads elsewhere
 
 
 NOTHING = Seen()
@@ -49,16 +50,24 @@ NOTHING = Seen()
 async def look_at(asked: Asked, thread: Thread) -> Seen:
     """What has to be seen of a request before it is opened. To look through a workspace takes a while, so that happens
     in a thread: the store's writer and the event loop wait for no file system."""
-    if asked.kind not in (GateKind.COMMAND, GateKind.CHANGE):
-        return NOTHING
-    if asked.kind is GateKind.COMMAND and asked.folder is not None:
-        return await asyncio.to_thread(_look, _cleaned(asked), thread.workspace)
-    return _look(_cleaned(asked), thread.workspace)
+    if _is_placed(asked):
+        return await asyncio.to_thread(_look, asked, thread.workspace)
+    return _look(asked, thread.workspace)
 
 
 def _look(asked: Asked, workspace: str) -> Seen:
-    is_placed = asked.kind is GateKind.COMMAND and asked.folder is not None
-    return Seen(decide.look(asked, workspace) if is_placed else None, suggest.suggest(asked, workspace))
+    """Links by the names as they came: what is stored may name something else."""
+    leads, asked = links.followed(asked, workspace), _cleaned(asked)
+    is_ruled = asked.kind in (GateKind.COMMAND, GateKind.CHANGE)
+    return Seen(
+        decide.look(asked, workspace) if _is_placed(asked) else None,
+        suggest.suggest(asked, workspace) if is_ruled else None,
+        leads,
+    )
+
+
+def _is_placed(asked: Asked) -> bool:
+    return asked.kind is GateKind.COMMAND and asked.folder is not None
 
 
 def open_gate(
@@ -74,7 +83,7 @@ def open_gate(
 ) -> None:
     """A runtime asks: a rule answers, or an answer that never reached it does, or a person is asked. `told`: whoever
     follows the turn has heard of this request before. `seen`: what `look_at` saw of it."""
-    asked = _cleaned(opened.asked)
+    asked = replace(_cleaned(opened.asked), links=seen.links)
     known = gates.by_ref(tx, opened.ref)
     if known is not None and not _is_another(known, asked, told=told):
         if not told:

@@ -55,7 +55,7 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
     if not is_plain(request.options):
         text = "\n".join(filter(None, (title, plan.folder and f"in {plan.folder}", detail)))
         question = Question(QUESTION, text, tuple(names(request.options)), free=False)
-        return Asked(GateKind.QUESTION, title, questions=(question,), item=item)
+        return Asked(GateKind.QUESTION, title, paths=plan.paths, questions=(question,), item=item)
     reason = (call.title or "") if call.title != title and not plan.hides_command else ""
     unjudged = "; ".join(plan.doubts)
     return Asked(
