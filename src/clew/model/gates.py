@@ -98,6 +98,7 @@ class Answer(Struct, frozen=True):
     decision: Decision
     reason: str = ""  # of a no; the agent gets it
     replies: tuple[tuple[str, tuple[str, ...]], ...] = ()  # question id and what was said to it
+    judged: bool = False  # no person said it: clew judged the request by how the workspace was just then
 
     @property
     def is_yes(self) -> bool:
@@ -165,3 +166,4 @@ class Verdict(Struct, frozen=True):
     effect: Effect
     why: str = ""  # `the rule allow pytest * (K3…)`, `the policy trusted`
     reason: Reason | None = None
+    is_exact: bool = False  # a person said it of exactly this request, whatever the workspace is like

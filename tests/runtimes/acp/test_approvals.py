@@ -325,6 +325,36 @@ async def test_an_approved_command_runs_once(world: World) -> None:
         assert (world.folder / "trace").read_text() == f"{world.folder}\n"
 
 
+async def test_what_a_rule_allowed_is_judged_again_when_it_runs(world: World) -> None:
+    """What only read when it was asked may do more once the workspace has changed."""
+    await make_repository(world.folder)
+    config = world.folder / ".git" / "config"
+    evil = config.read_text() + "[core]\n\tfsmonitor = touch made; false\n"
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("git status"), put(config, evil), run("git status")))
+        await answer(rig, await opened(rig, 2), YES)
+        again = await opened(rig, 3)
+        assert (again.state, again.title) == ("open", "git status") and "core.fsmonitor" in again.warning
+        await answer(rig, again, NO)
+        await rig.ended(said.turn)
+    assert not (world.folder / "made").exists()
+
+
+async def test_a_yes_for_this_thread_is_asked_no_second_time_when_it_runs(world: World) -> None:
+    """It is a person's yes to just this, though the agent has more to say when it asks than when it runs it."""
+    words = {"type": "content", "content": {"type": "text", "text": "it makes a file"}}
+    call = {"toolCallId": "call", "kind": "execute", "title": "a", "rawInput": {"command": "touch made"}}
+    step = ("permit", {**call, "content": [words]})
+    async with world.daemon() as rig:
+        said = await rig.say(script(step, run("touch made")))
+        await answer(rig, await opened(rig), IN_THREAD)
+        await rig.ended(said.turn)
+        (world.folder / "made").unlink()
+        said = await rig.say(script(step, run("touch made")))
+        await rig.ended(said.turn)
+        assert (world.folder / "made").exists() and len(await gates(rig, said.thread)) == 2
+
+
 async def test_a_gap_that_hides_the_end_of_a_command_is_shown(world: World) -> None:
     command = f"touch x; printf %s one{' ' * 5000}; printf ' two{' ' * 50}'"
     async with world.daemon() as rig:

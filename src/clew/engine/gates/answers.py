@@ -417,4 +417,5 @@ def _apply(tx: Tx, core: Core, thread: Thread) -> None:
     for gate in gates.open_in(tx, thread.id):
         verdict = decide.decide(gate.asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id)
         if verdict.effect is Effect.ALLOW:
-            answer_gate(tx, core, gate, Answer(Decision.ACCEPT), gate_messages.by_rule(verdict.why))
+            given = Answer(Decision.ACCEPT, judged=not verdict.is_exact)
+            answer_gate(tx, core, gate, given, gate_messages.by_rule(verdict.why))

@@ -309,7 +309,8 @@ def _answered_already(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> bool:
         return _answered_before_the_cut(tx, core, gate)
     decision = Decision.ACCEPT if verdict.effect is Effect.ALLOW else Decision.DECLINE
     reason = "" if decision is Decision.ACCEPT else f"not allowed: {verdict.why}"
-    answer_gate(tx, core, gate, Answer(decision, reason), gate_messages.by_rule(verdict.why))
+    given = Answer(decision, reason, judged=not verdict.is_exact)
+    answer_gate(tx, core, gate, given, gate_messages.by_rule(verdict.why))
     return True
 
 

@@ -69,7 +69,9 @@ def decide(
     if found is None and asked.kind is GateKind.COMMAND and not asked.unjudged and policy is not Policy.YOLO:
         found = look(asked, workspace)
     allowing = _allowing([rule for rule in holding if rule.effect is Effect.ALLOW], asked, workspace, found)
-    return Verdict(Effect.ALLOW, _named(allowing)) if allowing else _by_policy(asked, policy, workspace, found)
+    if allowing is None:
+        return _by_policy(asked, policy, workspace, found)
+    return Verdict(Effect.ALLOW, _named(allowing), is_exact=allowing.kind is RuleKind.EXACT)
 
 
 def _holds(rule: Rule, workspace: str, now: int, thread: str) -> bool:

@@ -77,7 +77,7 @@ class Live:
             return False
         self.gates.pop(pending.ref, None)
         self.events.put_nowait(GateClosed(pending.ref))
-        if answer.is_yes:
+        if answer.is_yes and not answer.judged:  # what clew judged is judged again when it is done
             self.granted.add(*pending.grants)
         elif answer.decision is Decision.DECLINE and pending.asked.item:
             self.add_events(self.translation.decline(pending.asked.item))
