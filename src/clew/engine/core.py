@@ -38,6 +38,7 @@ class Core(Struct, frozen=True):
     files: Path | None = None  # where what agents made is kept until it is sent; None: it stays where it is
     desk: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
     given: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
+    told: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by conversation of a front end: what it was asked
     broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
     down: dict[str, str] = field(default_factory=dict)  # surfaces that could not be reached at the last try, and why
 

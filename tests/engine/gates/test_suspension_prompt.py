@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from clew.engine.engine import DESK
 from clew.engine.gates import cards
 from clew.engine.threads.import_turns import import_turns
 from clew.model.events import TurnEnded
 from clew.model.gate_views import AnswerGate
 from clew.model.gates import Decision
-from clew.model.messages import Accepted, Fate, Person, PromptMessage, Role
+from clew.model.messages import Accepted, Fate, Inbound, Person, PromptMessage, Role
 from clew.model.shared_sessions import PastTurn
 from clew.model.surface import SurfaceCan
 from clew.model.turns import TurnState
 from clew.store import Tx
-from clew.store.tables import people, threads, turns
+from clew.store.tables import deliveries, people, threads, turns
 from clew.support.clock import SystemClock
 from clew.texts import messages
 from tests.helpers.rig import Rig, Room, patient
@@ -91,6 +93,93 @@ async def test_a_yes_from_before_the_question_does_not_go_on(tmp_path: Path) -> 
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
         await _is_put_aside(rig, thread, await rig.say("y", sent_at=rig.clock.now() - 60_000))
+
+
+async def test_a_yes_to_a_question_that_has_not_left_goes_on_with_nothing(tmp_path: Path) -> None:
+    """The platform is down; and some platforms do not tell when something was said."""
+    thread, _ = await _cut(tmp_path)
+    room = Room()
+    room.hold = asyncio.Event()
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.until(lambda entry: entry.kind == "thread.status" and entry.data.get("status") == "suspended")
+        assert room.texts == []
+        await _is_put_aside(rig, thread, await rig.say("y"))
+        room.hold.set()
+
+
+@pytest.mark.parametrize(("later", "goes_on"), [(-1, False), (1, False), (599, False), (600, True), (60_000, True)])
+async def test_a_yes_goes_on_if_the_question_could_be_read_before_it(tmp_path: Path, later: int, goes_on: bool) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        left = await _left(rig, thread)
+        heard = await rig.say("y", sent_at=left + later)
+        if not goes_on:
+            await _is_put_aside(rig, thread, heard)
+        row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
+        assert row is not None and (row.continues == turn) is goes_on
+
+
+async def _left(rig: Rig, thread: str) -> int:
+    asked = await rig.store.read(lambda tx: deliveries.newest_ask(tx, thread))
+    assert asked is not None and asked.first_sent_at is not None
+    return asked.first_sent_at
+
+
+@pytest.mark.parametrize(("later", "goes_on"), [(0, False), (1, False), (2, True)])
+async def test_of_whole_seconds_a_later_one_goes_on(tmp_path: Path, later: int, goes_on: bool) -> None:
+    """Seconds are rounded down: one in which nobody can have read the question is not late enough."""
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        left = await _left(rig, thread) // 1000 * 1000 + 980
+
+        def put(tx: Tx) -> None:
+            tx.run("UPDATE deliveries SET first_sent_at = ? WHERE id = ?", left, f"{turn}:ask")
+
+        await rig.store.write(put)
+        heard = await rig.say("y", sent_at=left // 1000 * 1000 + later * 1000)
+        row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
+        assert row is not None and (row.continues == turn) is goes_on
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_yes_of_a_local_client_goes_on_only_if_it_says_which_question(tmp_path: Path, named: bool) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        asks = (await rig.engine.thread(thread)).asks if named else None
+        inbound = Inbound(DESK, rig.clock.ulid(), "ann", "y", thread=thread, answers=asks)
+        heard = await rig.engine.say(inbound)
+        row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
+        assert row is not None and (row.continues == turn) is named
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_a_yes_of_a_front_end_goes_on_only_if_its_stream_told_the_question(tmp_path: Path, is_told: bool) -> None:
+    async with Rig(tmp_path) as rig:
+        where = rig.engine.conversing.place("front-1")
+        begun = await rig.engine.say(Inbound(where, "m1", "ann", "!shell make\n!hold door", begins=rig.clock.ulid()))
+        await rig.held("door")
+        await rig.kill()
+    async with Rig(tmp_path) as rig:
+        await rig.until(lambda entry: entry.kind == "thread.status" and entry.data.get("status") == "suspended")
+        if is_told:
+            rig.engine.conversing.has_told("front-1", begun.turn or "")
+        heard = await rig.engine.say(Inbound(where, "m2", "ann", "y"))
+        row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
+        assert row is not None and (row.continues == begun.turn) is is_told
+
+
+async def test_a_word_from_before_a_backlog_was_asked_about_runs_nothing(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        first = await rig.say("!text first")
+        await rig.ended(first.turn)
+        await rig.say("!text stale", sent_at=rig.clock.now() - 3_600_000)
+        early = await rig.say("run all", sent_at=rig.clock.now() - 3_000_000)
+        assert early.fate is Fate.TURN
+        assert (await rig.engine.thread(first.thread or "")).status == "suspended"
+        assert (await rig.say("run all")).fate is Fate.ANSWER
 
 
 @pytest.mark.parametrize("said", GOES_ON)

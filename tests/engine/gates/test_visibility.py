@@ -468,9 +468,28 @@ async def test_a_front_end_that_was_told_a_line_allows_only_what_is_one(
         where = rig.engine.conversing.place("browser-1")
         await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
         (view,) = await asked(rig)
+        rig.engine.conversing.has_told("browser-1", view.id)
         said = await rig.engine.say(Inbound(where, "m2", "ann", "y", thread=view.thread))
         assert said.fate is fate
         if fate is Fate.REFUSED:
+            await rig.engine.waiting.answer(view.code, AnswerGate(Decision.DECLINE))
+        await rig.ended(view.turn)
+
+
+@pytest.mark.parametrize("named", ["", "sees", "code"])
+async def test_a_front_end_allows_nothing_that_it_was_not_told_of_and_does_not_name(tmp_path: Path, named: str) -> None:
+    """Nobody follows its stream."""
+    async with Rig(tmp_path) as rig:
+        rig.scripted.play = plays("make")
+        where = rig.engine.conversing.place("browser-1")
+        await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
+        (view,) = await asked(rig)
+        rig.engine.conversing.has_told("browser-2", view.id)
+        text, sees = f"{view.code} y" if named == "code" else "y", (view.id,) if named == "sees" else None
+        said = await rig.engine.say(Inbound(where, "m2", "ann", text, thread=view.thread, sees=sees))
+        assert said.fate is (Fate.ANSWER if named else Fate.REFUSED)
+        if not named:
+            assert executions(rig) == [] and f"`clew gates {view.code}`" in said.words
             await rig.engine.waiting.answer(view.code, AnswerGate(Decision.DECLINE))
         await rig.ended(view.turn)
 
@@ -499,6 +518,7 @@ async def test_a_front_end_that_was_told_a_line_makes_no_rule(tmp_path: Path, wo
         await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
         (view,) = await asked(rig)
         assert view.rule is not None
+        rig.engine.conversing.has_told("browser-1", view.id)
         text = word.replace("CODE", view.code)
         said = await rig.engine.say(Inbound(where, "m2", "ann", text, thread=view.thread))
         assert said.fate is Fate.REFUSED and f"`{view.code} y`" in said.words

@@ -39,13 +39,14 @@ class PlainChat:
         self._waiting_turn: Any = None  # the turn that waits at a gate
         self._renderer = EventRenderer()  # shared, since a turn is left at a gate and followed again
         self._shown_gates: Sequence[Any] | None = None  # gates shown as open; None: none were loaded yet
+        self._asks: str | None = None  # the question of a suspended thread that was shown last
 
     def run(self, lines: Iterable[str]) -> bool:
         """Execute the lines; True if all succeeded."""
         ok = True
         for line in join_continued(lines):
             self._remember_position(self._talk.thread)
-            reply = self._talk.do(line, self._shown_gates)
+            reply, self._asks = self._talk.do(line, self._shown_gates, self._asks), None
             ok &= not reply.failed
             self._say(reply)
             self._shown_gates = None if reply.moved else self._shown_gates
@@ -112,4 +113,5 @@ class PlainChat:
         else:
             self._screen.show([InfoLine(f"· {summary(ended)}")])
         if ended["state"] != "completed":
+            self._asks = self._client.get("threads", ended["thread"])["asks"]
             print_failure(self._out, self._client, ended)

@@ -122,12 +122,13 @@ class Heard(Struct, frozen=True):
 
     def sees_whole(self, tx: Tx, core: Core, gate: Gate) -> bool:
         """Whether it was shown whole where this was said, by then. Clients at the desk say what they show whole; front
-        ends, which have conversations there, are told of a gate in a line."""
-        where = self.inbound.conversation
+        ends, which have conversations there, are told of a gate in a line, or name it."""
+        where, names = self.inbound.conversation, {gate.id, gate.code}
+        is_named = bool(names & {*(self.inbound.sees or ()), self.said.code})
         if self.was_told_a_line(core):
-            return _is_a_line(tx, gate)
+            return _is_a_line(tx, gate) and (is_named or gate.id in core.told.get(where.address, ()))
         if where.surface == core.desk:
-            return bool({gate.id, gate.code} & {*(self.inbound.sees or ())})
+            return bool(names & {*(self.inbound.sees or ())})
         shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
         return shown is not None and not self.was_before(shown, former=self.may_mean_former)
 

@@ -24,6 +24,7 @@ PARTS = 5  # messages before a card, at most
 MOST = 200_000  # characters that are shown where a message may be of any length
 HEADER = 80  # characters above each part
 LEAST = 100  # characters of a part, below which it is not worth it
+QUICK = 600  # milliseconds in which nobody has read a message and answered it
 
 Say = Callable[[str, str], str]  # of the English and the Chinese, one
 
@@ -80,7 +81,25 @@ def shown_at(tx: Tx, gate: Gate, where: Conversation, *, pressed: bool) -> int |
     before = list(parts_of(tx, card.id))
     if len(before) < gate.whole_in - 1 or not all(map(_is_sent, before)):
         return None
-    return card.first_sent_at if card.generation == 1 or card.sent_at is None else card.sent_at  # tried once, or more
+    return left_at(card)
+
+
+def left_at(message: Delivery) -> int | None:
+    """When it left, at the earliest: it may have been tried more than once."""
+    return message.first_sent_at if message.generation == 1 or message.sent_at is None else message.sent_at
+
+
+def is_reply(sent: int, left: int) -> bool:
+    """Whether what was said then can answer what left then: there was time to read it. Platforms that tell whole
+    seconds round down, and so are never taken for later than they are."""
+    return sent >= left + QUICK
+
+
+def asked_in(tx: Tx, thread: str, where: Conversation) -> int | None:
+    """When the question of a suspended thread left for this conversation. None: it is not known to have arrived."""
+    asked = deliveries.newest_ask(tx, thread)
+    is_here = asked is not None and asked.conversation == where and _is_sent(asked)
+    return left_at(asked) if asked is not None and is_here else None
 
 
 def _is_sent(delivery: Delivery) -> bool:

@@ -16,7 +16,7 @@ from clew.engine.gates import suspension_prompt
 from clew.engine.gates.answers import at_gates
 from clew.engine.gates.buttons import ASKS
 from clew.engine.gates.reply_parser import typed
-from clew.engine.gates.visibility import gates_on
+from clew.engine.gates.visibility import asked_in, gates_on, is_reply
 from clew.engine.inbox.access import SPEAKERS, refused, role_of
 from clew.engine.inbox.commands import run_command
 from clew.engine.inbox.sender import said
@@ -28,7 +28,7 @@ from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gates import Gate, GateState
 from clew.model.messages import Accepted, Conversation, Fate, Inbound, PromptMessage
 from clew.model.surface import KnownConversation
-from clew.model.threads import Thread, ThreadStatus
+from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.model.turns import Origin, Steer, SteerState
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, inbox, places, threads, turns
@@ -56,7 +56,7 @@ class Admission(Struct, frozen=True):
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns; the same message again gets the first one's fate."""
-        if inbound.pressed or _looks_like_an_answer(inbound):
+        if inbound.pressed or _looks_like_an_answer(inbound) or messages.word(inbound.text) in _ANSWERS:
             await self._receipt(inbound)
         try:
             accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
@@ -145,7 +145,7 @@ class Admission(Struct, frozen=True):
         if thread.status is ThreadStatus.CANCELLED:
             return Arrival(Fate.REFUSED, thread.id, None, messages.cancelled(thread.id))
         if thread.status is ThreadStatus.SUSPENDED:
-            means_it = _means_its_question(tx, thread, inbound)
+            means_it = _means_its_question(tx, self.core, thread, inbound)
             return answer_suspended(tx, self.core, thread, message, inbound.conversation, means_it=means_it)
         if thread.status is ThreadStatus.COMPLETED:
             return resume_completed(tx, self.core, thread, message, inbound)
@@ -188,24 +188,30 @@ def _looks_like_an_answer(inbound: Inbound) -> bool:
 
 
 def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
-    """Whether it can mean a gate whose card is just being sent here."""
+    """Whether it can mean a gate whose card is just being sent here, or the question of a suspended thread."""
     code = typed(inbound.text).code
     meant = [gate for gate in gates.open_at(tx, inbound.conversation) if code in (None, gate.code)]
-    cards = (deliveries.get(tx, gate.card or "") for gate in meant)
-    return any(card is not None and card.state is DeliveryState.SENDING for card in cards)
+    cards = [deliveries.get(tx, gate.card or "") for gate in meant]
+    thread = bindings.bound(tx, inbound.conversation)
+    question = deliveries.newest_ask(tx, thread) if thread and code is None else None
+    return any(card is not None and card.state is DeliveryState.SENDING for card in (*cards, question))
 
 
-def _means_its_question(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
-    """Whether this was said after a suspended thread asked, and quotes nothing else."""
+def _means_its_question(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> bool:
+    """Whether its sender had the question of a suspended thread before them: they say so, press or quote it, or it had
+    left for this conversation before this was said, by the chat stream too. A backlog is asked about before anything of
+    it is done, so there it is enough that this was not said before."""
     asked = deliveries.newest_ask(tx, thread.id)
-    if asked is None or inbound.pressed:
+    if asked is None or inbound.pressed or inbound.answers is not None:
+        return asked is not None
+    if inbound.quoted is not None and not inbound.hangs:
+        card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
+        return card is not None and card.thread == thread.id and asked.id in (card.id, card.edits)
+    if inbound.conversation.surface == core.desk and asked.turn in core.told.get(inbound.conversation.address, ()):
         return True
-    if inbound.sent_at is not None and inbound.sent_at // 1000 < asked.created_at // 1000:
-        return False
-    if inbound.quoted is None or inbound.hangs:
-        return True
-    card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
-    return card is not None and card.thread == thread.id and asked.id in (card.id, card.edits)
+    is_backlog = thread.suspended_by is SuspendedBy.BACKLOG
+    left = asked.created_at if is_backlog else asked_in(tx, thread.id, inbound.conversation)
+    return left is not None and (inbound.sent_at is None or is_reply(inbound.sent_at, left))
 
 
 def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:

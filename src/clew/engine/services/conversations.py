@@ -25,6 +25,7 @@ from clew.support.text import visible
 from clew.texts import messages
 
 CUT = "cut_off"
+REMEMBERED = 100  # what a front end was asked, newest last
 
 
 class OpenGate(Struct, frozen=True):
@@ -68,6 +69,11 @@ class ConversationService:
 
     def place(self, conversation_id: str) -> Conversation:
         return Conversation(self._core.desk, conversation_id)
+
+    def has_told(self, conversation_id: str, asked: str) -> None:
+        """A front end was told of this gate, or of this turn that was cut off: a word there can mean it."""
+        before = self._core.told.pop(conversation_id, ())
+        self._core.told[conversation_id] = (*before, asked)[-REMEMBERED:]
 
     async def bound(self, where: Conversation) -> str | None:
         return await self._core.store.read(lambda tx: bindings.thread_at(tx, where))

@@ -54,7 +54,7 @@ def answer_suspended(
     """Of two answers at once, one counts; the other comes after it, as a message. `means_it`: it was said after the
     question, and not to something else. `resumes`: it came with the command to go on."""
     if thread.suspended_by is SuspendedBy.BACKLOG:
-        return _answer_backlog(tx, core, thread, message, where)
+        return _answer_backlog(tx, core, thread, message, where, means_it=means_it)
     word = _word(message)
     if word in messages.STOP:
         _reopen(tx, core, thread, messages.stopped_by(message.author))
@@ -116,9 +116,13 @@ def _again(tx: Tx, core: Core, cut: Turn, supplement: tuple[PromptMessage, ...])
     return (*own_words(cut), *inbox.taken_steers(tx, cut.id), note, *supplement)
 
 
-def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation) -> Arrival:
+def _answer_backlog(
+    tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation, *, means_it: bool
+) -> Arrival:
     word = _word(message)
     waiting = turns.queued(tx, thread.id)
+    if word and not means_it:
+        return _behind_backlog(tx, core, thread, message, where, waiting)
     if word in messages.RUN_ALL:
         _reopen(tx, core, thread, messages.run_by(message.author))
         return Arrival(Fate.ANSWER, thread.id, waiting[0].id if waiting else None, messages.RUNNING_ALL)
@@ -128,6 +132,12 @@ def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: PromptMessage, 
         return _skip(tx, core, thread, waiting, message, where)
     if not word and not message.attachments:
         return Arrival(Fate.REFUSED, thread.id, None, messages.backlog(len(waiting)))
+    return _behind_backlog(tx, core, thread, message, where, waiting)
+
+
+def _behind_backlog(
+    tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation, waiting: list[Turn]
+) -> Arrival:
     turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (message,), where)
     return Arrival(Fate.TURN, thread.id, turn.id, messages.still_backlog(len(waiting)))
 

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from clew.engine.live import Frame as LiveFrame
 from clew.engine.live import Live, Subscription
-from clew.engine.services.conversations import ConversationService, Taken, TurnStatus
+from clew.engine.services.conversations import CUT, ConversationService, Taken, TurnStatus
 from clew.model.messages import Accepted, Attachment, Fate, Inbound
 from clew.server.chat import inputs
-from clew.server.chat.frames import Done, Error, Frame, Metadata, failure, wire
+from clew.server.chat.frames import GATE, Done, Error, Frame, Metadata, Progress, failure, wire
 from clew.server.chat.inputs import (
     GateOpened,
     Input,
@@ -114,12 +114,12 @@ async def _read_with_retry(read: Callable[[], Awaitable[T]], stop_reason: StopRe
 
 
 async def _follow(follower: TurnFollower, subscription: Subscription) -> AsyncIterator[bytes]:
-    yield _encode(follower.first())
+    yield follower.handed_over(follower.first())
     while not follower.chat.is_over:
         frames = await _batch(subscription)
         if frames is None:
             yield BEAT
-        elif chunk := _encode(await follower.next(frames)):
+        elif chunk := follower.handed_over(await follower.next(frames)):
             yield chunk
 
 
@@ -184,6 +184,15 @@ class TurnFollower:
         so_far = self._apply(*_fate_inputs(self._taken.accepted, standing), *_history(standing))
         ended = self._ended(standing) if standing.ended else []
         return [self._info.metadata(self._taken), *so_far, *ended]
+
+    def handed_over(self, frames: list[Frame]) -> bytes:
+        """As bytes; what is asked in them can be answered from now on."""
+        for frame in frames:
+            if isinstance(frame, Progress) and frame.stage == GATE and frame.gate is not None:
+                self._conversing.has_told(self._info.conversation_id, frame.gate)
+            elif isinstance(frame, Error) and frame.code == CUT:
+                self._conversing.has_told(self._info.conversation_id, self._turn)
+        return _encode(frames)
 
     async def next(self, frames: list[LiveFrame]) -> list[Frame]:
         found: list[Frame] = []

@@ -9,7 +9,7 @@ import msgspec
 
 from clew.model.turns import Usage
 
-RESTARTED = "restarted"
+RESTARTED, GATE = "restarted", "gate"
 
 # Errors after which the same message may succeed if it is sent again.
 RETRYABLE = frozenset({"connection", "failed", "internal", "model", "model_error", "never_began", "overloaded"})

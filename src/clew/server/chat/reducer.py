@@ -11,7 +11,7 @@ import zlib
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from clew.server.chat.frames import RESTARTED, Chunk, Done, Frame, Progress, failure
+from clew.server.chat.frames import GATE, RESTARTED, Chunk, Done, Frame, Progress, failure
 from clew.server.chat.inputs import (
     Activity,
     GateClosed,
@@ -95,7 +95,7 @@ def _plain(state: ChatState, given: Queued | Started | GateOpened | GateClosed |
         case Started():
             return _progress(state, "started")
         case GateOpened(gate, code, title):
-            return _progress(state, "gate", detail=title, gate=gate, code=code)
+            return _progress(state, GATE, detail=title, gate=gate, code=code)
         case GateClosed(gate, code, how):
             return _progress(state, "gate_settled", gate=gate, code=code, outcome=how)
         case Notice(kind, text):
