@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clew.cli.view.gates import asked as in_a_terminal
+from clew.cli.view.gates import request_lines as in_a_terminal
 from clew.engine.gates import links
 from clew.engine.gates.cards import drawn
 from clew.engine.gates.gates import ask_once_more

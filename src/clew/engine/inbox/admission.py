@@ -192,7 +192,7 @@ def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
     code = typed(inbound.text).code
     meant = [gate for gate in gates.open_at(tx, inbound.conversation) if code in (None, gate.code)]
     cards = [deliveries.get(tx, gate.card or "") for gate in meant]
-    thread = bindings.bound(tx, inbound.conversation)
+    thread = bindings.thread_at(tx, inbound.conversation)
     question = deliveries.newest_ask(tx, thread) if thread and code is None else None
     return any(card is not None and card.state is DeliveryState.SENDING for card in (*cards, question))
 

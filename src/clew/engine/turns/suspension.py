@@ -136,7 +136,7 @@ def _answer_backlog(
 
 
 def _behind_backlog(
-    tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation, waiting: list[Turn]
+    tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation, waiting: list[Turn]
 ) -> Arrival:
     turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (message,), where)
     return Arrival(Fate.TURN, thread.id, turn.id, messages.still_backlog(len(waiting)))
