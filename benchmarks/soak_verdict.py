@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from benchmarks.soak_count import Counted, Rows, Told
-from clew.engine.engine import DESK
+from clew.engine.engine import LOCAL_CLIENT
 from clew.model.delivery import DeliveryKind, DeliveryState
 from clew.model.gates import Gate, GateState
 from clew.model.messages import Fate
@@ -48,7 +48,7 @@ def _never_answered(counted: Counted) -> Iterator[str]:
     for heard in rows.heard:
         if heard.arrival.fate not in (Fate.TURN, Fate.STEER):
             continue
-        turn, over = heard.arrival.turn, at_the_desk if heard.where == DESK else settled
+        turn, over = heard.arrival.turn, at_the_desk if heard.where == LOCAL_CLIENT else settled
         while turn is not None and turn not in over:
             turn = continued.get(turn)
         if turn is None:

@@ -16,7 +16,7 @@ import pytest
 from benchmarks.soak_count import Count, Counted, Rows, Suspended, Told, Weight, left_running, read, read_runs
 from benchmarks.soak_figures import figures, memory
 from benchmarks.soak_verdict import judge
-from clew.engine.engine import DESK
+from clew.engine.engine import LOCAL_CLIENT
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState
 from clew.model.messages import Conversation, Fate, PromptMessage
@@ -118,7 +118,7 @@ def test_a_message_or_steer_without_an_answer_is_lost() -> None:
 def test_only_a_local_answer_may_have_no_receiver() -> None:
     owed = [final("a", DeliveryState.NO_TARGET), final("c")]
     assert troubles(with_rows(deliveries=owed)) == {UNANSWERED: ["m1 (turn of a)"]}
-    at_the_desk = [heard("m1", Fate.TURN, "a", where=DESK), *clean().rows.heard[1:]]
+    at_the_desk = [heard("m1", Fate.TURN, "a", where=LOCAL_CLIENT), *clean().rows.heard[1:]]
     assert troubles(with_rows(deliveries=owed, heard=at_the_desk)) == {}
 
 

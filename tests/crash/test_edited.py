@@ -66,7 +66,7 @@ async def test_an_updated_gate_card_is_updated_again_in_place(tmp_path: Path, mo
         gate = (await rig.saw("gate.opened")).data["gate"]
         await rig.delivered(f"{gate}:ask")
         monkeypatch.setattr(crash, "hook", death)
-        await rig.engine.waiting.answer(gate, AnswerGate(Decision.DECLINE, sender="ann"))
+        await rig.engine.gates.answer(gate, AnswerGate(Decision.DECLINE, sender="ann"))
         await death.take(rig)
     async with Rig(tmp_path, room=room) as rig:
         await rig.until(lambda entry: str(entry.data.get("delivery", "")).startswith(f"{gate}:ask:"))

@@ -19,7 +19,7 @@ from clew.support.errors import BadInput, NotFound, Refused
 from tests.helpers.rig import Rig, Room, patient
 
 
-async def test_a_message_becomes_a_turn_and_its_answer_comes_back_to_where_it_was_asked(tmp_path: Path) -> None:
+async def test_a_message_becomes_a_turn_and_its_answer_returns_to_the_sender(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!text hello")
         assert accepted.fate is Fate.TURN
@@ -39,7 +39,7 @@ async def test_the_second_message_in_a_conversation_goes_to_the_same_thread(tmp_
     assert turn.text.startswith("I know 2 messages")
 
 
-async def test_a_message_while_a_turn_runs_is_steered_into_it_and_its_sender_is_told(tmp_path: Path) -> None:
+async def test_a_message_during_a_turn_is_steered_and_its_sender_notified(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!hold door\n!text done")
         await rig.started(first.turn)
@@ -68,7 +68,7 @@ async def test_a_queued_message_runs_after_the_running_turn(tmp_path: Path) -> N
     assert rig.room.texts == ["one", "two", "three"]
 
 
-async def test_a_steer_that_comes_too_late_becomes_a_queued_turn_and_its_sender_is_told(tmp_path: Path) -> None:
+async def test_a_late_steer_is_queued_and_its_sender_notified(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!hold door\n!text one")
         await rig.started(first.turn)
@@ -91,7 +91,7 @@ async def test_a_steer_that_comes_too_late_becomes_a_queued_turn_and_its_sender_
     ]
 
 
-async def test_a_task_is_completed_when_its_turn_is(tmp_path: Path) -> None:
+async def test_a_task_is_completed_with_its_turn(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!text done", notify="room:a")
         await rig.delivered(f"{accepted.turn}:final")
@@ -112,7 +112,7 @@ async def test_a_task_that_fails_waits_for_a_person_and_can_be_resumed(tmp_path:
     assert turn.state == "failed"  # the request is repeated word for word, so it fails again
 
 
-async def test_nothing_owed_is_written_down_too(tmp_path: Path) -> None:
+async def test_an_answer_without_a_target_is_recorded_too(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!text hello")
         await rig.ended(accepted.turn)
@@ -151,7 +151,7 @@ async def test_stop_ends_the_running_turn_and_says_so(tmp_path: Path) -> None:
     assert rig.room.texts == ["half\n\n(Stopped.)", "next"]
 
 
-async def test_cancel_stops_what_runs_drops_what_waits_and_never_runs_again(tmp_path: Path) -> None:
+async def test_cancel_stops_the_turn_drops_the_queue_and_is_final(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!hold for-ever")
         await rig.started(first.turn)
@@ -168,7 +168,7 @@ async def test_cancel_stops_what_runs_drops_what_waits_and_never_runs_again(tmp_
     assert refused.fate is Fate.REFUSED and "fork" in refused.words
 
 
-async def test_done_completes_a_chat_and_a_later_message_picks_it_up_again(tmp_path: Path) -> None:
+async def test_done_completes_a_chat_and_a_later_message_reopens_it(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!text one")
         await rig.ended(first.turn)
@@ -182,7 +182,7 @@ async def test_done_completes_a_chat_and_a_later_message_picks_it_up_again(tmp_p
     assert (view.status, view.completed_at) == ("idle", None)
 
 
-async def test_resume_is_refused_with_words_where_it_makes_no_sense(tmp_path: Path) -> None:
+async def test_resume_is_refused_with_a_reason_in_other_states(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!hold door")
         await rig.started(first.turn)
@@ -195,7 +195,7 @@ async def test_resume_is_refused_with_words_where_it_makes_no_sense(tmp_path: Pa
             await rig.engine.resume("01NOPE", "go on", rig.clock.ulid(), "ann")
 
 
-async def test_a_fork_shares_history_and_goes_its_own_way(tmp_path: Path) -> None:
+async def test_a_fork_shares_history_and_then_diverges(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!text one")
         await rig.ended(first.turn)
@@ -213,7 +213,7 @@ async def test_a_fork_shares_history_and_goes_its_own_way(tmp_path: Path) -> Non
     assert all(verdict.sound for verdict in verdicts) and len(verdicts) == 2
 
 
-async def test_a_fork_before_anything_ended_begins_at_the_beginning(tmp_path: Path) -> None:
+async def test_a_fork_before_the_first_end_starts_at_the_first_node(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!hold door")
         await rig.started(first.turn)
@@ -227,7 +227,7 @@ async def test_a_fork_before_anything_ended_begins_at_the_beginning(tmp_path: Pa
     assert turn.text.startswith("I know 1 messages") and fork.title == "another way"
 
 
-async def test_threads_run_beside_each_other_as_many_as_configured(tmp_path: Path) -> None:
+async def test_as_many_threads_run_in_parallel_as_configured(tmp_path: Path) -> None:
     async with Rig(tmp_path, config=patient(parallel=2)) as rig:
         held = [await rig.say(f"!hold door-{n}", room=str(n)) for n in range(3)]
         await rig.started(held[0].turn)
@@ -241,7 +241,7 @@ async def test_threads_run_beside_each_other_as_many_as_configured(tmp_path: Pat
             await rig.ended(accepted.turn)
 
 
-async def test_a_model_that_gives_no_sign_of_life_ends_the_turn_with_words(tmp_path: Path) -> None:
+async def test_a_silent_runtime_fails_the_turn_with_a_reason(tmp_path: Path) -> None:
     async with Rig(tmp_path, config=patient(silence=60)) as rig:
         accepted = await rig.say("!text half\n!hold for-ever")
         await rig.held("for-ever")
@@ -252,7 +252,7 @@ async def test_a_model_that_gives_no_sign_of_life_ends_the_turn_with_words(tmp_p
     assert rig.room.texts[0].startswith("half\n\n⚠ The model gave no sign of life")
 
 
-async def test_a_message_without_words_is_refused_with_words(tmp_path: Path) -> None:
+async def test_an_empty_message_is_refused_with_a_reason(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("   ")
         again = await rig.say("!text hi")
@@ -290,7 +290,7 @@ async def test_a_list_shows_pages_newest_first_and_two_views_of_one_table(tmp_pa
     assert rest.next is None and [view.title for view in found.threads] == ["task 3"]
 
 
-async def test_deliveries_that_fail_for_now_are_tried_again_and_for_good_are_named(tmp_path: Path) -> None:
+async def test_failed_deliveries_are_retried_or_reported_if_permanent(tmp_path: Path) -> None:
     room = Room(can=SurfaceCan(idempotency_window=float("inf")))
     room.troubles = [TryAgain("busy", 0.0), Down("no network", 0.0)]
     async with Rig(tmp_path, room=room) as rig:
@@ -320,7 +320,7 @@ async def test_a_title_can_be_changed_and_not_emptied(tmp_path: Path) -> None:
         await rig.ended(accepted.turn)
 
 
-async def test_text_that_no_database_can_hold_is_made_holdable(tmp_path: Path) -> None:
+async def test_text_that_no_database_can_store_is_cleaned(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!text a\ud800b\0c")
         turn = await rig.ended(accepted.turn)
@@ -328,7 +328,7 @@ async def test_text_that_no_database_can_hold_is_made_holdable(tmp_path: Path) -
     assert turn.text == "a\ufffdb\ufffdc" and rig.room.texts == ["a\ufffdb\ufffdc"]
 
 
-async def test_a_runtime_that_is_gone_fails_the_turn_with_words(tmp_path: Path) -> None:
+async def test_a_missing_runtime_fails_the_turn_with_a_reason(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!text x", kind=ThreadKind.CHAT)
         await rig.ended(accepted.turn)
@@ -338,7 +338,7 @@ async def test_a_runtime_that_is_gone_fails_the_turn_with_words(tmp_path: Path) 
     assert turn.state == "failed" and "closed" in (turn.error or "")
 
 
-async def test_two_watchers_see_the_same_text_as_it_is_written(tmp_path: Path) -> None:
+async def test_two_subscribers_see_the_same_open_text(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!text one\n!hold door\n!say 50 words")
         await rig.started(accepted.turn)
@@ -361,7 +361,7 @@ async def _text_of(subscription: object) -> str:
                 return text
 
 
-async def test_a_steer_that_a_cancelled_thread_did_not_take_does_not_wait_for_ever(tmp_path: Path) -> None:
+async def test_an_untaken_steer_of_a_cancelled_thread_is_dropped(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!hold door")
         await rig.started(first.turn)
@@ -378,7 +378,7 @@ async def test_a_steer_that_a_cancelled_thread_did_not_take_does_not_wait_for_ev
     assert [row.delivery.rpartition(":")[2] for row in owed if row.kind == "notice"] == ["dropped"]
 
 
-async def test_the_end_of_a_turn_waits_for_a_full_disk_and_is_not_lost(tmp_path: Path) -> None:
+async def test_the_end_of_a_turn_is_retried_on_a_full_disk(tmp_path: Path) -> None:
     clock = HurriedClock()
     async with Rig(tmp_path, clock=clock) as rig:
         accepted = await rig.say("!hold door\n!say 3000 words")

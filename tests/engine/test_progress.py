@@ -7,13 +7,13 @@ from clew.engine.turns.completion import activities
 from clew.store.tables.items import TEXT, Item
 
 
-def test_what_was_stored_of_the_answer_when_a_daemon_died_is_not_told_before_it() -> None:
+def test_a_partly_stored_answer_is_not_repeated_before_it() -> None:
     before, begun = Item("a", TEXT, "done", body="one"), Item("b", TEXT, "started", body="one tw")
     assert [deed.body for deed in activities([before, begun], "one two")] == ["one"]
     assert [deed.body for deed in activities([before], "one two")] == ["one"], "a text of its own"
 
 
-def test_the_rest_of_a_text_whose_beginning_another_daemon_heard_is_not_stored_as_a_text() -> None:
+def test_an_open_text_without_its_beginning_is_not_stored() -> None:
     live = Live()
     live.text("T", "U", "a", 0, "one")
     live.text("T", "U", "b", 4, "two")

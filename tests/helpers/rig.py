@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from clew.config.settings import Config, InboxConfig, ThreadsConfig, TurnsConfig
-from clew.engine.engine import DESK, Engine
+from clew.engine.engine import LOCAL_CLIENT, Engine
 from clew.model.messages import Accepted, Conversation, Inbound, Person, Role
 from clew.model.runtime import Runtime, Session
 from clew.model.surface import Inbox, Never, NotSent, Outgoing, Receipt, Surface, SurfaceCan
@@ -169,11 +169,11 @@ class Rig:
         return await self.engine.start(new)
 
     async def send(self, thread: str | None, text: str, *, queue: bool = False) -> Accepted:
-        return await self.engine.say(Inbound(DESK, self.clock.ulid(), "ann", text, thread=thread, queue=queue))
+        return await self.engine.say(Inbound(LOCAL_CLIENT, self.clock.ulid(), "ann", text, thread=thread, queue=queue))
 
     def fall_silent(self, turn: str | None) -> None:
         """Let the silence timeout of a turn expire now."""
-        patience = self.engine._runner._works[turn or ""]._patience
+        patience = self.engine._runner._consumers[turn or ""]._timeout
         assert patience is not None
         patience.reschedule(asyncio.get_running_loop().time())
 

@@ -358,7 +358,7 @@ async def test_06_a_waiting_state_always_has_something_to_act_on(tmp_path: Path)
         await rig.delivered(f"{gate.id}:ask")
         await rig.say("y")
         await rig.ended(gate.turn)
-        states = [each.state for each in await rig.engine.waiting.of_thread(gate.thread)]
+        states = [each.state for each in await rig.engine.gates.of_thread(gate.thread)]
     assert states[0] == "taken" and set(states[1:]) == {"void"}
 
 
@@ -368,7 +368,7 @@ async def _what_waits(rig: Rig) -> GateView:
     if happened.kind == "thread.status":
         await rig.engine.resume(happened.thread, "continue", rig.clock.ulid(), "ann")
         await rig.saw("gate.opened")
-    (gate,) = await rig.engine.waiting.all()
+    (gate,) = await rig.engine.gates.all()
     return gate
 
 

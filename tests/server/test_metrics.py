@@ -41,5 +41,5 @@ async def test_metrics_are_in_prometheus_format(api: Api) -> None:
 
 async def _until(api: Api, thread: str, kind: str) -> None:
     with api.engine.live.subscribe(thread) as subscription:
-        while not await api.engine.waiting.of_thread(thread):
+        while not await api.engine.gates.of_thread(thread):
             await subscription.batch()

@@ -22,7 +22,7 @@ recovery = importlib.import_module("clew.engine.turns.recovery")
 suspended = importlib.import_module("clew.engine.turns.suspension")
 whole = importlib.import_module("clew.engine.gates.visibility")
 
-decide, owe_final = admission.Admission.decide, ending.owe_final
+decide, owe_final = admission.Admission.decide, ending.enqueue_answer
 first_answer, open_now, bind, insert = gates.answer, handoffs.all_open, bindings.bind, turns.insert
 drawn = itertools.count()
 
@@ -132,7 +132,7 @@ async def unwritten(self: object, delivery: object) -> None:
 
 
 async def as_if_young(self: object, delivery: object, surface: Any, outgoing: Any) -> Any:
-    return await outbox._bring(replace(outgoing, again=True), surface)
+    return await outbox._send_or_explain(replace(outgoing, again=True), surface)
 
 
 def always_there(tx: Any, core: Any, thread: Any, turn: Any) -> Conversation:
@@ -180,13 +180,17 @@ FAULTS = {
     "a delivery is recorded by who does not send it": Fault(
         deliveries, "_fenced", whoever_sends, "counts as sent and is not there"
     ),
-    "a send in doubt looks younger than it is": Fault(outbox.Outbox, "_settle_doubt", as_if_young, "without a mark"),
-    "an answer leaves before that is written down": Fault(outbox.Outbox, "_leaving", unwritten, "without a mark"),
+    "a send in doubt looks younger than it is": Fault(outbox.Outbox, "_resend", as_if_young, "without a mark"),
+    "an answer leaves before that is written down": Fault(
+        outbox.Outbox, "_record_first_send", unwritten, "without a mark"
+    ),
     "a half-sent delivery is taken for unsent": Fault(deliveries, "release_sending", no_doubt, "without a mark"),
-    "an answer goes to a place where nobody asked": Fault(ending, "owed_to", always_there, "and answered in 'room-0'"),
-    "an answer comes without its end": Fault(ending, "owe_final", shortened, "and people read 'answer to"),
+    "an answer goes to a place where nobody asked": Fault(
+        ending, "answer_target", always_there, "and answered in 'room-0'"
+    ),
+    "an answer comes without its end": Fault(ending, "enqueue_answer", shortened, "and people read 'answer to"),
     "answers leave in any order": Fault(deliveries, "_FREE", "1 = 1", "which had ended first"),
-    "nobody hears that what waited was dropped": Fault(owing, "owe_line", forgotten, "was dropped, and nobody"),
+    "nobody hears that what waited was dropped": Fault(owing, "enqueue_notice", forgotten, "was dropped, and nobody"),
     "a handoff of a dead daemon is left where it stands": Fault(handoffs, "all_open", left_behind, "for ever"),
     "a thread is handed to a place that is not bound to it": Fault(
         bindings, "bind", not_bound, "was handed to went to"

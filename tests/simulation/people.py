@@ -79,7 +79,7 @@ async def _act(engine: Engine, act: Act) -> str:
     if act.kind in ("answer", "rule", "unrule"):
         return await _at_gates(engine, act)
     if act.kind in ("away", "back"):
-        return str(await engine.away(POCKET if act.kind == "away" else None))
+        return str(await engine.set_away(POCKET if act.kind == "away" else None))
     if act.kind == "notify":
         return f"{len(await engine.notify(retry_failed=act.pick < 0.5))} tried"
     if act.kind == "take back":
@@ -103,9 +103,9 @@ async def _act(engine: Engine, act: Act) -> str:
         case "unqueue":
             return await _unqueue(engine, thread)
         case "wheel":
-            await engine.take_wheel(thread)
+            await engine.drive_locally(thread)
         case "yes all":
-            await engine.waiting.accept_all(thread, act.id)
+            await engine.gates.accept_all(thread, act.id)
     return thread
 
 
@@ -130,13 +130,13 @@ async def _at_gates(engine: Engine, act: Act) -> str:
     if act.kind == "rule":
         effect = Effect.ALLOW if act.pick < 0.7 else Effect.DENY
         pattern = "deploy *" if act.pick < 0.35 else "publish *"
-        return (await engine.waiting.add_rule(NewRuleView(effect, pattern, sender=act.id))).id
+        return (await engine.gates.add_rule(NewRuleView(effect, pattern, sender=act.id))).id
     if act.kind == "unrule":
-        known = await engine.waiting.rules()
-        return (await engine.waiting.remove_rule(known[0].id)).id if known else "nothing to remove"
-    waiting = await engine.waiting.all()
+        known = await engine.gates.rules()
+        return (await engine.gates.remove_rule(known[0].id)).id if known else "nothing to remove"
+    waiting = await engine.gates.all()
     gate = waiting[int(act.pick * len(waiting))] if waiting else None
-    return (await engine.waiting.answer(gate.code, _answer(gate, act))).code if gate else "nothing to answer"
+    return (await engine.gates.answer(gate.code, _answer(gate, act))).code if gate else "nothing to answer"
 
 
 def _answer(gate: GateView, act: Act) -> AnswerGate:

@@ -230,7 +230,7 @@ class World:
         """As `down` and `restart` do it: what runs has some time, then all is cancelled."""
         await asyncio.sleep(stop.after)
         self.tell(f"daemon {self.lives} is to end within {stop.grace} s")
-        await engine.settle(stop.grace, restart=stop.restart)
+        await engine.drain(stop.grace, restart=stop.restart)
 
     def _stop(self) -> Stop | None:
         """Whether somebody ends a daemon in peace, before it could be killed."""

@@ -113,7 +113,7 @@ def refused(clew: Clew, *command: str, code: int, words: str) -> None:
 
 def test_an_impossible_handoff_is_refused_with_a_clear_message(clew: Clew) -> None:
     thread = begun(clew)
-    nowhere = "'nowhere' is no place where people talk; there are: feishu, telegram. `clew connect` sets one up."
+    nowhere = "'nowhere' is not a chat surface. Available: feishu, telegram. `clew connect` sets one up."
     refused(clew, "handoff", thread, "nowhere", code=2, words=nowhere)
     refused(clew, "away", "nowhere", code=2, words=nowhere)
     refused(clew, "handoff", thread, "telegram:somewhere", code=2, words="not a Telegram chat")
@@ -179,7 +179,7 @@ def test_from_within_a_chat_it_leaves_as_with_quit(clew: Clew, bot: Bot) -> None
         chat.type("!text one\r")
         chat.read_until("turn completed")
         chat.type("/handoff nowhere\r")
-        chat.read_until("no place where people talk")
+        chat.read_until("not a chat surface")
         chat.type("/handoff telegram\r")
         assert chat.wait() == 0
         topic = topic_of(chat.find(r"the thread continues in (\S+)"))

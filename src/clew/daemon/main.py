@@ -218,7 +218,7 @@ async def _tree(engine: Engine, door: AppState, serving: HttpServers, stop: Stop
         log.info("%s; running turns get %g s", stop.reason, stop.grace)
         door.not_ready_reason = stop.reason
         serving.refuse()
-        await _any(engine.settle(stop.grace, restart=stop.restart), stop.hurry.wait())
+        await _any(engine.drain(stop.grace, restart=stop.restart), stop.hurry.wait())
         door.stop_reason = stop.reason
         engine.live.close()
         serving.end()

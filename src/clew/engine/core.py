@@ -36,8 +36,8 @@ class Core(Struct, frozen=True):
     live: Live
     workspace: str  # for threads that begin where there is no folder
     files: Path | None = None  # where what agents made is kept until it is sent; None: it stays where it is
-    desk: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
-    given: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
+    local_surface: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
+    answers: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by conversation of a front end: what it was asked
     broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
     down: dict[str, str] = field(default_factory=dict)  # surfaces that could not be reached at the last try, and why
@@ -46,7 +46,7 @@ class Core(Struct, frozen=True):
         """A write that must not be lost because the disk is full or the file is locked for a while."""
         return await self._retry(self.store.write, body, "does not take what happened")
 
-    async def look(self, body: Callable[[Tx], T]) -> T:
+    async def read_with_retry(self, body: Callable[[Tx], T]) -> T:
         """A read of what clew does by itself, where nobody waits who could be told that it failed."""
         return await self._retry(self.store.read, body, "cannot be read")
 
@@ -62,7 +62,7 @@ class Core(Struct, frozen=True):
                 await self.clock.sleep(wait)
                 wait = min(wait * 2, 30.0)
 
-    def kept(self, text: str) -> str:
+    def storable(self, text: str) -> str:
         """A text of an agent as it may be stored, also of a runtime that does not bound it by itself."""
         return shortened(clean(text), self.config.turns.longest_text)
 

@@ -21,7 +21,7 @@ from clew.engine.delivery.outbox import Outbox
 from clew.engine.gates.expiry import GateExpiry
 from clew.engine.inbox.access import Access
 from clew.engine.inbox.admission import Admission, repeated, resume_completed, write_fate
-from clew.engine.inbox.sender import said
+from clew.engine.inbox.sender import message_of
 from clew.engine.live import Live
 from clew.engine.places import away, driver
 from clew.engine.places.fallback import ask_elsewhere
@@ -81,7 +81,7 @@ _log = logging.getLogger(__name__)
 SNAPSHOT = 200  # threads in the snapshot of all
 LAST_SENDS = 3.0  # seconds that deliveries on their way get at the end
 
-DESK = Conversation("cli")
+LOCAL_CLIENT = Conversation("cli")
 """Where messages come from that a client of the API sends: it fetches its answer itself."""
 
 
@@ -108,14 +108,14 @@ class Engine:
         self._outbox = Outbox(self._core, ask_elsewhere)
         self._lending = SharedSessions(self._core, sessions)
         self._turns.unready, self._turns.prepare = self._lending.unready, self._lending.prepare
-        self.adopting = AdoptionService(self._core, self._lending)
+        self.adoption = AdoptionService(self._core, self._lending)
         self.inbox = Admission(self._core)
         self.handoffs = Handoffs(self._core, self.inbox.pass_on_and_record)
         self._outbox.handed, self._outbox.not_handed = self.handoffs.handed, self.handoffs.not_handed
-        self.waiting = GateService(self._core, self.inbox)
-        self.people = Access(self._core)
+        self.gates = GateService(self._core, self.inbox)
+        self.access = Access(self._core)
         self.figures = Figures(self._core)
-        self.conversing = ConversationService(self._core, self.inbox, sessions)
+        self.conversations = ConversationService(self._core, self.inbox, sessions)
         self._patience = GateExpiry(self._core)
         self._pruning = Pruning(self._core)
         for listener in (
@@ -148,7 +148,7 @@ class Engine:
             ready()
             await recovered
 
-    async def settle(self, grace: float, *, restart: bool = False) -> None:
+    async def drain(self, grace: float, *, restart: bool = False) -> None:
         """Start nothing more, and give what runs some time to end."""
         await self._turns.settle(grace, restart=restart)
         await self._outbox.settle(LAST_SENDS)
@@ -172,7 +172,7 @@ class Engine:
     async def start(self, new: NewThread) -> Accepted:
         """A new thread with its first message. The same message id again: the first one's thread."""
         opening = lifecycle.Opening.of_request(self._core, await self._at_home(new))
-        inbound = Inbound(DESK, _message_id(new.message_id), new.sender, new.text, new.attachments)
+        inbound = Inbound(LOCAL_CLIENT, _message_id(new.message_id), new.sender, new.text, new.attachments)
         if not new.text.strip() and not new.attachments:
             raise BadInput("The first message is empty; say what there is to do.")
 
@@ -181,7 +181,7 @@ class Engine:
             if seen is not None:
                 return seen
             thread = lifecycle.open_thread(tx, self._core, opening)
-            turn = queue_turn(tx, self._core.clock, thread.id, Origin.MESSAGE, (said(inbound),), DESK)
+            turn = queue_turn(tx, self._core.clock, thread.id, Origin.MESSAGE, (message_of(inbound),), LOCAL_CLIENT)
             return write_fate(tx, self._core, inbound, Arrival(Fate.TURN, thread.id, turn.id, ""))
 
         return await self._core.store.write(body)
@@ -199,7 +199,7 @@ class Engine:
 
     async def resume(self, thread: str, supplement: str, message_id: str, sender: str) -> Accepted:
         """Pick up a completed or suspended thread. Of two at once one runs; the other is refused, with words."""
-        inbound = Inbound(DESK, _message_id(message_id), sender, supplement, thread=thread)
+        inbound = Inbound(LOCAL_CLIENT, _message_id(message_id), sender, supplement, thread=thread)
         accepted = await self._core.store.write(lambda tx: self._resume(tx, inbound))
         if accepted.fate is Fate.REFUSED:
             raise Refused(accepted.words)
@@ -214,11 +214,11 @@ class Engine:
 
     def _resumed(self, tx: Tx, thread: Thread, inbound: Inbound) -> Arrival:
         if thread.status is ThreadStatus.SUSPENDED:
-            return answer_suspended(tx, self._core, thread, said(inbound), inbound.conversation, resumes=True)
+            return answer_suspended(tx, self._core, thread, message_of(inbound), inbound.conversation, resumes=True)
         if thread.status is ThreadStatus.COMPLETED:
             if not inbound.text.strip():
                 raise BadInput(f"Thread {thread.id} is completed; say with --supplement what to do with it now.")
-            return resume_completed(tx, self._core, thread, said(inbound), inbound)
+            return resume_completed(tx, self._core, thread, message_of(inbound), inbound)
         status = "running" if turns.live(tx, thread.id) else str(thread.status)
         return Arrival(Fate.REFUSED, thread.id, None, cannot_resume(thread.id, status))
 
@@ -250,14 +250,14 @@ class Engine:
         )
         return await self.thread(new)
 
-    async def take_wheel(self, thread: str, by: str = "you") -> ThreadView:
+    async def drive_locally(self, thread: str, by: str = "you") -> ThreadView:
         """Somebody comes back to it at the desk."""
         await self._core.store.write(
             lambda tx: driver.drive_locally(tx, self._core, lookup.existing_thread(tx, thread), by)
         )
         return await self.thread(thread)
 
-    async def away(self, target: str | None) -> AwayView:
+    async def set_away(self, target: str | None) -> AwayView:
         """The person goes, or with None comes back."""
 
         def body(tx: Tx) -> None:
@@ -267,9 +267,9 @@ class Engine:
                 away.go(tx, self._core, resolve_target(tx, self._core, target, may_choose=True))
 
         await self._core.store.write(body)
-        return await self.where_away()
+        return await self.away_target()
 
-    async def where_away(self) -> AwayView:
+    async def away_target(self) -> AwayView:
         where = await self._core.store.read(places.away)
         return AwayView(str(where) if where else None)
 
@@ -314,7 +314,7 @@ class Engine:
         page = await self.threads(Filter(limit=SNAPSHOT)) if thread is None else None
         seen = page.threads if page else (await self.thread(thread or ""),)
         live = [view.turn for view in seen if view.status == "running" and view.turn]
-        waiting = [gate for gate in await self.waiting.all() if thread in (None, gate.thread)]
+        waiting = [gate for gate in await self.gates.all() if thread in (None, gate.thread)]
         return Snapshot(seen, tuple([await self.turn(name) for name in live]), tuple(waiting))
 
     async def turn(self, turn: str) -> TurnView:
@@ -328,13 +328,13 @@ class Engine:
     async def queue(self, thread: str) -> list[QueuedView]:
         return await queries.queue(self._core, thread)
 
-    async def owed(self, limit: int) -> list[OwedView]:
-        return await queries.owed(self._core, limit)
+    async def undelivered(self, limit: int) -> list[OwedView]:
+        return await queries.undelivered(self._core, limit)
 
     async def choices(self) -> ChoicesView:
         return await options.thread_options(self._core, await self.runtimes())
 
-    async def look(self, thread: str) -> None:
+    async def refresh(self, thread: str) -> None:
         """Before somebody looks: what other programs did in it meanwhile."""
         await self._lending.look(thread)
 

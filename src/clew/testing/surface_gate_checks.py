@@ -66,7 +66,7 @@ async def a_long_gate_can_be_accepted_only_if_shown_completely(stage: Stage, fol
                 "the reply does not say how to accept it"
             )
             if not is_complete:
-                await clew.engine.waiting.answer(gate.code, AnswerGate(Decision.ACCEPT))
+                await clew.engine.gates.answer(gate.code, AnswerGate(Decision.ACCEPT))
             await stage.wait_shown(lambda shown, end=end: with_text(shown, end))  # type: ignore[misc]
 
 
@@ -92,7 +92,7 @@ async def allow_all_accepts_only_gates_shown_completely(stage: Stage, folder: Pa
         clew.agent.play = lambda request: (script.Approve(("make alpha", long)), script.Say("omega"))
         await stage.say("!text go")
         await stage.wait_shown(lambda shown: len(_cards(shown)) == (1 if clew.surface.can.max_length is None else 2))
-        short, other = sorted(await clew.engine.waiting.all(), key=lambda gate: len(gate.title))
+        short, other = sorted(await clew.engine.gates.all(), key=lambda gate: len(gate.title))
         shown = await stage.wait_shown(lambda shown: shown)
         for card in _cards(shown):
             is_complete = all(word in _words([card]) for word in long.split())
@@ -100,7 +100,7 @@ async def allow_all_accepts_only_gates_shown_completely(stage: Stage, folder: Pa
         is_complete = all(word in _words(shown) for word in long.split())
         accepted = await _send(stage, clew, "yes all")
         assert accepted.fate is Fate.ANSWER
-        waiting = [gate.code for gate in await clew.engine.waiting.all()]
+        waiting = [gate.code for gate in await clew.engine.gates.all()]
         assert waiting == ([] if is_complete else [other.code]) and (is_complete or other.code in accepted.words)
         if not is_complete:
             assert (await _send(stage, clew, f"{other.code} n")).fate is Fate.ANSWER
@@ -120,7 +120,7 @@ async def _open_gate(stage: Stage, clew: Daemon, command: str, end: str) -> tupl
     before = len(_cards(await stage.wait_shown(lambda shown: True)))
     await stage.say("!text go")
     shown = await stage.wait_shown(lambda shown: len(_cards(shown)) > before)
-    [gate] = await clew.engine.waiting.all()
+    [gate] = await clew.engine.gates.all()
     return gate, _cards(shown)[-1]
 
 

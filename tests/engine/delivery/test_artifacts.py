@@ -53,11 +53,11 @@ def work(tmp_path: Path) -> Path:
         ("![a](b(" * 50_000, []),
     ],
 )
-def test_what_an_answer_names(answer: str, paths: list[str]) -> None:
+def test_paths_that_an_answer_links_to(answer: str, paths: list[str]) -> None:
     assert list(named(answer)) == paths
 
 
-def test_a_picture_has_to_look_like_one(work: Path, tmp_path: Path) -> None:
+def test_a_picture_needs_the_magic_bytes_of_its_type(work: Path, tmp_path: Path) -> None:
     (work / "a.png").write_bytes(PICTURE)
     (work / "b.png").write_bytes(b"none")
     found = made("![a](a.png) ![b](b.png)", tmp_path)
@@ -68,12 +68,12 @@ def test_a_picture_has_to_look_like_one(work: Path, tmp_path: Path) -> None:
     assert Path(found.files[0].path).read_bytes() == PICTURE and not found.untold
 
 
-def test_what_is_named_twice_or_by_another_path_comes_once(work: Path, tmp_path: Path) -> None:
+def test_a_file_linked_twice_is_sent_once(work: Path, tmp_path: Path) -> None:
     (work / "a.txt").write_text("a")
     assert len(made(f"[a](a.txt) [a](./a.txt) [a]({work}/a.txt)", tmp_path).files) == 1
 
 
-def test_two_of_one_name_are_two_files(work: Path, tmp_path: Path) -> None:
+def test_two_files_with_one_name_are_both_sent(work: Path, tmp_path: Path) -> None:
     for folder in ("x", "y"):
         (work / folder).mkdir()
         (work / folder / "a.txt").write_text(folder)
@@ -100,7 +100,7 @@ def test_two_of_one_name_are_two_files(work: Path, tmp_path: Path) -> None:
         ("large.txt", messages.file_too_large(LARGEST + 1, LARGEST)),
     ],
 )
-def test_what_has_to_stay_is_told(work: Path, tmp_path: Path, path: str, why: str) -> None:
+def test_files_that_are_not_sent_are_listed_with_a_reason(work: Path, tmp_path: Path, path: str, why: str) -> None:
     (tmp_path / "secret.txt").write_text("a key")
     (work / "out.txt").symlink_to(tmp_path / "secret.txt")
     (work / "folder").symlink_to(tmp_path)
@@ -115,7 +115,7 @@ def test_what_has_to_stay_is_told(work: Path, tmp_path: Path, path: str, why: st
     assert not found.files and [line.partition(": ")[2] for line in found.untold] == [why]
 
 
-def test_too_many_are_told(work: Path, tmp_path: Path) -> None:
+def test_files_beyond_the_limit_are_counted(work: Path, tmp_path: Path) -> None:
     for number in range(MOST + 2):
         (work / f"{number}.txt").write_text("a")
     found = made(" ".join(f"[a]({number}.txt)" for number in range(MOST + 2)), tmp_path)
@@ -134,7 +134,7 @@ def test_a_picture_that_the_runtime_made_may_be_anywhere(work: Path, tmp_path: P
 FILES = SurfaceCan(files=LARGEST)
 
 
-async def test_a_file_is_owed_with_the_end_and_sent_as_it_was_then(tmp_path: Path) -> None:
+async def test_a_file_is_sent_as_it_was_at_the_end_of_the_turn(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("as it was")
     room = Room(can=FILES)
     async with Rig(tmp_path, room=room) as rig:
@@ -147,18 +147,18 @@ async def test_a_file_is_owed_with_the_end_and_sent_as_it_was_then(tmp_path: Pat
     assert row is not None and row.message_id == "message-2" and row.file == file.file
 
 
-async def test_what_was_kept_goes_when_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_copy_of_a_file_is_deleted_when_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clew.engine.engine.LAST_SENDS", TIMEOUT)
     (tmp_path / "a.txt").write_text("a")
     room = Room(can=FILES)
     async with Rig(tmp_path, room=room) as rig:
         first = (await rig.say("!text [a](a.txt)")).turn
         await rig.delivered(f"{first}:file:1")
-        await rig.engine.settle(TIMEOUT)
+        await rig.engine.drain(TIMEOUT)
         assert not (tmp_path / "files" / f"made-{first}").exists()
 
 
-async def test_what_cannot_be_removed_after_it_was_sent_ends_nothing_and_goes_with_the_next_daemon(
+async def test_a_copy_that_cannot_be_deleted_is_deleted_by_the_next_daemon(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def stuck(kept: Path) -> None:
@@ -172,7 +172,7 @@ async def test_what_cannot_be_removed_after_it_was_sent_ends_nothing_and_goes_wi
             await rig.delivered(f"{sent}:file:1")
             behind = (await rig.say("!text behind it")).turn
             await rig.delivered(f"{behind}:final")
-            await rig.engine.settle(TIMEOUT)
+            await rig.engine.drain(TIMEOUT)
     kept = tmp_path / "files" / f"made-{sent}"
     assert (kept / "a.txt").exists() and f"{kept}/a.txt is not needed any more" in caplog.text
     async with Rig(tmp_path, room=Room(can=FILES)):
@@ -180,7 +180,7 @@ async def test_what_cannot_be_removed_after_it_was_sent_ends_nothing_and_goes_wi
 
 
 @pytest.mark.parametrize("trouble", [Never, Down])
-async def test_what_has_not_been_sent_is_kept_by_the_next_daemon(tmp_path: Path, trouble: type[NotSent]) -> None:
+async def test_copies_of_unsent_files_survive_a_restart(tmp_path: Path, trouble: type[NotSent]) -> None:
     (tmp_path / "a.txt").write_text("a")
 
     tried = asyncio.Event()
@@ -195,14 +195,14 @@ async def test_what_has_not_been_sent_is_kept_by_the_next_daemon(tmp_path: Path,
     async with Rig(tmp_path, room=Closed(can=FILES)) as rig:
         turn = (await rig.say("!text [a](a.txt)")).turn
         await tried.wait()
-        await rig.engine.settle(TIMEOUT)
+        await rig.engine.drain(TIMEOUT)
     (half := tmp_path / "files" / f"made-{turn}" / ".b.txt.part").touch()
     async with Rig(tmp_path, room=Closed(can=FILES)):
         assert [path.name for path in half.parent.iterdir()] == ["a.txt"]
 
 
 @pytest.mark.parametrize("gone", [Never("too odd"), None])
-async def test_what_the_platform_refuses_or_is_gone_is_told_in_its_place(tmp_path: Path, gone: Never | None) -> None:
+async def test_a_refused_or_missing_file_is_replaced_by_a_line(tmp_path: Path, gone: Never | None) -> None:
     (tmp_path / "a.txt").write_text("a")
 
     class Odd(Room):
@@ -222,7 +222,7 @@ async def test_what_the_platform_refuses_or_is_gone_is_told_in_its_place(tmp_pat
 
 
 @BROKEN_DISK
-async def test_a_file_that_cannot_be_read_is_told_in_its_place_and_holds_nothing_up(tmp_path: Path) -> None:
+async def test_an_unreadable_file_is_replaced_by_a_line_and_blocks_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
 
     class OnABadDisk(Room):
@@ -239,7 +239,7 @@ async def test_a_file_that_cannot_be_read_is_told_in_its_place_and_holds_nothing
     assert room.texts[1:] == [messages.file_stays("a.txt", "Input/output error"), "behind it"]
 
 
-async def test_a_lost_network_is_not_taken_for_a_lost_file(tmp_path: Path) -> None:
+async def test_a_network_error_is_not_taken_for_a_missing_file(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     lost = [FileNotFoundError(errno.ENOENT, "no such socket", "/run/proxy"), ConnectionResetError()]
 
@@ -256,7 +256,7 @@ async def test_a_lost_network_is_not_taken_for_a_lost_file(tmp_path: Path) -> No
     assert not lost and [sent.file is not None for sent in room.sent] == [False, True]
 
 
-async def test_a_file_in_doubt_is_marked_as_a_possible_repeat(tmp_path: Path) -> None:
+async def test_an_unconfirmed_file_is_marked_as_a_possible_repeat(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
 
     class Losing(Room):
@@ -272,7 +272,7 @@ async def test_a_file_in_doubt_is_marked_as_a_possible_repeat(tmp_path: Path) ->
     assert [sent.note for sent in room.sent if sent.file] == ["", messages.POSSIBLE_REPEAT]
 
 
-async def test_killed_before_it_was_sent_it_is_brought_by_the_next_daemon(tmp_path: Path) -> None:
+async def test_an_unsent_file_is_sent_by_the_next_daemon(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("as it was")
 
     class Away(Room):
@@ -298,7 +298,7 @@ async def test_killed_before_it_was_sent_it_is_brought_by_the_next_daemon(tmp_pa
     assert read == ["as it was"]
 
 
-async def test_where_no_files_can_be_sent_the_answer_only_names_them(tmp_path: Path) -> None:
+async def test_if_no_files_can_be_sent_the_answer_only_links_them(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     room = Room()
     async with Rig(tmp_path, room=room) as rig:

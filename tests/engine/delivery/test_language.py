@@ -57,7 +57,7 @@ async def say(rig: Rig, text: str, **more: object) -> Accepted:
     return await rig.say(text, sender_id="7", **more)  # type: ignore[arg-type]
 
 
-async def test_what_was_said_last_counts_and_survives(rig: Rig, tmp_path: Path) -> None:
+async def test_the_last_message_decides_the_language_after_a_restart_too(rig: Rig, tmp_path: Path) -> None:
     await say(rig, "!text 你好")
     assert (await say(rig, "/resume 99")).words == "没有会话 99；/会话 列出全部。"
     await say(rig, "!text hello there")
@@ -69,7 +69,7 @@ async def test_what_was_said_last_counts_and_survives(rig: Rig, tmp_path: Path) 
         assert "There is no" in (await say(again, "/resume 99")).words
 
 
-async def test_where_nothing_was_said_a_setting_counts(tmp_path: Path) -> None:
+async def test_without_messages_a_setting_decides_the_language(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CAN), config=SETTINGS) as rig:
         await known(rig)
         task = await rig.start("!text", notify="room:a")
@@ -105,7 +105,7 @@ async def test_a_gate_is_asked_pressed_and_redrawn_in_chinese(rig: Rig) -> None:
     assert set(LATIN.findall(redrawn)) == {"ann"}
 
 
-async def test_a_cut_turn_and_a_backlog_ask_in_chinese_and_say_what_became_of_it(tmp_path: Path) -> None:
+async def test_a_cut_turn_and_a_backlog_ask_and_settle_in_chinese(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         turn = (await rig.say("!shell make\n!hold door\n!text 好")).turn
         await rig.held("door")
@@ -132,7 +132,7 @@ async def test_a_stale_message_is_asked_about_in_chinese(tmp_path: Path) -> None
         assert "等待中" in status and "这里有 1 条消息在等" in status
 
 
-async def test_a_send_in_doubt_is_marked_in_chinese(tmp_path: Path) -> None:
+async def test_a_possible_repeat_is_marked_in_chinese(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True))) as rig:
         await known(rig)
         rig.room.after.append(InDoubt("the answer was lost"))
@@ -148,7 +148,7 @@ async def test_what_the_agent_says_is_never_translated(rig: Rig) -> None:
     assert str(messages.WORKING) in final.text
 
 
-def test_every_sentence_has_its_chinese() -> None:
+def test_every_text_has_a_chinese_version() -> None:
     for name, each in vars(messages).items():
         if isinstance(each, bilingual.Bilingual):
             assert detect_language(each.zh) == "zh" and detect_language(each) != "zh", name

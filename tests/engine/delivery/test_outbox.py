@@ -27,7 +27,7 @@ async def test_an_answer_that_is_only_a_file_is_kept(tmp_path: Path) -> None:
     assert row is not None and picture in [file for said in row.request for file in said.attachments]
 
 
-async def test_what_failed_and_is_put_off_again_goes_on_by_itself(tmp_path: Path) -> None:
+async def test_a_failed_delivery_that_notify_retries_gets_automatic_retries(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         rig.room.troubles = [Never("no such channel")]
         accepted = await rig.say("!text hi")
@@ -38,21 +38,19 @@ async def test_what_failed_and_is_put_off_again_goes_on_by_itself(tmp_path: Path
     assert rig.room.texts == ["hi"]
 
 
-async def test_a_plain_stop_just_after_an_end_leaves_nothing_on_its_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_normal_stop_leaves_no_unfinished_send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clew.engine.engine.LAST_SENDS", TIMEOUT)
     async with Rig(tmp_path) as rig:
         for number in range(5):
             accepted = await rig.say(f"!text {number}", room=str(number))
         await rig.ended(accepted.turn)
-        await rig.engine.settle(TIMEOUT)
+        await rig.engine.drain(TIMEOUT)
     idle = Rig(tmp_path)
     assert await idle.store.read(deliveries.sending_finals) == []
     await idle.kill()
 
 
-async def test_what_a_dead_daemon_was_sending_is_told_by_a_dry_run_where_none_runs(tmp_path: Path) -> None:
+async def test_a_dry_run_without_a_daemon_lists_unfinished_sends(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(hold=asyncio.Event())) as rig:
         accepted = await rig.say("!text hi")
         await rig.ended(accepted.turn)
@@ -66,7 +64,7 @@ async def test_what_a_dead_daemon_was_sending_is_told_by_a_dry_run_where_none_ru
     await idle.kill()
 
 
-async def test_what_is_owed_to_a_surface_that_is_gone_says_so(tmp_path: Path) -> None:
+async def test_deliveries_to_a_removed_surface_fail_with_a_reason(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!hold door\n!text done", notify="room:a")
         await rig.held("door")
@@ -80,7 +78,7 @@ async def test_what_is_owed_to_a_surface_that_is_gone_says_so(tmp_path: Path) ->
     assert view.notification_status == "failed" and "no surface 'room'" in (view.notification_error or "")
 
 
-async def test_whoever_waits_elsewhere_hears_that_a_cut_task_was_stopped(tmp_path: Path) -> None:
+async def test_stopping_a_cut_task_notifies_its_target(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!shell make\n!cut", notify="room:a")
         await rig.until(lambda entry: entry.kind == "delivery.sent" and str(entry.data["delivery"]).endswith(":ask"))
@@ -99,7 +97,7 @@ class Swept(Room):
         raise Never("the message to edit is not there")
 
 
-async def test_an_answer_in_doubt_whose_placeholder_was_deleted_is_sent_again_and_says_so(tmp_path: Path) -> None:
+async def test_without_its_placeholder_an_unconfirmed_answer_is_sent_again(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Swept(can=SurfaceCan(edit=True))) as rig:
         accepted = await rig.say("!hold door\n!text hello")
         await rig.delivered(f"{accepted.turn}:placeholder")

@@ -40,7 +40,7 @@ def test_every_part_fits_and_joined_they_are_the_text(text: str, limit: int, uni
     assert len(parts) == 1 or all(one.strip() for one in shown)
 
 
-def test_it_is_cut_at_a_paragraph_then_at_a_line_then_at_a_space() -> None:
+def test_a_text_is_split_at_a_paragraph_then_a_line_then_a_space() -> None:
     def bodies(text: str) -> list[str]:
         return [part.body for part in split(text, 20, Units.CHARACTERS)]
 
@@ -50,7 +50,7 @@ def test_it_is_cut_at_a_paragraph_then_at_a_line_then_at_a_space() -> None:
     assert bodies("x" * 45) == ["x" * 20, "x" * 20, "x" * 5]
 
 
-def test_a_fence_that_is_cut_is_closed_and_opened_again_with_its_language() -> None:
+def test_a_split_fence_is_closed_and_reopened_with_its_language() -> None:
     parts = split("```python\n" + "".join(f"line {n}\n" for n in range(8)) + "```\nend", 40, Units.CHARACTERS)
     assert [part.shown for part in parts] == [
         "```python\nline 0\nline 1\nline 2\n```",
@@ -60,12 +60,12 @@ def test_a_fence_that_is_cut_is_closed_and_opened_again_with_its_language() -> N
 
 
 @pytest.mark.parametrize("one", ["👩‍👩‍👧", "🇨🇳", "👍🏽", "e\u0301", "❤️"])
-def test_what_is_one_character_to_a_person_is_not_cut(one: str) -> None:
+def test_a_visible_character_is_not_split(one: str) -> None:
     parts = split(one * 30, 40, Units.UTF16)
     assert len(parts) > 1 and all(part.body.replace(one, "") == "" for part in parts)
 
 
-def test_a_fence_of_thousands_of_ticks_makes_no_thousands_of_messages() -> None:
+def test_a_very_long_fence_does_not_make_many_messages() -> None:
     parts = split("`" * 4100 + "\n" + "words and words " * 200, 4000, Units.CHARACTERS)
     assert len(parts) <= 4 and all(len(part.shown.rstrip()) <= 4000 for part in parts)
 

@@ -82,7 +82,7 @@ async def test_a_bare_word_said_before_the_gate_was_asked_is_no_answer_to_it(tmp
         (gate,) = await shown(rig)
         early = await rig.say(word, sent_at=gate.asked_at - 5_000)
         assert early.fate is Fate.REFUSED and f"`{gate.code} {'y' if word == 'yes all' else word}`" in early.words
-        assert (await rig.engine.waiting.one(gate.id)).state == "open"
+        assert (await rig.engine.gates.one(gate.id)).state == "open"
         by_code = await rig.say(f"{gate.code} y", sent_at=gate.asked_at - 5_000)
         assert by_code.fate is Fate.ANSWER
         await rig.ended(accepted.turn)
@@ -121,7 +121,7 @@ async def test_a_typed_secret_is_refused_everywhere_and_kept_nowhere(
             refused = await (rig.send(accepted.thread, text) if from_desk else rig.say(text))
             assert refused.fate is Fate.REFUSED and "hunter" not in refused.words
             assert f"clew answer {gate.code}" in refused.words
-            await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("hunter-forty-two",),)))
+            await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("hunter-forty-two",),)))
             await rig.ended(accepted.turn)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files and not [path for path in files if b"hunter-forty-two" in path.read_bytes()]
@@ -129,7 +129,7 @@ async def test_a_typed_secret_is_refused_everywhere_and_kept_nowhere(
 
 async def _opened_by(rig: Rig, turn: str | None) -> AsyncIterator[GateView]:
     await rig.until(lambda entry: entry.kind == "gate.opened" and entry.turn == turn)
-    for gate in await rig.engine.waiting.all():
+    for gate in await rig.engine.gates.all():
         yield gate
 
 
@@ -145,8 +145,8 @@ async def test_an_answer_in_passing_is_never_taken_for_the_answer_to_another_que
         accepted = await rig.say("!aside Shall I also? | yes | no\n!ask What is it called?")
         aside, question = await shown(rig, 2)
         assert not aside.blocking and question.blocking
-        await rig.engine.waiting.answer(aside.code, AnswerGate(Decision.REPLY, replies=(("1",),)))
-        assert (await rig.engine.waiting.one(question.id)).state == "open"
+        await rig.engine.gates.answer(aside.code, AnswerGate(Decision.REPLY, replies=(("1",),)))
+        assert (await rig.engine.gates.one(question.id)).state == "open"
         await rig.say(f"{question.code} Ariadne")
         assert "Shall I also?" in (await rig.ended(accepted.turn)).text
 
@@ -155,9 +155,9 @@ async def test_stop_at_a_question_in_passing_says_nothing_to_the_agent(tmp_path:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!aside Shall I also? | yes | no")
         await rig.ended(accepted.turn)
-        (gate,) = await rig.engine.waiting.all()
+        (gate,) = await rig.engine.gates.all()
         stopped = await rig.say(f"{gate.code} stop")
-        assert stopped.fate is Fate.ANSWER and await rig.engine.waiting.all() == []
+        assert stopped.fate is Fate.ANSWER and await rig.engine.gates.all() == []
         assert (await rig.engine.thread(accepted.thread or "")).turn == accepted.turn
 
 
@@ -177,10 +177,10 @@ async def test_cancel_leaves_no_question_in_passing_open(tmp_path: Path) -> None
         first = await rig.say("!aside Shall I also? | yes | no")
         await rig.ended(first.turn)
         await rig.engine.cancel(first.thread or "")
-        (gate,) = await rig.engine.waiting.of_thread(first.thread or "")
+        (gate,) = await rig.engine.gates.of_thread(first.thread or "")
         assert (gate.state, gate.why) == ("void", gate_messages.THREAD_OVER)
         with pytest.raises(Refused, match="is void"):
-            await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("1",),)))
+            await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("1",),)))
 
 
 async def test_words_behind_the_code_of_something_settled_are_for_the_agent(tmp_path: Path) -> None:
@@ -215,8 +215,8 @@ async def test_a_rules_yes_that_did_not_arrive_is_given_again_and_nobody_is_aske
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Rig(tmp_path, outlives=True) as rig:
-        await rig.engine.waiting.add_rule(NewRuleView(effect="allow", pattern="deploy *"))  # type: ignore[arg-type]
-        monkeypatch.setattr(dispatch, "_give", _mute)
+        await rig.engine.gates.add_rule(NewRuleView(effect="allow", pattern="deploy *"))  # type: ignore[arg-type]
+        monkeypatch.setattr(dispatch, "_send_one", _mute)
         accepted = await rig.say(f"!approve {COMMAND}")
         await rig.saw("gate.answered")
         (row,) = await rig.store.read(lambda tx: gates.of_turn(tx, accepted.turn or ""))
@@ -236,13 +236,13 @@ async def test_that_nobody_answered_is_told_again_where_it_did_not_arrive(tmp_pa
     async with Rig(tmp_path, outlives=True) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
-        rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]
+        rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]
         await rig.store.write(lambda tx: _expired_and_left(tx, rig, gate))
         await rig.kill()
     async with Rig(tmp_path, outlives=True) as rig:
         turn = await rig.ended(accepted.turn)
         assert turn.state == "completed" and executions(rig) == []
-        assert (await rig.engine.waiting.one(gate.id)).state == "expired"
+        assert (await rig.engine.gates.one(gate.id)).state == "expired"
 
 
 def _expired_and_left(tx: Tx, rig: Rig, gate: GateView) -> None:
@@ -253,8 +253,8 @@ def _expired_and_left(tx: Tx, rig: Rig, gate: GateView) -> None:
 
 
 async def _left_and_lost(rig: Rig, gate: GateView) -> None:
-    rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
-    await rig.engine.waiting.answer(gate.code, YES)
+    rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
+    await rig.engine.gates.answer(gate.code, YES)
     row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
     assert row is not None and await rig.store.write(lambda tx: gates.mark_sending(tx, row, rig.clock.now()))
     await rig.kill()
@@ -289,7 +289,7 @@ async def test_a_yes_that_was_on_its_way_when_a_person_stopped_the_turn_is_not_c
         await _left_and_lost(rig, gate)
     async with Rig(tmp_path) as rig:
         await rig.ended(accepted.turn)
-        view = await rig.engine.waiting.one(gate.id)
+        view = await rig.engine.gates.one(gate.id)
         assert view.state == "void" and view.why
 
 
@@ -317,7 +317,7 @@ async def test_a_reminder_is_redrawn_too(tmp_path: Path) -> None:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
         await rig.delivered(f"{gate.id}:remind")
-        await rig.engine.waiting.answer(gate.code, NO)
+        await rig.engine.gates.answer(gate.code, NO)
         await rig.ended(accepted.turn)
         await rig.delivered(f"{gate.id}:remind:{gate.code}:taken")
 
@@ -330,7 +330,7 @@ async def test_what_a_cut_off_agent_asks_in_passing_again_is_open_once(tmp_path:
         await rig.saw("gate.void")
         rig.scripted.holds.release("here")
         (again,) = await asked(rig, 2)
-        old = (await rig.engine.waiting.of_thread(again.thread))[-1]
+        old = (await rig.engine.gates.of_thread(again.thread))[-1]
         assert (old.state, old.why) == ("void", gate_messages.ASKED_AGAIN)
 
 
@@ -349,8 +349,8 @@ async def test_another_request_under_the_reference_of_a_gate_is_judged_by_itself
 
         for title in ("make one", "make one", "make two"):
             await rig.store.write(partial(ask, title=title))
-        (gate,) = await rig.engine.waiting.all()
-        old = (await rig.engine.waiting.of_thread(gate.thread))[-1]
+        (gate,) = await rig.engine.gates.all()
+        old = (await rig.engine.gates.of_thread(gate.thread))[-1]
         assert (gate.title, old.title, old.state, old.why) == ("make two", "make one", "void", gate_messages.CHANGED)
         lines = await rig.store.read(lambda tx: items.of_turn(tx, accepted.turn or ""))
         assert len([line for line in lines if line.kind == GATE]) == 2, "history has both"
@@ -369,7 +369,7 @@ async def test_a_gate_of_a_turn_that_somebody_else_holds_by_now_is_not_opened(tm
             open_gate(tx, rig.engine._core, thread, old, opened, Item(gate_item("x:1"), GATE, Phase.STARTED, COMMAND))
 
         await rig.store.write(late)
-        assert await rig.engine.waiting.all() == []
+        assert await rig.engine.gates.all() == []
 
 
 async def test_a_question_with_what_no_database_holds_is_asked_all_the_same(tmp_path: Path) -> None:
@@ -385,7 +385,7 @@ async def test_a_question_with_what_no_database_holds_is_asked_all_the_same(tmp_
             open_gate(tx, rig.engine._core, thread, turn, opened, Item(gate_item("x:1"), GATE, Phase.STARTED, "Which?"))
 
         await rig.store.write(body)
-        (gate,) = await rig.engine.waiting.all()
+        (gate,) = await rig.engine.gates.all()
         assert gate.options == ("�", "b")
 
 
@@ -402,8 +402,8 @@ async def test_a_yes_that_says_something_else_is_refused_and_nothing_is_answered
         (gate,) = await asked(rig)
         told, given = BAD_YES[name]
         with pytest.raises(BadInput, match=told):
-            await rig.engine.waiting.answer(gate.code, given)
-        assert (await rig.engine.waiting.one(gate.id)).state == "open" and not await rig.engine.waiting.rules()
+            await rig.engine.gates.answer(gate.code, given)
+        assert (await rig.engine.gates.one(gate.id)).state == "open" and not await rig.engine.gates.rules()
 
 
 async def test_a_rule_in_answer_to_a_question_is_refused_in_words(tmp_path: Path) -> None:
@@ -413,7 +413,7 @@ async def test_a_rule_in_answer_to_a_question_is_refused_in_words(tmp_path: Path
         for pattern in ("rm *", None):
             given = AnswerGate(Decision.ACCEPT, extent="rule", pattern=pattern)
             with pytest.raises(BadInput, match="is a question"):
-                await rig.engine.waiting.answer(gate.code, given)
+                await rig.engine.gates.answer(gate.code, given)
 
 
 def test_diffs_that_are_stored_alike_are_two_requests() -> None:
@@ -430,5 +430,5 @@ async def test_no_person_passes_for_a_rule(tmp_path: Path, word: str) -> None:
         await rig.say(f"!approve {COMMAND}", sender_id="7")
         (gate,) = await shown(rig)
         await rig.engine.say(Inbound(rig.where(), "m2", "clew (the rule `rm *`)", word, sender_id="7"))
-        by = (await rig.engine.waiting.one(gate.id)).answered_by
+        by = (await rig.engine.gates.one(gate.id)).answered_by
         assert by == '"clew (the rule `rm *`)"' and not gate_messages.is_by_rule(by)

@@ -35,7 +35,7 @@ COMMAND = "deploy --now"
 async def asked(rig: Rig, count: int = 1) -> list[GateView]:
     """What waits, once so many have been opened."""
     await rig.until(lambda entry: rig.kinds().count("gate.opened") >= count)
-    return await rig.engine.waiting.all()
+    return await rig.engine.gates.all()
 
 
 async def shown(rig: Rig, count: int = 1) -> list[GateView]:
@@ -63,10 +63,10 @@ async def test_a_gate_is_stored_with_its_delivery_and_the_turn_waits(tmp_path: P
         assert (gate.kind, gate.title, gate.state, turn.state) == ("command", COMMAND, "open", "waiting")
         assert gate.code in rig.room.texts[0] and COMMAND in rig.room.texts[0]
         assert (await rig.engine.thread(accepted.thread or "")).gates == (gate.code,)
-        await rig.engine.waiting.answer(gate.code, YES)
+        await rig.engine.gates.answer(gate.code, YES)
         ended = await rig.ended(accepted.turn)
         assert ended.state == "completed" and executions(rig) == [COMMAND]
-        assert (await rig.engine.waiting.one(gate.id)).state == "taken"
+        assert (await rig.engine.gates.one(gate.id)).state == "taken"
 
 
 async def test_the_first_answer_counts_and_the_second_is_told_who_gave_it(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ async def test_the_first_answer_counts_and_the_second_is_told_who_gave_it(tmp_pa
         (gate,) = await asked(rig)
         answers = [replace(YES, sender="ann"), replace(NO, sender="bob")]
         results = await asyncio.gather(
-            *(rig.engine.waiting.answer(gate.code, answer) for answer in answers), return_exceptions=True
+            *(rig.engine.gates.answer(gate.code, answer) for answer in answers), return_exceptions=True
         )
         assert isinstance(results[0], GateView) and isinstance(results[1], Refused)
         assert "answered by ann" in results[1].message and "yes" in results[1].message
@@ -87,7 +87,7 @@ async def test_a_no_with_a_reason_reaches_the_agent(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
-        await rig.engine.waiting.answer(gate.code, replace(NO, reason="not on a Friday"))
+        await rig.engine.gates.answer(gate.code, replace(NO, reason="not on a Friday"))
         turn = await rig.ended(accepted.turn)
         assert "not on a Friday" in turn.text and executions(rig) == []
 
@@ -96,9 +96,9 @@ async def test_cancel_stops_the_turn_and_every_other_gate_of_it(tmp_path: Path) 
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!both one | two\n!text never")
         first, second = await asked(rig, 2)
-        await rig.engine.waiting.answer(first.code, AnswerGate(Decision.CANCEL))
+        await rig.engine.gates.answer(first.code, AnswerGate(Decision.CANCEL))
         turn = await rig.ended(accepted.turn)
-        states = [(await rig.engine.waiting.one(gate.id)).state for gate in (first, second)]
+        states = [(await rig.engine.gates.one(gate.id)).state for gate in (first, second)]
         assert turn.state == "interrupted" and states == ["taken", "taken"] and executions(rig) == []
 
 
@@ -108,7 +108,7 @@ async def test_stop_answers_open_gates_first_and_a_late_yes_has_no_effect(tmp_pa
         (gate,) = await asked(rig)
         await rig.engine.stop(accepted.thread or "")
         with pytest.raises(Refused, match="to stop"):
-            await rig.engine.waiting.answer(gate.code, YES)
+            await rig.engine.gates.answer(gate.code, YES)
         await rig.ended(accepted.turn)
         assert executions(rig) == []
 
@@ -134,7 +134,7 @@ async def test_other_words_are_for_the_agent_and_the_sender_hears_that_the_gate_
         for words in ("yes please, but first look at the tests", "no idea", "y?", "12"):
             said = await rig.say(words)
             assert said.fate is Fate.STEER and gate.code in said.words
-        assert (await rig.engine.waiting.one(gate.id)).state == "open"
+        assert (await rig.engine.gates.one(gate.id)).state == "open"
         await rig.say("n")
         turn = await rig.ended(accepted.turn)
         assert "y?" in turn.text
@@ -157,10 +157,10 @@ async def test_all_means_those_that_were_shown(tmp_path: Path) -> None:
         accepted = await rig.say("!both one | two")
         first, second = await asked(rig, 2)
         assert accepted.thread is not None
-        allowed = await rig.engine.waiting.accept_all(accepted.thread, "ann", (first.code,))
+        allowed = await rig.engine.gates.accept_all(accepted.thread, "ann", (first.code,))
         assert [gate.code for gate in allowed] == [first.code]
-        assert [gate.code for gate in await rig.engine.waiting.all()] == [second.code]
-        await rig.engine.waiting.accept_all(accepted.thread, "ann")
+        assert [gate.code for gate in await rig.engine.gates.all()] == [second.code]
+        await rig.engine.gates.accept_all(accepted.thread, "ann")
         await rig.ended(accepted.turn)
 
 
@@ -175,7 +175,7 @@ async def test_a_bare_reply_means_what_its_sender_sees_and_never_what_came_a_mom
         assert (unseen.fate, seen.fate, late.fate, both.fate) == (Fate.STEER, Fate.ANSWER, Fate.REFUSED, Fate.REFUSED)
         assert "was answered by ann" in late.words and "Which one?" in both.words
         assert (await rig.say("yes all", sees=(first.code,))).fate is Fate.REFUSED
-        assert (await rig.engine.waiting.one(second.id)).state == "open"
+        assert (await rig.engine.gates.one(second.id)).state == "open"
         assert (await rig.say("yes all", sees=(first.code, second.code))).fate is Fate.ANSWER
         await rig.ended(accepted.turn)
         assert executions(rig) == ["two"]
@@ -186,7 +186,7 @@ async def test_what_is_said_for_after_the_turn_is_no_answer(tmp_path: Path) -> N
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
         assert (await rig.say("y", queue=True)).fate is Fate.TURN
-        assert (await rig.engine.waiting.one(gate.id)).state == "open"
+        assert (await rig.engine.gates.one(gate.id)).state == "open"
         await rig.say("n")
         await rig.ended(accepted.turn)
 
@@ -207,7 +207,7 @@ async def test_every_copy_is_redrawn_and_allowed_is_said_when_the_agent_took_it(
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
         await rig.delivered(f"{gate.id}:ask")
-        await rig.engine.waiting.answer(gate.code, replace(YES, sender="ann"))
+        await rig.engine.gates.answer(gate.code, replace(YES, sender="ann"))
         await rig.ended(accepted.turn)
         await rig.delivered(f"{gate.id}:ask:{gate.code}:taken")
         edits = [outgoing.text for _, outgoing in rig.room.edits if gate.code in outgoing.text]
@@ -225,7 +225,7 @@ async def test_the_reason_of_a_void_gate_is_shown(tmp_path: Path) -> None:
         await rig.delivered(f"{gate.id}:void")
         assert again.id != gate.id and again.title == gate.title
         assert any("void" in text and gate.code in text for text in rig.room.texts)
-        await rig.engine.waiting.answer(again.code, YES)
+        await rig.engine.gates.answer(again.code, YES)
         await rig.ended(again.turn)
         assert executions(rig) == [COMMAND]
         assert accepted.turn == gate.turn != again.turn
@@ -238,7 +238,7 @@ async def test_a_turn_that_stood_at_a_gate_is_continued_by_itself_after_a_crash(
         await asked(rig)
     async with Rig(tmp_path) as rig:
         (gate,) = await asked(rig)
-        await rig.engine.waiting.answer(gate.code, YES)
+        await rig.engine.gates.answer(gate.code, YES)
         await rig.ended(gate.turn)
         assert executions(rig) == [COMMAND] and gate.warning == ""
 
@@ -251,7 +251,7 @@ async def test_a_stored_yes_that_never_left_applies_once_to_the_very_same_reques
     async with Rig(tmp_path) as rig:
         (second,) = await asked(rig)  # the first was answered by the yes of before
         assert executions(rig) == [COMMAND] and second.turn != accepted.turn
-        await rig.engine.waiting.answer(second.code, NO)
+        await rig.engine.gates.answer(second.code, NO)
         await rig.ended(second.turn)
         assert executions(rig) == [COMMAND]
 
@@ -264,7 +264,7 @@ async def test_a_yes_that_left_is_never_applied_again_and_says_so(tmp_path: Path
     async with Rig(tmp_path) as rig:
         (again,) = await asked(rig)
         assert "may already have run" in again.warning and again.state == "open"
-        await rig.engine.waiting.answer(again.code, YES)
+        await rig.engine.gates.answer(again.code, YES)
         await rig.ended(again.turn)
 
 
@@ -276,13 +276,13 @@ async def test_a_chat_whose_yes_was_on_its_way_asks_before_it_goes_on(tmp_path: 
     async with Rig(tmp_path) as rig:
         await rig.saw("thread.status")
         thread = await rig.engine.thread(accepted.thread or "")
-        assert thread.status == "suspended" and (await rig.engine.waiting.one(gate.id)).state == "void"
+        assert thread.status == "suspended" and (await rig.engine.gates.one(gate.id)).state == "void"
 
 
 async def answered_and_cut(rig: Rig, gate: GateView, *, sent: bool = False) -> None:
     """The daemon dies when the answer is stored, and perhaps just as it leaves."""
-    rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
-    await rig.engine.waiting.answer(gate.code, YES)
+    rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
+    await rig.engine.gates.answer(gate.code, YES)
     row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
     assert row is not None
     if sent:
@@ -295,15 +295,15 @@ async def test_an_agent_that_outlives_the_daemon_keeps_its_gates(tmp_path: Path)
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
     async with Rig(tmp_path, outlives=True) as rig:
-        assert [view.id for view in await rig.engine.waiting.all()] == [gate.id]
-        await rig.engine.waiting.answer(gate.code, YES)
+        assert [view.id for view in await rig.engine.gates.all()] == [gate.id]
+        await rig.engine.gates.answer(gate.code, YES)
         await rig.ended(accepted.turn)
         assert executions(rig) == [COMMAND]
 
 
 async def test_a_rule_answers_and_leaves_a_line(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
-        await rig.engine.waiting.add_rule(NewRuleView(effect="allow", pattern="deploy *"))  # type: ignore[arg-type]
+        await rig.engine.gates.add_rule(NewRuleView(effect="allow", pattern="deploy *"))  # type: ignore[arg-type]
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         turn = await rig.ended(accepted.turn)
         assert executions(rig) == [COMMAND] and "gate.opened" not in rig.kinds()
@@ -314,7 +314,7 @@ async def test_a_rule_answers_and_leaves_a_line(tmp_path: Path) -> None:
 async def test_a_deny_rule_wins_over_an_allow_and_over_yolo(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         for effect in ("allow", "deny"):
-            await rig.engine.waiting.add_rule(NewRuleView(effect=effect, pattern="deploy *"))  # type: ignore[arg-type]
+            await rig.engine.gates.add_rule(NewRuleView(effect=effect, pattern="deploy *"))  # type: ignore[arg-type]
         accepted = await rig.start(f"!approve {COMMAND}\n!text done")
         turn = await rig.ended(accepted.turn)
         assert executions(rig) == [] and turn.state == "completed"
@@ -324,10 +324,10 @@ async def test_yes_for_this_thread_holds_for_the_very_same_command_there_and_now
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!approve {COMMAND}\n!approve deploy --later")
         (gate,) = await asked(rig)
-        await rig.engine.waiting.answer(gate.code, replace(YES, extent="thread"))
+        await rig.engine.gates.answer(gate.code, replace(YES, extent="thread"))
         (other,) = await asked(rig, 2)
         assert other.title == "deploy --later" and executions(rig) == [COMMAND, COMMAND]
-        await rig.engine.waiting.answer(other.code, NO)
+        await rig.engine.gates.answer(other.code, NO)
         await rig.ended(accepted.turn)
         elsewhere = await rig.say(f"!approve {COMMAND}", room="b")
         (gate,) = await asked(rig, 3)
@@ -339,9 +339,9 @@ async def test_a_yes_with_the_offered_rule_covers_what_else_is_open(tmp_path: Pa
         accepted = await rig.say("!both pytest -q | pytest -x")
         first, _ = await asked(rig, 2)
         assert any("`pytest …`" in option for option in first.options)
-        await rig.engine.waiting.answer(first.code, replace(YES, extent="rule"))
+        await rig.engine.gates.answer(first.code, replace(YES, extent="rule"))
         await rig.ended(accepted.turn)
-        (rule,) = await rig.engine.waiting.rules()
+        (rule,) = await rig.engine.gates.rules()
         assert len(executions(rig)) == 2
         assert (rule.effect, rule.pattern, rule.scope) == ("allow", "pytest …", "workspace") and rule.until
 
@@ -372,7 +372,7 @@ async def test_a_secret_answer_is_nowhere_but_in_memory(tmp_path: Path) -> None:
         refused = await rig.say("hunter-forty-two")
         assert refused.fate is Fate.REFUSED and "clew answer" in refused.words
         reply = AnswerGate(Decision.REPLY, replies=(("hunter-forty-two",),))
-        await rig.engine.waiting.answer(gate.code, reply)
+        await rig.engine.gates.answer(gate.code, reply)
         turn = await rig.ended(accepted.turn)
         assert "16 characters" in turn.text
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -389,7 +389,7 @@ async def test_a_question_in_passing_does_not_hold_the_turn_and_its_answer_is_a_
         assert answer.fate is Fate.TURN
         after = await rig.ended(answer.turn)
         assert "Shall I also?" in after.request and "yes" in after.request
-        assert await rig.engine.waiting.all() == []
+        assert await rig.engine.gates.all() == []
 
 
 async def test_an_unknown_a_foreign_and_a_closed_code_are_named_as_that(tmp_path: Path) -> None:
@@ -408,7 +408,7 @@ async def test_an_unknown_a_foreign_and_a_closed_code_are_named_as_that(tmp_path
         assert closed.fate is Fate.REFUSED and "answered by ann" in closed.words
         for name, trouble in (("../etc", BadInput), ("Q9Q9", NotFound), ("", BadInput)):
             with pytest.raises(trouble):
-                await rig.engine.waiting.answer(name, YES)
+                await rig.engine.gates.answer(name, YES)
 
 
 async def test_only_approvers_answer_from_a_chat(tmp_path: Path) -> None:
@@ -418,7 +418,7 @@ async def test_only_approvers_answer_from_a_chat(tmp_path: Path) -> None:
         (gate,) = await asked(rig)
         refused = await rig.say("y")
         assert refused.fate is Fate.REFUSED and "ann may not" in refused.words
-        await rig.engine.waiting.answer(gate.code, YES)
+        await rig.engine.gates.answer(gate.code, YES)
         await rig.ended(accepted.turn)
 
 
@@ -439,14 +439,14 @@ async def test_an_answer_that_does_not_fit_is_refused_with_what_would(tmp_path: 
         await rig.say("!ask Which? | red | green")
         (question,) = await asked(rig)
         with pytest.raises(BadInput, match="is a question"):
-            await rig.engine.waiting.answer(question.code, YES)
+            await rig.engine.gates.answer(question.code, YES)
         with pytest.raises(BadInput, match="1 questions and 2 answers"):
-            await rig.engine.waiting.answer(question.code, AnswerGate(Decision.REPLY, replies=(("1",), ("2",))))
+            await rig.engine.gates.answer(question.code, AnswerGate(Decision.REPLY, replies=(("1",), ("2",))))
         command = await rig.say(f"!approve {COMMAND}", room="b")
         (_, gate) = await asked(rig, 2)
         assert gate.thread == command.thread
         with pytest.raises(BadInput, match="a yes or a no"):
-            await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("1",),)))
+            await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("1",),)))
         wrong = await rig.say(f"{gate.code} 17", room="b")
         assert wrong.fate is Fate.REFUSED and "1 allow" in wrong.words
 
@@ -467,14 +467,14 @@ async def test_a_gate_reminds_once_and_expires_only_where_configured(tmp_path: P
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
         clock.ahead = 61_000
-        rig.engine._patience._wake.set()
+        rig.engine._gate_expiry._wake.set()
         await rig.delivered(f"{gate.id}:remind")
         clock.ahead = 3_601_000
-        rig.engine._patience._wake.set()
+        rig.engine._gate_expiry._wake.set()
         await rig.saw("gate.expired")
         turn = await rig.ended(accepted.turn)
         assert any("nobody answered" in item.body for item in turn.items) and executions(rig) == []
-        assert (await rig.engine.waiting.one(gate.id)).state == "expired"
+        assert (await rig.engine.gates.one(gate.id)).state == "expired"
         assert rig.kinds().count("gate.reminded") == 1
 
 
@@ -486,7 +486,7 @@ async def test_a_diff_of_five_megabytes_is_shown_shortened_and_whole_on_demand(t
         await rig.store.write(lambda tx: _opened(tx, rig, accepted, Asked(GateKind.CHANGE, "a.txt", diff)))
         (gate,) = await asked(rig)
         await rig.delivered(f"{gate.id}:ask")
-        whole = await rig.engine.waiting.one(gate.code)
+        whole = await rig.engine.gates.one(gate.code)
         assert len(rig.room.texts[0]) < 10_000 and len(gate.detail) < 10_000 and whole.detail == diff
 
 

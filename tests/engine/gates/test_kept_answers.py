@@ -77,9 +77,9 @@ async def test_a_no_to_something_else_of_the_work_counts_more_than_an_old_yes(tm
         )
         await rig.say("continue")
         (other,) = await asked(rig)
-        await rig.engine.waiting.answer(other.code, AnswerGate(Decision.DECLINE))
+        await rig.engine.gates.answer(other.code, AnswerGate(Decision.DECLINE))
         await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
-        (again,) = await rig.engine.waiting.all()
+        (again,) = await rig.engine.gates.all()
         assert again.title == COMMAND and executions(rig) == []
 
 
@@ -94,9 +94,9 @@ async def test_a_yes_is_kept_only_if_the_same_was_not_declined_since(tmp_path: P
         )
         accepted = await rig.say("go")
         one, other = await asked(rig, 2)
-        rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]
-        await rig.engine.waiting.answer(one.code, first)
-        await rig.engine.waiting.answer(other.code, NO if first is YES else YES)
+        rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]
+        await rig.engine.gates.answer(one.code, first)
+        await rig.engine.gates.answer(other.code, NO if first is YES else YES)
         sql = "UPDATE gates SET answered_at = answered_at + 1 WHERE id = ?"  # however quick this machine is
         await rig.store.write(lambda tx: tx.run(sql, other.id))
         await rig.kill()
@@ -145,11 +145,11 @@ async def test_a_yes_that_a_stop_overtook_is_not_called_allowed(
     async def held(*given: object) -> None:
         await never.wait()
 
-    monkeypatch.setattr(dispatch, "_give", held)
+    monkeypatch.setattr(dispatch, "_send_one", held)
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
-        await rig.engine.waiting.answer(gate.code, YES)
+        await rig.engine.gates.answer(gate.code, YES)
         await rig.engine.stop(accepted.thread or "")
         await rig.ended(accepted.turn)
-        assert (await rig.engine.waiting.one(gate.id)).state == "void" and executions(rig) == []
+        assert (await rig.engine.gates.one(gate.id)).state == "void" and executions(rig) == []

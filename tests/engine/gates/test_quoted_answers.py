@@ -25,7 +25,7 @@ async def _asks_one_by_one(rig: Rig) -> tuple[Chat, GateView, GateView]:
     rig.scripted.play = lambda request: (script.Approve(("deploy",)), script.Say("done"))
     await chat.says("go on please")
     await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
-    (second,) = [view for view in await rig.engine.waiting.all() if view.id != first.id]
+    (second,) = [view for view in await rig.engine.gates.all() if view.id != first.id]
     await rig.delivered(f"{second.id}:ask")
     return chat, first, second
 
@@ -38,11 +38,11 @@ def _quote(rig: Rig, id: str) -> str:
 async def test_a_quote_of_a_settled_card_allows_nothing_else(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, first, second = await _asks_one_by_one(rig)
-        await rig.engine.waiting.answer(first.code, AnswerGate(Decision.DECLINE))
+        await rig.engine.gates.answer(first.code, AnswerGate(Decision.DECLINE))
         said = await chat.says(word, quoted=_quote(rig, f"{first.id}:ask"))
         assert said.fate is Fate.REFUSED
         assert word == "yes all" or first.code in said.words
-        assert (await rig.engine.waiting.one(second.id)).state == "open" and executions(rig) == []
+        assert (await rig.engine.gates.one(second.id)).state == "open" and executions(rig) == []
 
 
 @pytest.mark.parametrize("word", ["y", "yes all"])
@@ -53,7 +53,7 @@ async def test_a_quote_means_only_what_its_card_shows(tmp_path: Path, word: str)
         assert said.fate is Fate.ANSWER and said.thread == first.thread
         await rig.ended(first.turn)
         assert executions(rig) == ["make"]
-        assert (await rig.engine.waiting.one(second.id)).state == "open"
+        assert (await rig.engine.gates.one(second.id)).state == "open"
 
 
 async def test_a_quote_of_a_card_with_several_open_asks_which(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ async def test_a_quote_of_what_nobody_knows_allows_nothing(tmp_path: Path) -> No
         (view,) = await chat.asks("make")
         said = await chat.says("y", quoted="message-99")
         assert said.fate is not Fate.ANSWER and view.code in said.words
-        assert (await rig.engine.waiting.one(view.id)).state == "open"
+        assert (await rig.engine.gates.one(view.id)).state == "open"
 
 
 async def test_a_thread_that_hangs_on_a_card_does_not_quote_it(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ async def test_a_quote_of_something_else_answers_no_gate(tmp_path: Path, word: s
         quoted = {"own": "m-first", "answer": answer, "colleague's": "m-lunch"}[what]
         said = await chat.says(word, quoted=quoted)
         assert said.fate in (Fate.TURN, Fate.STEER) and view.code in said.words
-        assert (await rig.engine.waiting.one(view.id)).state == "open" and executions(rig) == []
+        assert (await rig.engine.gates.one(view.id)).state == "open" and executions(rig) == []
         assert (await chat.says(f"{view.code} y", quoted=quoted)).fate is Fate.ANSWER
         await rig.ended(view.turn)
 
@@ -211,12 +211,12 @@ async def test_an_old_card_does_not_answer_a_new_gate_of_the_same_code(
         rig.scripted.play = lambda request: (script.Approve(("make deploy",)), script.Say("done"))
         await chat.says("again please")
         await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
-        (new,) = await rig.engine.waiting.all()
+        (new,) = await rig.engine.gates.all()
         await rig.delivered(f"{new.id}:ask")
         pressed = await chat.presses(card, "K7Q2 y") if how == "pressed" else None
         said = pressed or await chat.says("y", quoted=_quote(rig, card.id))
         assert said.fate is Fate.REFUSED and "K7Q2 was answered by ann" in said.words
-        assert (await rig.engine.waiting.one(new.id)).state == "open" and executions(rig) == []
+        assert (await rig.engine.gates.one(new.id)).state == "open" and executions(rig) == []
 
 
 @pytest.mark.parametrize("word", ["y", "CODE y", "yes all", "n", "1"])
@@ -226,4 +226,4 @@ async def test_relayed_words_are_for_the_agent_and_answer_nothing(tmp_path: Path
         (view,) = await chat.asks("make")
         said = await chat.says(word.replace("CODE", view.code), relayed=True)
         assert said.fate in (Fate.STEER, Fate.TURN) and said.thread == view.thread
-        assert (await rig.engine.waiting.one(view.id)).state == "open" and executions(rig) == []
+        assert (await rig.engine.gates.one(view.id)).state == "open" and executions(rig) == []

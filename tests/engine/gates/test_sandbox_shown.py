@@ -42,7 +42,7 @@ async def test_every_card_says_that_a_command_leaves_the_sandbox(tmp_path: Path,
 
 async def test_a_rule_that_asks_does_not_hide_it(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
-        await rig.engine.waiting.add_rule(NewRuleView(Effect.ASK, "curl", RuleKind.COMMAND, Scope.EVERYWHERE))
+        await rig.engine.gates.add_rule(NewRuleView(Effect.ASK, "curl", RuleKind.COMMAND, Scope.EVERYWHERE))
         view = await _opens(rig, leaving("curl example.org", tmp_path))
         assert ENGLISH in Chat(rig).card(view).text
 
@@ -57,14 +57,14 @@ async def test_another_warning_does_not_take_its_place(tmp_path: Path, warning: 
         await rig.delivered(f"{view.id}:again")
         again = Chat(rig).card(view).text
         assert ENGLISH in again and f"⚠ {warning}" in again
-        seen = await rig.engine.waiting.one(view.id)
+        seen = await rig.engine.gates.one(view.id)
         assert seen.leaves_sandbox and seen.warning == warning
 
 
 async def test_a_line_that_does_not_say_it_allows_nothing(tmp_path: Path) -> None:
     """A front end is told of a gate in a line."""
     async with Rig(tmp_path) as rig:
-        where = rig.engine.conversing.place("browser-1")
+        where = rig.engine.conversations.place("browser-1")
         begun = await rig.engine.say(Inbound(where, "m1", "ann", "!hold here", begins=rig.clock.ulid()))
         await rig.held("here")
         thread = await rig.store.read(lambda tx: threads.get(tx, begun.thread or ""))

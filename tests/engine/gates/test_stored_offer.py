@@ -34,7 +34,7 @@ async def _presses(chat: Chat, view: GateView) -> object:
 
 
 async def _approves(chat: Chat, view: GateView) -> object:
-    return await chat.rig.engine.waiting.answer(view.code, AnswerGate(Decision.ACCEPT, extent="rule"))
+    return await chat.rig.engine.gates.answer(view.code, AnswerGate(Decision.ACCEPT, extent="rule"))
 
 
 async def made(rig: Rig) -> list[str]:
@@ -74,7 +74,7 @@ async def test_what_was_offered_is_what_decline_does_not_become(tmp_path: Path) 
         test.symlink_to(tmp_path.parent)
         assert (await chat.says("4")).fate is Fate.ANSWER
         await rig.ended(view.turn)
-        answered = await rig.engine.waiting.one(view.id)
+        answered = await rig.engine.gates.one(view.id)
         assert answered.decision is Decision.DECLINE and executions(rig) == []
 
 
@@ -88,7 +88,7 @@ async def test_the_rule_that_was_shown_is_the_rule_that_is_made(tmp_path: Path, 
         assert "3. allow `docs/…` here for 2 h" in chat.card(view).text
         docs.rmdir()
         docs.symlink_to("src")
-        assert (await rig.engine.waiting.one(view.id)).rule == "docs/…"
+        assert (await rig.engine.gates.one(view.id)).rule == "docs/…"
         await answers(chat, view)
         assert await made(rig) == ["docs/…"]
 
@@ -100,7 +100,7 @@ async def test_a_gate_of_an_earlier_clew_offers_no_rule(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         view = await _opens(rig, CHANGE)
         await rig.store.write(forget)
-        found = await rig.engine.waiting.one(view.id)
+        found = await rig.engine.gates.one(view.id)
         assert found.rule is None and len(found.options) == 4
         assert (await Chat(rig).says(f"{view.code} rule")).fate is Fate.REFUSED
         assert await made(rig) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.engine.engine import DESK
+from clew.engine.engine import LOCAL_CLIENT
 from clew.engine.gates import cards
 from clew.engine.threads.import_turns import import_turns
 from clew.model.events import TurnEnded
@@ -149,7 +149,7 @@ async def test_a_yes_of_a_local_client_goes_on_only_if_it_says_which_question(tm
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
         asks = (await rig.engine.thread(thread)).asks if named else None
-        inbound = Inbound(DESK, rig.clock.ulid(), "ann", "y", thread=thread, answers=asks)
+        inbound = Inbound(LOCAL_CLIENT, rig.clock.ulid(), "ann", "y", thread=thread, answers=asks)
         heard = await rig.engine.say(inbound)
         row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
         assert row is not None and (row.continues == turn) is named
@@ -158,14 +158,14 @@ async def test_a_yes_of_a_local_client_goes_on_only_if_it_says_which_question(tm
 @pytest.mark.parametrize("is_told", [True, False])
 async def test_a_yes_of_a_front_end_goes_on_only_if_its_stream_told_the_question(tmp_path: Path, is_told: bool) -> None:
     async with Rig(tmp_path) as rig:
-        where = rig.engine.conversing.place("front-1")
+        where = rig.engine.conversations.place("front-1")
         begun = await rig.engine.say(Inbound(where, "m1", "ann", "!shell make\n!hold door", begins=rig.clock.ulid()))
         await rig.held("door")
         await rig.kill()
     async with Rig(tmp_path) as rig:
         await rig.until(lambda entry: entry.kind == "thread.status" and entry.data.get("status") == "suspended")
         if is_told:
-            rig.engine.conversing.has_told("front-1", begun.turn or "")
+            rig.engine.conversations.has_told("front-1", begun.turn or "")
         heard = await rig.engine.say(Inbound(where, "m2", "ann", "y"))
         row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
         assert row is not None and (row.continues == begun.turn) is is_told
@@ -253,7 +253,7 @@ async def test_what_was_asked_and_had_not_left_when_its_thread_went_is_asked_whe
     rig = Rig(tmp_path, room=Room(can=replace(CAN, chat=True)))
     await rig.allow("7")
     waits = await rig.say("!text one", sender_id="7", sent_at=1)
-    await rig.engine.take_wheel(waits.thread or "")
+    await rig.engine.drive_locally(waits.thread or "")
     await rig.say("/resume 1", sender_id="7")
     async with rig:
         asked = await rig.until(lambda entry: entry.kind == "delivery.sent" and ":backlog" in entry.data["delivery"])
@@ -302,7 +302,7 @@ async def test_a_front_end_is_told_of_the_turn_that_was_cut_off_not_of_what_was_
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
         outside = await _work_outside(rig, thread)
-        cut, done = [await rig.engine.conversing.standing(each) for each in (turn, outside)]
+        cut, done = [await rig.engine.conversations.standing(each) for each in (turn, outside)]
     assert cut.problem is not None and cut.problem.code == "cut_off"
     assert (done.problem, done.text) == (None, "outside")
 
@@ -360,7 +360,7 @@ async def test_a_late_press_on_what_is_settled_answers_no_question_that_came_sin
         await rig.saw("gate.opened")
         second = await _press(rig, late, f"{cut.turn}:ask")
         assert (second.fate, second.words) == (Fate.REFUSED, messages.SETTLED)
-        [gate] = await rig.engine.waiting.all()
+        [gate] = await rig.engine.gates.all()
         assert gate.state == "open"
 
 
@@ -405,12 +405,12 @@ async def test_yes_to_all_on_a_card_whose_gates_have_moved_allows_nothing(
         await rig.say("!both one | two", sender_id="7")
         await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
         await rig.hasten()
-        card = f"{(await rig.engine.waiting.all())[0].id}:ask"
+        card = f"{(await rig.engine.gates.all())[0].id}:ask"
         await rig.delivered(card)
         await rig.say("/resume 1", sender_id="7", room="b")
         late = await _press(rig, "yes all", card, sender_id="7")
         assert (late.fate, late.words) == (Fate.REFUSED, messages.SETTLED)
-        assert len(await rig.engine.waiting.all()) == 2
+        assert len(await rig.engine.gates.all()) == 2
 
 
 @pytest.mark.parametrize("by_api", [False, True])
@@ -421,9 +421,9 @@ async def test_a_no_to_a_question_in_passing_is_no_answer_about_a_cut_turn(tmp_p
         await rig.held("door")
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{accepted.turn}:ask")
-        (gate,) = await rig.engine.waiting.all()
+        (gate,) = await rig.engine.gates.all()
         if by_api:
-            await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("no",),)))
+            await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("no",),)))
         else:
             assert (await rig.say(f"{gate.code} no")).fate is Fate.TURN
         assert (await rig.engine.thread(gate.thread)).status in ("idle", "running")

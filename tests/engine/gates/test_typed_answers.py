@@ -37,7 +37,7 @@ async def test_a_short_answer_may_end_with_a_mark(tmp_path: Path, word: str, dec
         chat = Chat(rig)
         (view,) = await chat.asks("make deploy")
         assert (await chat.says(word.replace("CODE", view.code))).fate is Fate.ANSWER
-        assert (await rig.engine.waiting.one(view.id)).decision == decision
+        assert (await rig.engine.gates.one(view.id)).decision == decision
         await rig.ended(view.turn)
 
 
@@ -61,7 +61,7 @@ async def test_a_question_or_a_condition_is_no_answer(tmp_path: Path, word: str)
         chat = Chat(rig)
         (view,) = await chat.asks("make deploy")
         assert (await chat.says(word.replace("CODE", view.code))).fate is Fate.STEER
-        assert (await rig.engine.waiting.one(view.id)).state == "open"
+        assert (await rig.engine.gates.one(view.id)).state == "open"
 
 
 @pytest.mark.parametrize("word", ["CODE", "CODE:", "`CODE`", "/answer CODE"])
@@ -71,7 +71,7 @@ async def test_a_code_alone_shows_its_gate_and_decides_nothing(tmp_path: Path, w
         (view,) = await chat.asks("make deploy")
         said = await chat.says(word.replace("CODE", view.code))
         assert said.fate is Fate.COMMAND and "make deploy" in said.words and f"`{view.code} y`" in said.words
-        assert (await rig.engine.waiting.one(view.id)).state == "open" and executions(rig) == []
+        assert (await rig.engine.gates.one(view.id)).state == "open" and executions(rig) == []
         await chat.says("n")
         await rig.ended(view.turn)
         assert "declined by ann" in (await chat.says(view.code)).words
@@ -115,7 +115,7 @@ async def test_options_that_are_numbers_are_answered_by_these_and_by_their_butto
             assert "#1. " in card.text and [button.label for button in card.buttons] == ["2", "1"]
             said = await (chat.presses(card, card.buttons[0].says) if press else chat.says("2"))
             assert said.fate is Fate.ANSWER
-            assert (await rig.engine.waiting.one(view.id)).replies == (("2",),)
+            assert (await rig.engine.gates.one(view.id)).replies == (("2",),)
 
 
 async def _replaced(rig: Rig) -> tuple[GateView, int]:
@@ -132,7 +132,7 @@ async def _replaced(rig: Rig) -> tuple[GateView, int]:
         open_gate(tx, rig.engine._core, thread, turn, GateOpened("r2", wants), item)
 
     await rig.store.write(replace)
-    (view,) = await rig.engine.waiting.all()
+    (view,) = await rig.engine.gates.all()
     await rig.delivered(f"{view.id}:ask")
     card = await rig.store.read(lambda tx: deliveries.get(tx, f"{view.id}:ask"))
     assert card is not None and card.first_sent_at is not None
@@ -150,7 +150,7 @@ async def test_a_word_of_the_moment_in_which_a_gate_was_replaced_is_no_answer(tm
         for sent_at in (asked_at // 1000 * 1000, asked_at // 1000 * 1000 - 1, _exact(asked_at + 100)):
             said = await chat.says(word, sent_at=sent_at)
             assert said.fate is Fate.REFUSED and f"`{view.code} {word if word == 'n' else ''}" in said.words
-        assert (await rig.engine.waiting.one(view.id)).state == "open"
+        assert (await rig.engine.gates.one(view.id)).state == "open"
         assert (await chat.says(word, sent_at=(left // 1000 + 1) * 1000)).fate is Fate.ANSWER
 
 
@@ -161,7 +161,7 @@ async def test_where_no_time_is_told_a_word_does_not_mean_what_replaced_a_gate(t
         chat = Chat(rig)
         said = await chat.says(word)
         assert said.fate is Fate.REFUSED and f"`{view.code} {'y' if word == 'yes all' else word}`" in said.words
-        assert (await rig.engine.waiting.one(view.id)).state == "open"
+        assert (await rig.engine.gates.one(view.id)).state == "open"
         assert (await chat.says(word)).fate is Fate.ANSWER  # whoever was told which one means it
 
 
@@ -170,7 +170,7 @@ async def test_where_no_time_is_told_the_next_gate_after_an_own_answer_is_meant(
         said = await rig.say("!approve make test\n!approve make deploy\n!text done")
         for number in (1, 2):
             await rig.until(lambda entry: rig.kinds().count("gate.opened") == number)  # noqa: B023
-            (view,) = await rig.engine.waiting.all()
+            (view,) = await rig.engine.gates.all()
             await rig.delivered(f"{view.id}:ask")
             assert (await rig.say("y")).fate is Fate.ANSWER
         await rig.ended(said.turn)

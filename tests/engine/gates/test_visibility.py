@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from clew.engine.engine import DESK
+from clew.engine.engine import LOCAL_CLIENT
 from clew.engine.gates.cards import remind
 from clew.engine.gates.gates import ask_once_more, look_at, open_gate
 from clew.engine.inbox.admission import LOOK
@@ -97,7 +97,7 @@ async def test_what_is_too_long_to_be_shown_is_allowed_by_no_word(tmp_path: Path
         assert HARM not in card.text and allows(card) == [] and f"clew approve {view.code}" in card.text
         said = await chat.says(word.replace("CODE", view.code))
         assert said.fate is Fate.REFUSED and f"`clew gates {view.code}`" in said.words
-        assert (await rig.engine.waiting.one(view.id)).state == "open" and executions(rig) == []
+        assert (await rig.engine.gates.one(view.id)).state == "open" and executions(rig) == []
         assert (await chat.says("n")).fate is Fate.ANSWER
 
 
@@ -111,8 +111,8 @@ async def test_it_is_declined_there_and_allowed_at_the_desk(tmp_path: Path) -> N
         await rig.ended(view.turn)
         await chat.says("once more")
         await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
-        (again,) = await rig.engine.waiting.all()
-        await rig.engine.waiting.answer(again.code, AnswerGate(Decision.ACCEPT))
+        (again,) = await rig.engine.gates.all()
+        await rig.engine.gates.answer(again.code, AnswerGate(Decision.ACCEPT))
         await rig.ended(again.turn)
         assert executions(rig) == [TOO_LONG]
 
@@ -235,7 +235,7 @@ async def test_yes_all_means_only_what_is_shown_whole(tmp_path: Path) -> None:
         said = await chat.says("yes all")
         assert said.fate is Fate.ANSWER and other.code in said.words
         assert said.words.startswith("Your yes is on its way to the agent.")
-        states = [(await rig.engine.waiting.one(view.id)).state for view in (short, other)]
+        states = [(await rig.engine.gates.one(view.id)).state for view in (short, other)]
         assert states[0] != "open" and states[1] == "open"
         assert (await chat.says(f"{other.code} n")).fate is Fate.ANSWER
         await rig.ended(short.turn)
@@ -255,9 +255,9 @@ async def test_what_has_not_left_for_a_chat_is_allowed_by_no_word_there(tmp_path
         rig.scripted.play = plays("deploy")
         await chat.says("go on please")
         await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
-        (view,) = await rig.engine.waiting.all()
+        (view,) = await rig.engine.gates.all()
         said = await chat.says(word.replace("CODE", view.code))
-        assert said.fate is Fate.REFUSED and (await rig.engine.waiting.one(view.id)).state == "open"
+        assert said.fate is Fate.REFUSED and (await rig.engine.gates.one(view.id)).state == "open"
         room.hold.set()
         await rig.delivered(f"{view.id}:ask")
         assert (await chat.says(f"{view.code} y")).fate is Fate.ANSWER
@@ -315,7 +315,7 @@ async def test_a_card_without_a_receipt_is_allowed_by_no_word(
         view = await _asks_and_fails(rig, trouble("Too Many Requests", 600))
         said = await Chat(rig).says(word.replace("CODE", view.code), sent_at=rig.clock.now())
         assert said.fate is Fate.REFUSED and "answer again" in said.words
-        assert (await rig.engine.waiting.one(view.id)).state == "open" and executions(rig) == []
+        assert (await rig.engine.gates.one(view.id)).state == "open" and executions(rig) == []
         assert (await Chat(rig).says(f"{view.code} n")).fate is Fate.ANSWER
 
 
@@ -392,7 +392,7 @@ async def test_what_is_shown_in_one_chat_is_not_allowed_in_another(tmp_path: Pat
         (view,) = await asked(rig)
         await rig.delivered(f"{view.id}:ask")
         said = await rig.say(f"{view.code} y", room="b", thread=task.thread)
-        assert said.fate is Fate.REFUSED and (await rig.engine.waiting.one(view.id)).state == "open"
+        assert said.fate is Fate.REFUSED and (await rig.engine.gates.one(view.id)).state == "open"
         assert (await rig.say("n", room="b", thread=task.thread)).fate is Fate.ANSWER
 
 
@@ -413,7 +413,7 @@ async def test_a_warning_that_leaves_no_room_takes_the_yes_away(tmp_path: Path) 
         chat = Chat(rig)
         (view,) = await chat.asks(long("make", 3_300))
         assert (await chat.gate(view)).whole_in == 1
-        rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]
+        rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]
         await chat.says("y")
         row = await chat.gate(view)
         await rig.store.write(lambda tx: ask_once_more(tx, rig.engine._core, row, "It may be. " * 60))
@@ -465,14 +465,14 @@ async def test_a_front_end_that_was_told_a_line_allows_only_what_is_one(
 ) -> None:
     async with Rig(tmp_path) as rig:
         rig.scripted.play = plays(command)
-        where = rig.engine.conversing.place("browser-1")
+        where = rig.engine.conversations.place("browser-1")
         await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
         (view,) = await asked(rig)
-        rig.engine.conversing.has_told("browser-1", view.id)
+        rig.engine.conversations.has_told("browser-1", view.id)
         said = await rig.engine.say(Inbound(where, "m2", "ann", "y", thread=view.thread))
         assert said.fate is fate
         if fate is Fate.REFUSED:
-            await rig.engine.waiting.answer(view.code, AnswerGate(Decision.DECLINE))
+            await rig.engine.gates.answer(view.code, AnswerGate(Decision.DECLINE))
         await rig.ended(view.turn)
 
 
@@ -481,16 +481,16 @@ async def test_a_front_end_allows_nothing_that_it_was_not_told_of_and_does_not_n
     """Nobody follows its stream."""
     async with Rig(tmp_path) as rig:
         rig.scripted.play = plays("make")
-        where = rig.engine.conversing.place("browser-1")
+        where = rig.engine.conversations.place("browser-1")
         await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
         (view,) = await asked(rig)
-        rig.engine.conversing.has_told("browser-2", view.id)
+        rig.engine.conversations.has_told("browser-2", view.id)
         text, sees = f"{view.code} y" if named == "code" else "y", (view.id,) if named == "sees" else None
         said = await rig.engine.say(Inbound(where, "m2", "ann", text, thread=view.thread, sees=sees))
         assert said.fate is (Fate.ANSWER if named else Fate.REFUSED)
         if not named:
             assert executions(rig) == [] and f"`clew gates {view.code}`" in said.words
-            await rig.engine.waiting.answer(view.code, AnswerGate(Decision.DECLINE))
+            await rig.engine.gates.answer(view.code, AnswerGate(Decision.DECLINE))
         await rig.ended(view.turn)
 
 
@@ -502,11 +502,11 @@ async def test_a_front_end_that_was_told_a_line_answers_no_more_than_that(
 ) -> None:
     async with Rig(tmp_path) as rig:
         rig.scripted.play = lambda request: (script.Ask(question, options), script.Say("done"))
-        where = rig.engine.conversing.place("browser-1")
+        where = rig.engine.conversations.place("browser-1")
         await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
         (view,) = await asked(rig)
         said = await rig.engine.say(Inbound(where, "m2", "ann", f"{view.code} 2", thread=view.thread))
-        assert said.fate is Fate.REFUSED and (await rig.engine.waiting.one(view.id)).state == "open"
+        assert said.fate is Fate.REFUSED and (await rig.engine.gates.one(view.id)).state == "open"
 
 
 @pytest.mark.parametrize("word", ["2", "3", "CODE thread", "CODE rule", "CODE 2"])
@@ -514,15 +514,15 @@ async def test_a_front_end_that_was_told_a_line_makes_no_rule(tmp_path: Path, wo
     (tmp_path / "tests").mkdir()
     async with Rig(tmp_path) as rig:
         rig.scripted.play = plays("pytest -q")
-        where = rig.engine.conversing.place("browser-1")
+        where = rig.engine.conversations.place("browser-1")
         await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
         (view,) = await asked(rig)
         assert view.rule is not None
-        rig.engine.conversing.has_told("browser-1", view.id)
+        rig.engine.conversations.has_told("browser-1", view.id)
         text = word.replace("CODE", view.code)
         said = await rig.engine.say(Inbound(where, "m2", "ann", text, thread=view.thread))
         assert said.fate is Fate.REFUSED and f"`{view.code} y`" in said.words
-        assert await rig.engine.waiting.rules() == [] and executions(rig) == []
+        assert await rig.engine.gates.rules() == [] and executions(rig) == []
         assert (await rig.engine.say(Inbound(where, "m3", "ann", "y", thread=view.thread))).fate is Fate.ANSWER
         await rig.ended(view.turn)
 
@@ -532,7 +532,7 @@ async def test_a_front_end_allows_nothing_with_a_warning_or_a_reason_by_a_word(
     tmp_path: Path, more: dict[str, Any]
 ) -> None:
     async with Rig(tmp_path) as rig:
-        where = rig.engine.conversing.place("browser-1")
+        where = rig.engine.conversations.place("browser-1")
         begun = await rig.engine.say(Inbound(where, "m1", "ann", "!hold here", begins=rig.clock.ulid()))
         await rig.held("here")
         view = await _opens_in(rig, begun, Asked(GateKind.COMMAND, "make", folder=str(tmp_path), **more))
@@ -548,7 +548,7 @@ async def test_a_client_at_the_desk_says_what_it_shows(tmp_path: Path, word: str
         task = await rig.start("!approve make\n!text done")
         (view,) = await asked(rig)
         shown, text = (view.code,) if sees else None, word.replace("CODE", view.code)
-        said = await rig.engine.say(Inbound(DESK, "m2", "ann", text, thread=task.thread, sees=shown))
+        said = await rig.engine.say(Inbound(LOCAL_CLIENT, "m2", "ann", text, thread=task.thread, sees=shown))
         assert said.fate is fate and (sees or f"`clew approve {view.code}`" in said.words)
 
 

@@ -20,7 +20,7 @@ BARE = ["yes", "y", "1", "2", "n", "stop", "yes all", "同意", "allow"]
 
 
 async def _state(rig: Rig, view: GateView) -> str:
-    return (await rig.engine.waiting.one(view.id)).state
+    return (await rig.engine.gates.one(view.id)).state
 
 
 async def _asks_beside(rig: Rig) -> tuple[Chat, GateView, Accepted]:
@@ -157,7 +157,7 @@ async def _asks_while_away(rig: Rig, *commands: str) -> list[GateView]:
     for number, command in enumerate(commands, 1):
         await rig.start(f"desk\n!approve {command}\n!text done")
         await asked(rig, number)
-    found = await rig.engine.waiting.all()
+    found = await rig.engine.gates.all()
     for view in found:
         await rig.delivered(f"{view.id}:ask")
     return found
@@ -199,7 +199,7 @@ async def test_yes_all_allows_no_gate_of_another_thread(tmp_path: Path) -> None:
         rig.scripted.play = lambda request: (script.Approve(("make a", "make b")), script.Say("done"))
         said = await chat.says("go on please")
         await rig.until(lambda entry: rig.kinds().count("gate.opened") == 3)
-        for view in await rig.engine.waiting.all():
+        for view in await rig.engine.gates.all():
             await rig.delivered((await chat.gate(view)).card or "")
         assert (await chat.says("yes all")).fate is Fate.ANSWER
         await rig.ended(said.turn)
@@ -212,7 +212,7 @@ async def test_a_bare_noun_is_no_yes_with_a_rule(tmp_path: Path, word: str) -> N
         chat = Chat(rig)
         (view,) = await chat.asks("make test")
         assert (await chat.says(word)).fate is Fate.STEER
-        assert await _state(rig, view) == "open" and await rig.engine.waiting.rules() == []
+        assert await _state(rig, view) == "open" and await rig.engine.gates.rules() == []
 
 
 @pytest.mark.parametrize("how", ["CODE thread", "2", "quote"])
@@ -224,7 +224,7 @@ async def test_a_yes_with_a_rule_is_a_number_or_a_noun_at_its_gate(tmp_path: Pat
         text = "thread" if how == "quote" else how.replace("CODE", view.code)
         assert (await chat.says(text, quoted=quoted)).fate is Fate.ANSWER
         await rig.ended(view.turn)
-        assert len(await rig.engine.waiting.rules()) == 1
+        assert len(await rig.engine.gates.rules()) == 1
 
 
 @pytest.mark.parametrize("quotes", [False, True])
@@ -238,7 +238,7 @@ async def test_a_word_that_may_have_meant_what_is_settled_by_now_decides_nothing
         first, second = await chat.asks("make test", "make deploy")
         quoted = _quote(rig, (await chat.gate(first)).card or "") if quotes else None
         said_at = rig.clock.now() + 600_001 - rig.clock.now() % 1000
-        await rig.engine.waiting.answer(first.code, AnswerGate(Decision.DECLINE))
+        await rig.engine.gates.answer(first.code, AnswerGate(Decision.DECLINE))
         sql = "UPDATE gates SET answered_at = ?, closed_at = ? WHERE id = ?"  # however fast this machine is
         await rig.store.write(lambda tx: tx.run(sql, said_at + 1500, said_at + 1500, first.id))
         said = await chat.says(word, sent_at=said_at, quoted=quoted)
@@ -251,7 +251,7 @@ async def test_away_a_word_that_may_have_meant_what_is_settled_by_now_decides_no
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         first, second = await _asks_while_away(rig, "make test", "make deploy")
         said_at = rig.clock.now() + 600_001 - rig.clock.now() % 1000
-        await rig.engine.waiting.answer(first.code, AnswerGate(Decision.DECLINE))
+        await rig.engine.gates.answer(first.code, AnswerGate(Decision.DECLINE))
         await rig.ended(first.turn)
         sql = "UPDATE gates SET answered_at = ?, closed_at = ? WHERE id = ?"
         await rig.store.write(lambda tx: tx.run(sql, said_at + 1500, said_at + 1500, first.id))

@@ -33,7 +33,7 @@ CHAT = SurfaceCan(chat=True)
 async def paired(rig: Rig, sender_id: str = "7", role: Role = Role.DRIVER) -> None:
     await rig.say("hello", sender_id=sender_id)
     [code] = [found[1] for text in await _told(rig) if (found := re.search(r"clew pair (\w+)", text))][-1:]
-    await rig.engine.people.pair(code, role, "me")
+    await rig.engine.access.pair(code, role, "me")
 
 
 async def _told(rig: Rig, count: int = 1) -> list[str]:
@@ -53,19 +53,19 @@ async def test_a_stranger_gets_a_code_once_and_nothing_runs(tmp_path: Path) -> N
         assert not [kind for kind in rig.kinds() if kind.startswith("turn.")]
 
 
-async def test_whoever_is_let_in_may_speak_and_their_name_alone_proves_nothing(tmp_path: Path) -> None:
+async def test_a_paired_person_may_speak_and_a_name_alone_proves_nothing(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         await paired(rig)
         accepted = await say(rig, "!text hi")
         assert accepted.fate is Fate.TURN and (await rig.ended(accepted.turn)).text == "hi"
         assert (await rig.say("!text hi", sender_id="8")).fate is Fate.REFUSED
         assert (await rig.say("!text hi")).fate is Fate.REFUSED
-        [person] = await rig.engine.people.all()
+        [person] = await rig.engine.access.all()
         assert (person.id, person.name, person.role, person.added_by) == ("room:7", "ann", "driver", "me")
-        await rig.engine.people.remove("room:7")
+        await rig.engine.access.remove("room:7")
         assert (await say(rig, "!text hi")).fate is Fate.REFUSED
         with pytest.raises(NotFound, match="clew people"):
-            await rig.engine.people.remove("room:7")
+            await rig.engine.access.remove("room:7")
 
 
 async def test_a_watcher_may_not_send(tmp_path: Path) -> None:
@@ -74,30 +74,30 @@ async def test_a_watcher_may_not_send(tmp_path: Path) -> None:
         assert (await say(rig, "!text hi")).fate is Fate.REFUSED
 
 
-async def test_after_five_wrong_codes_no_more_is_taken(tmp_path: Path) -> None:
+async def test_after_five_wrong_codes_pairing_is_locked(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         await say(rig, "hello")
         [code] = re.findall(r"clew pair (\w{8})`,", (await _told(rig))[0])
         for _ in range(5):
             with pytest.raises(Refused, match="no code"):
-                await rig.engine.people.pair("AAAAAAAA", Role.DRIVER, "me")
+                await rig.engine.access.pair("AAAAAAAA", Role.DRIVER, "me")
         with pytest.raises(Refused, match="Too many wrong codes"):
-            await rig.engine.people.pair(code, Role.DRIVER, "me")
+            await rig.engine.access.pair(code, Role.DRIVER, "me")
 
 
-async def test_the_owner_at_the_machine_does_not_wait_after_five_wrong_codes(tmp_path: Path) -> None:
+async def test_force_skips_the_lock_after_five_wrong_codes(tmp_path: Path) -> None:
     """A wrong code stays wrong, and does not end the wait of others."""
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         await say(rig, "hello")
         [code] = re.findall(r"clew pair (\w{8})`,", (await _told(rig))[0])
         for _ in range(5):
             with pytest.raises(Refused, match="no code"):
-                await rig.engine.people.pair("AAAAAAAA", Role.DRIVER, "me")
+                await rig.engine.access.pair("AAAAAAAA", Role.DRIVER, "me")
         with pytest.raises(Refused, match="no code"):
-            await rig.engine.people.pair("AAAAAAAA", Role.DRIVER, "me", force=True)
+            await rig.engine.access.pair("AAAAAAAA", Role.DRIVER, "me", force=True)
         with pytest.raises(Refused, match=r"Too many wrong codes were given.*--force"):
-            await rig.engine.people.pair(code, Role.DRIVER, "me")
-        assert (await rig.engine.people.pair(code, Role.OWNER, "me", force=True)).role is Role.OWNER
+            await rig.engine.access.pair(code, Role.DRIVER, "me")
+        assert (await rig.engine.access.pair(code, Role.OWNER, "me", force=True)).role is Role.OWNER
         assert (await say(rig, "!text hi")).fate is Fate.TURN
 
 
@@ -106,7 +106,7 @@ async def test_in_a_group_nobody_is_given_a_code(tmp_path: Path) -> None:
         assert "pair" not in (await say(rig, "hello", in_group=True)).words
 
 
-async def test_a_stranger_in_a_group_is_told_so_once_and_a_press_always(tmp_path: Path) -> None:
+async def test_a_stranger_in_a_group_is_told_once_but_for_each_button(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         told = [(await say(rig, "hello", in_group=True)).words for _ in range(3)]
         assert told == [messages.STRANGER, "", ""]
@@ -114,16 +114,16 @@ async def test_a_stranger_in_a_group_is_told_so_once_and_a_press_always(tmp_path
         assert (await say(rig, "y", in_group=True, pressed=True)).words == messages.STRANGER
 
 
-async def test_whom_the_config_names_is_not_removed_elsewhere(tmp_path: Path) -> None:
+async def test_a_person_allowed_by_the_config_cannot_be_removed(tmp_path: Path) -> None:
     allowed = SurfacesConfig(telegram=TelegramConfig(token="t", allow=("42",)))
     async with Rig(tmp_path, config=Config(surfaces=allowed)) as rig:
         with pytest.raises(Refused, match=r"allow.*surfaces\.telegram.*config\.toml"):
-            await rig.engine.people.remove("telegram:42")
+            await rig.engine.access.remove("telegram:42")
         with pytest.raises(NotFound):
-            await rig.engine.people.remove("telegram:43")
+            await rig.engine.access.remove("telegram:43")
 
 
-async def test_an_answer_in_many_parts_is_notified_of_in_their_order(tmp_path: Path) -> None:
+async def test_notify_lists_the_parts_of_an_answer_in_order(tmp_path: Path) -> None:
     room = Room(can=SurfaceCan(max_length=150), troubles=[Never("no") for _ in range(40)])
     async with Rig(tmp_path, room=room) as rig:
         task = await rig.start("!text " + "word " * 250, notify="room:a")
@@ -135,7 +135,7 @@ async def test_an_answer_in_many_parts_is_notified_of_in_their_order(tmp_path: P
     assert len(found) > 10 and found == names
 
 
-async def test_a_placeholder_in_doubt_does_not_go_on_saying_that_it_works(tmp_path: Path) -> None:
+async def test_an_unconfirmed_placeholder_does_not_stay_working(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!text one")
         await rig.delivered(f"{accepted.turn}:final")
@@ -159,7 +159,7 @@ async def test_a_placeholder_in_doubt_does_not_go_on_saying_that_it_works(tmp_pa
     assert over is not None and over.edits == shown.id
 
 
-async def test_what_people_say_to_each_other_is_no_message_to_clew(tmp_path: Path) -> None:
+async def test_messages_between_people_are_ignored(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         await paired(rig)
         before = await rig.engine.fates()
@@ -171,7 +171,7 @@ async def test_what_people_say_to_each_other_is_no_message_to_clew(tmp_path: Pat
         assert (there.fate, there.thread) == (Fate.TURN, first.thread)
 
 
-async def test_a_quoted_answer_is_the_thread_that_is_meant(tmp_path: Path) -> None:
+async def test_quoting_an_answer_selects_its_thread(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         await paired(rig)
         first = await say(rig, "!text one")
@@ -184,7 +184,7 @@ async def test_a_quoted_answer_is_the_thread_that_is_meant(tmp_path: Path) -> No
         assert (quoted.fate, quoted.thread) == (Fate.REFUSED, first.thread)  # the cancelled one, and no other
 
 
-async def test_a_thread_of_the_platform_under_an_old_answer_goes_on_with_it(tmp_path: Path) -> None:
+async def test_a_platform_thread_under_an_old_answer_continues_its_thread(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         await paired(rig)
         first = await say(rig, "!text one")
@@ -204,7 +204,7 @@ async def test_a_thread_of_the_platform_under_an_old_answer_goes_on_with_it(tmp_
         assert (await say(rig, "!text seven", room="topic", in_thread=True)).thread == bound.thread != first.thread
 
 
-async def test_a_sender_is_told_once_what_became_of_their_words(tmp_path: Path) -> None:
+async def test_a_sender_is_told_the_fate_of_a_message_once(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         await paired(rig)
         first = await say(rig, "!hold door\n!text done")
@@ -218,7 +218,7 @@ async def test_a_sender_is_told_once_what_became_of_their_words(tmp_path: Path) 
     assert rig.room.texts.count(steered.words) == 1 and messages.SETTLED not in rig.room.texts
 
 
-async def test_a_long_answer_comes_in_parts_each_with_an_identity_of_its_own(tmp_path: Path) -> None:
+async def test_a_long_answer_is_sent_in_parts_with_separate_ids(tmp_path: Path) -> None:
     text = " ".join(f"word{number}" for number in range(60))
     room = Room(can=SurfaceCan(max_length=250))
     async with Rig(tmp_path, room=room) as rig:
@@ -228,13 +228,13 @@ async def test_a_long_answer_comes_in_parts_each_with_an_identity_of_its_own(tmp
     assert [sent.id for sent in room.sent] == [f"{accepted.turn}:final{more}" for more in ("", ":2", ":3")]
 
 
-async def test_a_gate_has_buttons_that_say_what_one_could_type(tmp_path: Path) -> None:
+async def test_the_buttons_of_a_gate_send_what_could_be_typed(tmp_path: Path) -> None:
     room = Room(can=SurfaceCan(chat=True, buttons=8, edit=True))
     async with Rig(tmp_path, room=room) as rig:
         await paired(rig)
         accepted = await say(rig, "!approve make test\n!text done")
         await rig.saw("gate.opened")
-        [gate] = await rig.engine.waiting.all()
+        [gate] = await rig.engine.gates.all()
         await rig.delivered(f"{gate.id}:ask")
         [card] = [sent for sent in room.sent if sent.kind == "ask"]
         assert [button.says.partition(" ")[2] for button in card.buttons] == ["y", "thread", "rule", "n", "stop"]
@@ -244,7 +244,7 @@ async def test_a_gate_has_buttons_that_say_what_one_could_type(tmp_path: Path) -
         await rig.until(lambda entry: bool(room.edits) and not room.edits[-1][1].buttons)
 
 
-async def test_allow_all_means_what_its_card_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_allow_all_applies_to_the_gates_on_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not what came since, and not what another thread asks in the same place."""
     monkeypatch.setattr(cards, "GATHER", 10**6)
     room = Room(can=SurfaceCan(chat=True, buttons=8))
@@ -260,7 +260,7 @@ async def test_allow_all_means_what_its_card_shows(tmp_path: Path, monkeypatch: 
         number, card = next((n, sent) for n, sent in enumerate(room.sent, 1) if "two" in sent.text)
         assert "yes all" in {button.says for button in card.buttons}
         await say(rig, "yes all", pressed=True, quoted=f"message-{number}")
-        waiting = await rig.engine.waiting.all()
+        waiting = await rig.engine.gates.all()
     assert [gate.thread for gate in waiting] == [other.thread]
 
 
@@ -272,13 +272,13 @@ async def test_a_button_on_a_message_without_a_receipt_is_not_guessed(tmp_path: 
         await say(rig, "!approve rm -rf other")
         await rig.until(lambda entry: entry.kind == "delivery.sent" and any("other" in sent.text for sent in room.sent))
         accepted = await say(rig, says, pressed=True, quoted="message-of-a-lost-receipt")
-        [gate] = await rig.engine.waiting.all()
+        [gate] = await rig.engine.gates.all()
         assert (accepted.fate, accepted.words, gate.state) == (Fate.REFUSED, messages.UNPLACED, "open")
         named = await say(rig, f"{gate.code} y", pressed=True, quoted="message-of-a-lost-receipt")
     assert named.fate is Fate.ANSWER
 
 
-async def test_a_button_that_is_pressed_before_the_receipt_of_its_message_is_there_waits_for_it(
+async def test_a_button_pressed_before_its_receipt_is_stored_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("clew.engine.inbox.admission"), "LOOKS", 400)
@@ -302,7 +302,7 @@ async def test_a_button_that_is_pressed_before_the_receipt_of_its_message_is_the
         assert (await pressing).fate is Fate.ANSWER
 
 
-async def test_nobody_is_kept_waiting_for_a_stranger_who_presses_what_is_not_there(
+async def test_a_button_of_a_stranger_does_not_wait_for_a_receipt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("clew.engine.inbox.admission"), "LOOK", 1e6)
@@ -324,7 +324,7 @@ async def test_nobody_is_kept_waiting_for_a_stranger_who_presses_what_is_not_the
         stays.set()
 
 
-async def test_a_second_click_starts_nothing(tmp_path: Path) -> None:
+async def test_a_second_click_does_nothing(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True, buttons=8))) as rig:
         await paired(rig)
         first = await say(rig, "!text one")
@@ -334,26 +334,26 @@ async def test_a_second_click_starts_nothing(tmp_path: Path) -> None:
             assert (accepted.fate, accepted.words) == (Fate.REFUSED, messages.SETTLED)
 
 
-async def test_a_card_is_never_longer_than_its_platform_takes(tmp_path: Path) -> None:
+async def test_a_card_is_never_longer_than_its_platform_allows(tmp_path: Path) -> None:
     room = Room(can=SurfaceCan(chat=True, max_length=1000))
     async with Rig(tmp_path, room=room) as rig:
         await paired(rig)
         await say(rig, "!approve " + "x" * 5000)
         await rig.saw("gate.opened")
-        [gate] = await rig.engine.waiting.all()
+        [gate] = await rig.engine.gates.all()
         await rig.delivered(f"{gate.id}:ask")
         [card] = [sent for sent in room.sent if sent.kind == "ask"]
     assert len(card.text) <= 1000 and f"({gate.code})" in card.text and "Reply" in card.text
 
 
-async def test_without_buttons_nobody_is_shown_any(tmp_path: Path) -> None:
+async def test_a_surface_without_buttons_gets_none(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room()) as rig:
         await rig.say("!approve deploy\n!text done")
         await rig.saw("delivery.sent")
     assert rig.room.sent[0].kind == "ask" and rig.room.sent[0].buttons == ()
 
 
-async def test_the_placeholder_tells_what_is_done_and_in_the_end_that_it_is_over(tmp_path: Path) -> None:
+async def test_the_placeholder_shows_steps_and_then_the_end(tmp_path: Path) -> None:
     room = Room(can=SurfaceCan(chat=True, edit=True, edit_every=0.0))
     async with Rig(tmp_path, room=room) as rig:
         await paired(rig)
@@ -369,7 +369,7 @@ async def test_the_placeholder_tells_what_is_done_and_in_the_end_that_it_is_over
     assert re.fullmatch(rf"\d+ s · 15 tokens · {(accepted.thread or '')[-6:]}", answer.note)
 
 
-def test_what_is_shown_of_a_turn_is_its_newest_steps_made_safe() -> None:
+def test_the_placeholder_shows_the_newest_steps_escaped() -> None:
     progress = Progress()
     for number in range(6):
         title = f"echo {number} \x1b[2J" + "x" * 100

@@ -13,7 +13,7 @@ from clew.texts import messages
 from tests.helpers.rig import Rig
 
 
-async def test_what_breaks_clew_is_refused_in_words_and_has_its_fate(
+async def test_a_message_that_breaks_clew_is_refused_and_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*given: object) -> None:
@@ -28,7 +28,7 @@ async def test_what_breaks_clew_is_refused_in_words_and_has_its_fate(
         assert (again.fate, again.repeated) == ("refused", True)
 
 
-async def test_somebody_called_clew_does_not_speak_in_its_name(tmp_path: Path) -> None:
+async def test_a_sender_named_clew_is_marked_as_a_sender(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.engine.say(Inbound(rig.where(), "m1", "Clew", "!hold door\n!text one"))
         await rig.held("door")

@@ -37,7 +37,7 @@ async def words(rig: Rig, text: str, fate: Fate = Fate.COMMAND) -> str:
     return accepted.words
 
 
-async def test_new_begins_another_thread_and_resume_comes_back(rig: Rig) -> None:
+async def test_new_starts_a_thread_and_resume_returns_to_the_old_one(rig: Rig) -> None:
     first = await say(rig, "!text one")
     await rig.ended(first.turn)
     second = await say(rig, "/new !text two")
@@ -72,11 +72,11 @@ async def test_stop_queue_status_and_done(rig: Rig) -> None:
 async def test_gates_are_answered_by_command(rig: Rig) -> None:
     asked = await say(rig, "!approve deploy\n!text done")
     await rig.saw("gate.opened")
-    [gate] = await rig.engine.waiting.all()
+    [gate] = await rig.engine.gates.all()
     assert await words(rig, "/gates") == f"{gate.code}: deploy"
     assert (await say(rig, f"/deny {gate.code} not today")).fate is Fate.ANSWER
     await rig.ended(asked.turn)
-    assert (await rig.engine.waiting.one(gate.code)).decision == "decline"
+    assert (await rig.engine.gates.one(gate.code)).decision == "decline"
     assert "Nothing waits" in await words(rig, "/gates")
     for slip in ("/approve K7", "/deny nope", "/answer that is it"):
         assert "is no code" in await words(rig, slip, Fate.REFUSED)
@@ -95,16 +95,16 @@ async def test_gates_are_answered_by_command(rig: Rig) -> None:
 async def test_approve_with_more_than_a_code_allows_nothing(rig: Rig, order: str) -> None:
     asked = await say(rig, "!approve deploy\n!text done")
     await rig.saw("gate.opened")
-    [gate] = await rig.engine.waiting.all()
+    [gate] = await rig.engine.gates.all()
     await rig.delivered(f"{gate.id}:ask")
     told = await words(rig, order.replace("CODE", gate.code), Fate.REFUSED)
     assert "\n" in order or f"`/deny {gate.code} REASON`" in told or f"`/拒绝 {gate.code} 原因`" in told
-    assert (await rig.engine.waiting.one(gate.code)).state == "open"
+    assert (await rig.engine.gates.one(gate.code)).state == "open"
     assert (await say(rig, f"/approve {gate.code} yes")).fate is Fate.ANSWER
     await rig.ended(asked.turn)
 
 
-async def test_what_a_conversation_sets_counts_for_its_next_thread(rig: Rig, tmp_path: Path) -> None:
+async def test_settings_of_a_conversation_apply_to_its_next_thread(rig: Rig, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     assert str(folder) in await words(rig, f"/dir {folder}")
@@ -119,14 +119,14 @@ async def test_what_a_conversation_sets_counts_for_its_next_thread(rig: Rig, tmp
     assert elsewhere.model is None
 
 
-async def test_home_is_where_a_task_notifies_that_names_only_the_surface(rig: Rig) -> None:
+async def test_a_task_that_notifies_a_surface_notifies_its_home(rig: Rig) -> None:
     assert "home of room" in await words(rig, "/home")
     task = await rig.start("!text done", notify="room")
     await rig.delivered(f"{task.turn}:final")
     assert [(sent.conversation.address, sent.text) for sent in rig.room.sent if sent.kind == "final"] == [("a", "done")]
 
 
-async def test_a_fork_is_bound_here(rig: Rig) -> None:
+async def test_a_fork_is_bound_to_the_conversation(rig: Rig) -> None:
     first = await say(rig, "!text one")
     await rig.ended(first.turn)
     await words(rig, "/fork another way")
@@ -146,12 +146,12 @@ async def test_chinese_is_answered_in_chinese(rig: Rig) -> None:
     assert "新会话" in await words(rig, "/新建")
 
 
-async def test_where_nobody_chats_a_slash_is_no_command(tmp_path: Path) -> None:
+async def test_outside_chats_a_slash_is_not_a_command(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         assert (await rig.say("/new")).fate is Fate.TURN
 
 
-def test_the_list_of_commands_is_all_there_are_in_two_languages() -> None:
+def test_help_lists_all_commands_in_both_languages() -> None:
     assert sorted(line.command for line in MENU) == sorted(w for w in COMMANDS if w.isascii() and w != "start")
     assert all(detect_language(line.chinese) == CHINESE != detect_language(line.english) for line in MENU)
 

@@ -24,7 +24,7 @@ class Closing(Room):
         return await super().send(outgoing)
 
 
-async def test_a_gate_whose_place_is_gone_is_asked_at_home_and_can_be_answered_there(tmp_path: Path) -> None:
+async def test_a_gate_whose_conversation_is_gone_can_be_answered_at_home(tmp_path: Path) -> None:
     room = Closing(can=SurfaceCan(edit=True))
     async with Rig(tmp_path, room=room) as rig:
         await rig.store.write(lambda tx: places.set_home(tx, HOME))
@@ -33,12 +33,12 @@ async def test_a_gate_whose_place_is_gone_is_asked_at_home_and_can_be_answered_t
         await rig.delivered(f"{gate.id}:ask:2")
         [card] = [sent for sent in room.sent if sent.kind == "ask"]
         assert card.conversation == HOME and gate.code in card.text and "takes nothing any more" in card.note
-        await rig.engine.waiting.answer(gate.code, YES)
+        await rig.engine.gates.answer(gate.code, YES)
         await rig.ended(accepted.turn)
         assert executions(rig) == ["deploy"]
 
 
-async def test_where_home_is_gone_too_it_is_asked_where_the_person_is_and_never_in_a_circle(tmp_path: Path) -> None:
+async def test_a_gate_refused_everywhere_is_asked_three_times_and_stays_open(tmp_path: Path) -> None:
     room = Closing()
     room.gone = ("a", "home", "pocket")
     async with Rig(tmp_path, room=room) as rig:
@@ -48,7 +48,7 @@ async def test_where_home_is_gone_too_it_is_asked_where_the_person_is_and_never_
         (gate,) = await asked(rig)
         await rig.until(lambda entry: rig.kinds().count("delivery.failed") == 3)
         assert [row.state for row in await rig.engine.where(gate.thread) if row.kind == "ask"] == ["failed"] * 3
-        assert [each.code for each in await rig.engine.waiting.all()] == [gate.code]
+        assert [each.code for each in await rig.engine.gates.all()] == [gate.code]
 
 
 async def test_continue_or_stop_is_asked_at_home_too(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ async def test_continue_or_stop_is_asked_at_home_too(tmp_path: Path) -> None:
         assert [sent.conversation for sent in room.sent] == [HOME]
 
 
-async def test_a_long_card_whose_first_send_is_in_doubt_still_fits(tmp_path: Path) -> None:
+async def test_a_long_card_still_fits_after_an_unconfirmed_send(tmp_path: Path) -> None:
     room = Room(can=SurfaceCan(max_length=400), after=[InDoubt("the answer was lost", 0.0)])
     async with Rig(tmp_path, room=room) as rig:
         await rig.say(f"!approve deploy {'x' * 1000}\n!text done")

@@ -105,7 +105,7 @@ async def driver(rig: Rig, thread: str | None) -> str:
     return str(await rig.store.read(lambda tx: bindings.driver(tx, thread or "")))
 
 
-async def test_the_first_reply_in_the_new_place_is_the_same_thread(rig: Rig) -> None:
+async def test_the_first_reply_after_a_handoff_goes_to_the_same_thread(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     done = await hand(rig, begun.thread)
@@ -123,7 +123,7 @@ async def test_the_first_reply_in_the_new_place_is_the_same_thread(rig: Rig) -> 
     ]
 
 
-async def test_a_running_turn_and_what_waits_behind_it_move_along(rig: Rig) -> None:
+async def test_a_handoff_moves_the_running_turn_and_the_queue(rig: Rig) -> None:
     begun = await rig.start("!hold door\n!text one", kind=ThreadKind.CHAT)
     await rig.held("door")
     queued = await rig.send(begun.thread, "!text two", queue=True)
@@ -136,10 +136,10 @@ async def test_a_running_turn_and_what_waits_behind_it_move_along(rig: Rig) -> N
     assert finals == ["one", "two"] and not rig.room.sent
 
 
-async def test_an_open_gate_is_asked_there_and_withdrawn_here(rig: Rig) -> None:
+async def test_a_handoff_moves_an_open_gate(rig: Rig) -> None:
     begun = await rig.say("!approve deploy\n!text done", sender_id="7")
     await rig.saw("gate.opened")
-    [gate] = await rig.engine.waiting.all()
+    [gate] = await rig.engine.gates.all()
     await rig.delivered(f"{gate.id}:ask")
     assert (await hand(rig, begun.thread)).state == "completed"
     await rig.delivered(f"{gate.id}:ask:2")
@@ -156,7 +156,7 @@ async def test_an_open_gate_is_asked_there_and_withdrawn_here(rig: Rig) -> None:
     assert phone_of(rig).sent[-1].text == "done"
 
 
-async def test_a_question_in_passing_moves_also_when_its_turn_is_over(rig: Rig) -> None:
+async def test_a_non_blocking_question_moves_even_after_its_turn(rig: Rig) -> None:
     begun = await rig.say("!aside Which colour? | red | blue\n!text done", sender_id="7")
     [gate] = await _asked_in_passing(rig, begun)
     assert (await hand(rig, begun.thread)).state == "completed"
@@ -165,27 +165,27 @@ async def test_a_question_in_passing_moves_also_when_its_turn_is_over(rig: Rig) 
     assert ["Which colour?" in sent.text for sent in phone_of(rig).sent if sent.kind == "ask"] == [True]
     assert [sent.id for sent in rig.room.sent if sent.kind == "ask"] == [f"{gate.id}:ask"]
     assert (await said_there(rig, f"{gate.code} 1", "home/1"))[:2] == (Fate.TURN, begun.thread)
-    assert not await rig.engine.waiting.all()
+    assert not await rig.engine.gates.all()
 
 
-async def test_a_question_in_passing_that_moved_to_the_desk_follows_whoever_is_away(rig: Rig) -> None:
+async def test_a_non_blocking_question_moved_to_local_goes_to_the_away_target(rig: Rig) -> None:
     begun = await rig.say("!aside Which colour? | red | blue\n!text done", sender_id="7")
     [gate] = await _asked_in_passing(rig, begun)
-    await rig.engine.take_wheel(begun.thread or "")
+    await rig.engine.drive_locally(begun.thread or "")
     await rig.delivered(f"{gate.id}:ask:moved")
-    await rig.engine.away("phone")
+    await rig.engine.set_away("phone")
     await rig.delivered(f"{gate.id}:ask:2")
     assert ["Which colour?" in sent.text for sent in phone_of(rig).sent] == [True]
     assert [sent.id for sent in rig.room.sent if sent.kind == "ask"] == [f"{gate.id}:ask"]
 
 
-async def test_whoever_is_away_takes_nothing_that_stands_in_a_chat(rig: Rig) -> None:
+async def test_away_mode_moves_no_question_out_of_a_chat(rig: Rig) -> None:
     begun = await rig.say("!aside Which colour? | red | blue\n!text done", sender_id="7")
     await _asked_in_passing(rig, begun)
     await rig.send(begun.thread, "!approve deploy\n!text two")
     await rig.until(lambda entry: entry.kind == "gate.opened" and entry.data["title"] == "deploy")
-    [here, desk] = sorted(await rig.engine.waiting.all(), key=lambda each: each.title == "deploy")
-    await rig.engine.away("phone")
+    [here, desk] = sorted(await rig.engine.gates.all(), key=lambda each: each.title == "deploy")
+    await rig.engine.set_away("phone")
     await rig.delivered(f"{desk.id}:ask")
     assert ["deploy" in sent.text for sent in phone_of(rig).sent] == [True]
     await rig.say(f"{here.code} 1", sender_id="7")
@@ -197,10 +197,10 @@ async def test_whoever_is_away_takes_nothing_that_stands_in_a_chat(rig: Rig) -> 
 async def _asked_in_passing(rig: Rig, begun: Accepted) -> list[GateView]:
     """By a turn that is over."""
     await rig.delivered(f"{begun.turn}:final")
-    return await rig.engine.waiting.all()
+    return await rig.engine.gates.all()
 
 
-async def test_the_agent_greets_and_that_is_nothing_a_person_said(rig: Rig) -> None:
+async def test_the_agent_greets_after_a_handoff_in_a_turn_of_clew(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     done = await hand(rig, begun.thread, quiet=False)
@@ -211,7 +211,7 @@ async def test_the_agent_greets_and_that_is_nothing_a_person_said(rig: Rig) -> N
     assert [passage.role for passage in told] == ["person", "agent", "clew", "agent"]
 
 
-async def test_what_is_said_with_it_is_said_there(rig: Rig) -> None:
+async def test_the_message_of_a_handoff_is_sent_in_the_new_conversation(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     await hand(rig, begun.thread, say="!text as you like", quiet=False)
@@ -230,7 +230,7 @@ async def test_what_is_said_with_it_is_said_there(rig: Rig) -> None:
         ("room", "there already"),
     ],
 )
-async def test_it_is_refused_in_words(tmp_path: Path, target: str, words: str) -> None:
+async def test_an_impossible_handoff_is_refused_with_a_reason(tmp_path: Path, target: str, words: str) -> None:
     phone = Phone(homeless="home" in words, trouble="no network" if "network" in words else "")
     async with desk_and_phone(tmp_path, phone) as rig:
         begun = await rig.say("!text one", room="", sender_id="7")
@@ -240,7 +240,7 @@ async def test_it_is_refused_in_words(tmp_path: Path, target: str, words: str) -
             await hand(rig, "01HNOTHERE", target)
 
 
-async def test_one_at_a_time_of_one_thread(rig: Rig) -> None:
+async def test_a_thread_has_one_handoff_at_a_time(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     hold = phone_of(rig).hold = asyncio.Event()
     asked = await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "phone", "ann", quiet=True))
@@ -250,7 +250,7 @@ async def test_one_at_a_time_of_one_thread(rig: Rig) -> None:
     assert (await rig.engine.handoffs.look(asked.id, 60)).state == "completed"
 
 
-async def test_a_refused_notice_brings_all_back_as_it_was(rig: Rig) -> None:
+async def test_a_refused_first_message_undoes_the_handoff(rig: Rig) -> None:
     begun = await rig.say("!text one", sender_id="7")
     await rig.ended(begun.turn)
     phone_of(rig).troubles = [Never("the bot was thrown out")]
@@ -261,7 +261,7 @@ async def test_a_refused_notice_brings_all_back_as_it_was(rig: Rig) -> None:
     assert thread != begun.thread
 
 
-async def test_what_was_bound_at_home_comes_back_with_a_failure(tmp_path: Path) -> None:
+async def test_a_failed_handoff_restores_the_binding_of_home(tmp_path: Path) -> None:
     phone = Phone(can=SurfaceCan(chat=True))
     async with desk_and_phone(tmp_path, phone) as rig:
         _, other, turn = await said_there(rig, "!text other", "home")
@@ -277,7 +277,7 @@ async def test_what_was_bound_at_home_comes_back_with_a_failure(tmp_path: Path) 
         assert (await said_there(rig, "!text three", "home"))[1] == begun.thread
 
 
-async def test_taken_back_in_time_and_never_a_success_after_that(rig: Rig) -> None:
+async def test_a_cancelled_handoff_never_completes(rig: Rig) -> None:
     begun = await rig.say("!text one", sender_id="7")
     await rig.ended(begun.turn)
     phone = phone_of(rig)
@@ -295,7 +295,7 @@ async def test_taken_back_in_time_and_never_a_success_after_that(rig: Rig) -> No
     assert (await rig.engine.handoffs.look(asked.id)).state == "failed"
 
 
-async def test_the_title_of_a_thread_is_no_markup_where_it_is_handed_to(rig: Rig) -> None:
+async def test_a_handoff_message_escapes_markup_in_the_title(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     await rig.engine.retitle(begun.thread or "", "[all good](https://evil.example)")
@@ -303,7 +303,7 @@ async def test_the_title_of_a_thread_is_no_markup_where_it_is_handed_to(rig: Rig
     assert "You can go on here: `[all good](https://evil.example)`" in phone_of(rig).texts[0]
 
 
-async def test_a_place_that_is_made_too_late_says_so(rig: Rig) -> None:
+async def test_a_topic_opened_after_a_cancelled_handoff_says_so(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     phone = phone_of(rig)
@@ -318,7 +318,7 @@ async def test_a_place_that_is_made_too_late_says_so(rig: Rig) -> None:
     assert (await said_there(rig, "!text two", "home/1"))[1] != begun.thread
 
 
-async def test_first_words_that_may_have_arrived_are_taken_back(rig: Rig) -> None:
+async def test_a_first_message_that_may_have_arrived_is_corrected(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     phone_of(rig).after = [InDoubt("the answer was lost", 50.0)]
@@ -338,7 +338,7 @@ def _in_doubt(tx: Tx, name: str) -> bool:
     return row is not None and row.in_doubt
 
 
-async def test_a_slow_place_is_tried_again_and_an_empty_topic_is_named(rig: Rig) -> None:
+async def test_opening_a_topic_is_retried_and_an_empty_topic_is_mentioned(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     phone_of(rig).openings = [TryAgain("busy", 0.0), InDoubt("the answer was lost", 0.0)]
@@ -346,7 +346,7 @@ async def test_a_slow_place_is_tried_again_and_an_empty_topic_is_named(rig: Rig)
     assert "an empty topic of the same name may stand" in phone_of(rig).texts[0]
 
 
-async def test_after_a_death_it_goes_on_from_its_row(tmp_path: Path) -> None:
+async def test_a_handoff_continues_after_a_crash(tmp_path: Path) -> None:
     phone = Phone()
     phone.hold = asyncio.Event()
     async with desk_and_phone(tmp_path, phone) as rig:
@@ -359,7 +359,7 @@ async def test_after_a_death_it_goes_on_from_its_row(tmp_path: Path) -> None:
         assert await driver(rig, begun.thread) == "phone:home/1"
 
 
-async def test_fifty_at_once_and_none_waits_for_a_slow_one(rig: Rig) -> None:
+async def test_fifty_handoffs_run_in_parallel_with_a_slow_one(rig: Rig) -> None:
     begun = [await rig.start("!text one", kind=ThreadKind.CHAT) for _ in range(51)]
     for each in begun:
         await rig.ended(each.turn)
@@ -372,7 +372,7 @@ async def test_fifty_at_once_and_none_waits_for_a_slow_one(rig: Rig) -> None:
     assert (await rig.engine.handoffs.look(slow.id)).state == "running"
 
 
-async def test_of_two_claimers_one_gets_it(rig: Rig) -> None:
+async def test_of_two_daemons_one_claims_a_handoff(rig: Rig) -> None:
     """Two daemons race for one row."""
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     phone_of(rig).hold = asyncio.Event()
@@ -387,7 +387,7 @@ async def test_of_two_claimers_one_gets_it(rig: Rig) -> None:
     assert sorted(await rig.store.write(race)) == [False, True]
 
 
-async def test_by_command_in_a_chat_and_the_way_back(rig: Rig) -> None:
+async def test_a_chat_command_hands_off_and_resume_comes_back(rig: Rig) -> None:
     begun = await rig.say("!hold door\n!text one", sender_id="7")
     await rig.held("door")
     assert (await rig.say("/handoff phone", sender_id="7")).words == "Handing it to phone …"
@@ -403,7 +403,7 @@ async def test_by_command_in_a_chat_and_the_way_back(rig: Rig) -> None:
     assert any("ann goes on with this in room" in text for text in phone_of(rig).texts)
 
 
-async def test_a_failure_is_told_where_it_was_asked_for(rig: Rig) -> None:
+async def test_a_failed_handoff_is_reported_where_it_was_requested(rig: Rig) -> None:
     begun = await rig.say("!text one", sender_id="7")
     await rig.ended(begun.turn)
     phone_of(rig).troubles = [Never("thrown out.")]
@@ -424,7 +424,7 @@ async def test_a_driver_may_not_choose_the_conversation(rig: Rig) -> None:
     assert phone_of(rig).opened == []
 
 
-async def test_whoever_speaks_takes_the_wheel_and_the_others_see_it(rig: Rig) -> None:
+async def test_speaking_changes_the_driver_and_notifies_the_former_one(rig: Rig) -> None:
     begun = await rig.say("!text one", sender_id="7")
     await rig.ended(begun.turn)
     await hand(rig, begun.thread)
@@ -435,10 +435,10 @@ async def test_whoever_speaks_takes_the_wheel_and_the_others_see_it(rig: Rig) ->
     assert any("ann goes on with this in room" in text for text in phone_of(rig).texts)
 
 
-async def test_coming_back_at_the_desk_takes_what_runs(rig: Rig) -> None:
+async def test_driving_locally_moves_the_running_turn(rig: Rig) -> None:
     begun = await rig.say("!hold door\n!text one", sender_id="7")
     await rig.held("door")
-    await rig.engine.take_wheel(begun.thread or "")
+    await rig.engine.drive_locally(begun.thread or "")
     rig.scripted.holds.release("door")
     await rig.ended(begun.turn)
     told = await rig.until(lambda entry: entry.kind == "delivery.sent" and "wheel" in entry.data["delivery"])
@@ -447,16 +447,16 @@ async def test_coming_back_at_the_desk_takes_what_runs(rig: Rig) -> None:
     assert await driver(rig, begun.thread) == "None"
 
 
-async def test_while_away_what_the_desk_would_show_goes_there(rig: Rig) -> None:
+async def test_away_mode_redirects_local_questions(rig: Rig) -> None:
     waiting = await rig.start("!approve deploy\n!text one", kind=ThreadKind.CHAT)
     await rig.saw("gate.opened")
-    [gate] = await rig.engine.waiting.all()
-    assert (await rig.engine.away("phone")).conversation == "phone:home"
+    [gate] = await rig.engine.gates.all()
+    assert (await rig.engine.set_away("phone")).conversation == "phone:home"
     await rig.delivered(f"{gate.id}:ask")
     assert (await said_there(rig, f"{gate.code} y", "home"))[0] is Fate.ANSWER
     await rig.delivered(f"{waiting.turn}:final")
     assert phone_of(rig).sent[-1].text == "one"
-    assert (await rig.engine.away(None)).conversation is None
+    assert (await rig.engine.set_away(None)).conversation is None
     later = await rig.start("!text two", kind=ThreadKind.CHAT)
     await rig.ended(later.turn)
     assert "two" not in phone_of(rig).texts
@@ -470,29 +470,31 @@ async def _cut(folder: Path, *, kind: ThreadKind = ThreadKind.CHAT, notify: str 
     return begun
 
 
-async def test_while_away_what_a_cut_turn_asks_at_the_desk_goes_there(tmp_path: Path) -> None:
+async def test_away_mode_redirects_the_local_question_of_a_cut_turn(tmp_path: Path) -> None:
     begun = await _cut(tmp_path)
     async with desk_and_phone(tmp_path) as rig:
         await rig.until(lambda entry: entry.kind == "thread.status")
-        await rig.engine.away("phone")
+        await rig.engine.set_away("phone")
         await rig.delivered(f"{begun.turn}:ask:2")
-        await rig.engine.away(None)
-        await rig.engine.away("room:pocket")
+        await rig.engine.set_away(None)
+        await rig.engine.set_away("room:pocket")
         await rig.delivered(f"{begun.turn}:ask:3")
         assert [sent.conversation.address for sent in rig.room.sent] == ["pocket"]
 
 
 @pytest.mark.parametrize(("notify", "asked"), [("phone:home", 1), (None, 2)])
-async def test_what_a_cut_turn_asks_is_brought_on_from_the_desk(tmp_path: Path, notify: str | None, asked: int) -> None:
+async def test_driving_locally_sends_a_cut_turns_question_to_notify_or_away(
+    tmp_path: Path, notify: str | None, asked: int
+) -> None:
     """To whom `--notify` names, or who is away: as the cards of gates are."""
     begun = await _cut(tmp_path, notify=notify)
     async with desk_and_phone(tmp_path) as rig:
         await rig.until(lambda entry: entry.kind == "thread.status")
         if notify is None:
-            await rig.engine.away("phone")
+            await rig.engine.set_away("phone")
         assert (await rig.say("/resume 1", sender_id="7")).fate is Fate.COMMAND
         await rig.delivered(f"{begun.turn}:ask:{asked + 1}")
-        await rig.engine.take_wheel(begun.thread or "")
+        await rig.engine.drive_locally(begun.thread or "")
         await rig.delivered(f"{begun.turn}:ask:{asked + 2}")
         assert phone_of(rig).sent[-1].buttons and phone_of(rig).sent[-1].conversation.address == "home"
         await rig.delivered(f"{begun.turn}:ask:{asked + 1}:over")
@@ -503,7 +505,7 @@ async def test_what_a_cut_turn_asks_is_brought_on_from_the_desk(tmp_path: Path, 
     ("stopped_in", "told"),
     [("phone:home/1", []), ("cli:", ["phone:home/1"]), ("room:a", ["phone:home/1"])],
 )
-async def test_that_a_cut_turn_is_stopped_is_told_where_its_thread_is_now(
+async def test_stopping_a_cut_turn_notifies_the_current_conversation(
     rig: Rig, stopped_in: str, told: list[str]
 ) -> None:
     begun = await rig.say("!shell make\n!cut", sender_id="7")
@@ -517,46 +519,46 @@ async def test_that_a_cut_turn_is_stopped_is_told_where_its_thread_is_now(
     assert ([final.conversation] if final else []) == told
 
 
-async def test_a_cut_turn_that_is_stopped_at_the_desk_where_its_thread_is_is_told_in_no_chat(rig: Rig) -> None:
+async def test_stopping_a_cut_turn_of_a_local_thread_notifies_no_chat(rig: Rig) -> None:
     begun = await rig.say("!shell make\n!cut", sender_id="7")
     await rig.delivered(f"{begun.turn}:ask")
-    await rig.engine.take_wheel(begun.thread or "")
+    await rig.engine.drive_locally(begun.thread or "")
     await rig.engine.resume(begun.thread or "", "stop", rig.clock.ulid(), "ann")
     owed = {row.delivery: row.state for row in await rig.engine.where(begun.thread or "")}
     assert owed[f"{begun.turn}:final"] == "no_target"
 
 
-async def test_whoever_is_away_is_not_asked_what_somebody_else_is_asked(tmp_path: Path) -> None:
+async def test_away_mode_does_not_redirect_questions_for_others(tmp_path: Path) -> None:
     """By `--notify`; a task goes on by itself once, so it asks when it is cut off a second time."""
     begun = await _cut(tmp_path, kind=ThreadKind.TASK, notify="room:boss")
     async with desk_and_phone(tmp_path) as rig:
         await rig.held("door")
     async with desk_and_phone(tmp_path) as rig:
         asked = await rig.until(lambda entry: entry.kind == "delivery.sent" and entry.data["delivery"].endswith(":ask"))
-        await rig.engine.away("phone")
+        await rig.engine.set_away("phone")
         await rig.engine.resume(begun.thread or "", "stop", rig.clock.ulid(), "ann")
         await rig.delivered(f"{asked.data['delivery']}:over")
         assert not phone_of(rig).sent
         assert [out.text.split("\n")[-1] for _, out in rig.room.edits] == ["→ stopped by ann"]
 
 
-async def test_whoever_is_away_is_not_asked_what_a_quote_from_elsewhere_began(tmp_path: Path) -> None:
+async def test_away_mode_does_not_redirect_the_question_of_a_quoting_message(tmp_path: Path) -> None:
     async with desk_and_phone(tmp_path) as rig:
-        await rig.engine.away("room:boss")
+        await rig.engine.set_away("room:boss")
         begun = await rig.start("!text one", kind=ThreadKind.CHAT)
         await rig.delivered(f"{begun.turn}:final")
-        await rig.engine.away(None)
+        await rig.engine.set_away(None)
         quoting = await rig.say("!shell make\n!hold door", sender_id="7", room="boss", quoted="message-1")
         await rig.held("door")
     async with desk_and_phone(tmp_path) as rig:
         await rig.delivered(f"{quoting.turn}:ask")
         assert (quoting.thread, await driver(rig, begun.thread)) == (begun.thread, "None")
-        await rig.engine.away("phone")
+        await rig.engine.set_away("phone")
         owed = [row.delivery for row in await rig.engine.where(begun.thread or "")]
         assert f"{quoting.turn}:ask" in owed and f"{quoting.turn}:ask:2" not in owed
 
 
-async def test_a_network_that_was_away_for_a_moment_is_not_held_against_its_surface(rig: Rig) -> None:
+async def test_a_surface_is_up_again_after_a_short_network_failure(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     phone_of(rig).troubles = [Down("no route", 50.0)]
@@ -564,21 +566,21 @@ async def test_a_network_that_was_away_for_a_moment_is_not_held_against_its_surf
     while not await rig.store.read(lambda tx: _trouble(tx, f"{asked.id}:handoff")):
         pass
     with pytest.raises(Refused, match="phone is not connected: no route"):
-        await rig.engine.away("phone")
+        await rig.engine.set_away("phone")
     await rig.engine.handoffs.take_back(asked.id, "ann")
     assert [each.state for each in await rig.engine.surfaces()] == ["up", "up"]
-    assert (await rig.engine.away("phone")).conversation == "phone:home"
+    assert (await rig.engine.set_away("phone")).conversation == "phone:home"
     assert (await hand(rig, begun.thread)).state == "completed"
 
 
-async def test_a_surface_that_refuses_something_is_there_though_other_things_still_wait(rig: Rig) -> None:
+async def test_a_refusal_shows_that_the_surface_is_up(rig: Rig) -> None:
     phone_of(rig).troubles = [Down("no route", 50.0), Never("the bot was thrown out")]
     waits = await rig.start("!text one", notify="phone:ann")
     while not await rig.store.read(lambda tx: _trouble(tx, f"{waits.turn}:final")):
         pass
     await rig.start("!text two", notify="phone:boss")
     await rig.saw("delivery.failed")
-    assert (await rig.engine.away("phone")).conversation == "phone:home"
+    assert (await rig.engine.set_away("phone")).conversation == "phone:home"
 
 
 def _trouble(tx: Tx, name: str) -> str | None:
@@ -586,14 +588,14 @@ def _trouble(tx: Tx, name: str) -> str | None:
     return row.error if row is not None else None
 
 
-async def test_away_and_back_by_command(rig: Rig) -> None:
+async def test_away_mode_can_be_set_and_ended_by_command(rig: Rig) -> None:
     assert "comes to room" in (await rig.say("/away", sender_id="7")).words
-    assert (await rig.engine.where_away()).conversation == "room:a"
+    assert (await rig.engine.away_target()).conversation == "room:a"
     assert "Welcome back" in (await rig.say("/back", sender_id="7")).words
     assert "not away" in (await rig.say("/back", sender_id="7")).words
 
 
-async def test_only_an_owner_says_where_all_goes(rig: Rig) -> None:
+async def test_only_an_owner_may_set_home_and_away_mode(rig: Rig) -> None:
     bob = Person("room", "8", "bob", Role.DRIVER, 0, "test")
     await rig.store.write(lambda tx: people.add(tx, bob))
     for command in ("/away", "/back", "/home", "/away phone"):
@@ -601,11 +603,11 @@ async def test_only_an_owner_says_where_all_goes(rig: Rig) -> None:
         assert refused.fate is Fate.REFUSED and "Only an owner" in refused.words
 
 
-async def test_what_moved_to_the_desk_does_not_say_that_it_works(rig: Rig) -> None:
+async def test_a_turn_moved_to_local_leaves_no_working_placeholder(rig: Rig) -> None:
     begun = await rig.say("!hold door\n!shell make\n!hold gate\n!text one", sender_id="7")
     await rig.delivered(f"{begun.turn}:placeholder")
     await rig.held("door")
-    await rig.engine.take_wheel(begun.thread or "")
+    await rig.engine.drive_locally(begun.thread or "")
     await rig.delivered(f"{begun.turn}:placeholder:over")
     rig.scripted.holds.release("door")
     await rig.held("gate")
@@ -614,7 +616,7 @@ async def test_what_moved_to_the_desk_does_not_say_that_it_works(rig: Rig) -> No
     assert rig.room.edits[-1][1].text == "→ moved to the desk"
 
 
-async def test_a_steer_that_came_too_late_is_answered_where_its_thread_is_now(rig: Rig) -> None:
+async def test_a_late_steer_is_answered_in_the_current_conversation(rig: Rig) -> None:
     begun = await rig.say("!hold door\n!text one", sender_id="7")
     await rig.held("door")
     late = await rig.say("!text two", sender_id="7")
@@ -628,7 +630,7 @@ async def test_a_steer_that_came_too_late_is_answered_where_its_thread_is_now(ri
     assert "two" in phone_of(rig).texts
 
 
-async def test_two_into_one_home_and_both_taken_back_leave_it_as_it_was(tmp_path: Path) -> None:
+async def test_two_cancelled_handoffs_to_one_home_restore_its_binding(tmp_path: Path) -> None:
     phone = Phone(can=SurfaceCan(chat=True))
     async with desk_and_phone(tmp_path, phone) as rig:
         _, other, turn = await said_there(rig, "!text other", "home")
@@ -650,7 +652,7 @@ async def test_two_into_one_home_and_both_taken_back_leave_it_as_it_was(tmp_path
         assert await driver(rig, other) == "phone:home"
 
 
-async def test_a_greeting_that_waited_is_no_message_of_anybody(rig: Rig) -> None:
+async def test_a_queued_greeting_does_not_count_as_backlog(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     thread, greeting = begun.thread or "", (PromptMessage("g", "clew", "say hello"),)
@@ -669,7 +671,7 @@ def _greets_slowly(request: TurnRequest) -> tuple[script.Step, ...]:
     return script.parse("!hold greeting\n!text hello there") if is_greeting else from_prompt(request)
 
 
-async def test_what_was_said_into_a_greeting_that_was_cut_is_answered(tmp_path: Path) -> None:
+async def test_a_steer_into_a_cut_greeting_is_answered(tmp_path: Path) -> None:
     phone = Phone()
     async with desk_and_phone(tmp_path, phone) as rig:
         rig.scripted.play = _greets_slowly

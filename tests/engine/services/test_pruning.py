@@ -44,7 +44,9 @@ async def gone_up_to(rig: Rig, seq: int) -> None:
         await rig.store.write(lambda tx: None)
 
 
-async def test_only_the_newest_rows_are_kept_and_numbers_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_newest_rows_are_kept_and_numbers_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pruning, "EVERY", 5)
     monkeypatch.setattr(pruning, "BATCH", 2)
     async with Rig(tmp_path, config=keeping(rows=10)) as rig:
@@ -56,7 +58,7 @@ async def test_only_the_newest_rows_are_kept_and_numbers_go_on(tmp_path: Path, m
         assert kept[-1] - kept[0] < 15 and kept == list(range(kept[0], kept[-1] + 1))
 
 
-async def test_what_is_older_than_so_many_days_goes_at_the_next_start(tmp_path: Path) -> None:
+async def test_old_entries_are_pruned_at_the_next_start(tmp_path: Path) -> None:
     clock = Later()
     async with Rig(tmp_path, config=keeping(days=2.0)) as rig:
         await rig.delivered(f"{(await rig.say('!text one')).turn}:final")  # nothing is written after that
@@ -68,14 +70,14 @@ async def test_what_is_older_than_so_many_days_goes_at_the_next_start(tmp_path: 
         assert (await rig.engine.transcript((await rig.say("!text two")).thread or "", 10))[0].text == "!text one"
 
 
-async def test_by_default_nothing_young_goes(tmp_path: Path) -> None:
+async def test_by_default_recent_entries_are_kept(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await rig.ended((await rig.say("!text one")).turn)
         assert await rig.store.read(lambda tx: log.too_old(tx, 0, pruning.ANY, 10)) == []
         assert (await numbers(rig))[0] == 1
 
 
-async def test_a_snapshot_tells_how_things_stand(tmp_path: Path) -> None:
+async def test_a_snapshot_contains_threads_turns_and_gates(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         held = await rig.start("!hold here")
         asked = await rig.start("!approve make deploy")
@@ -89,7 +91,7 @@ async def test_a_snapshot_tells_how_things_stand(tmp_path: Path) -> None:
     assert [view.id for view in one.threads] == [held.thread] and one.gates == ()
 
 
-def test_those_who_were_away_for_too_long_get_on_all_the_same(tmp_path: Path) -> None:
+def test_clients_with_pruned_events_can_continue(tmp_path: Path) -> None:
     """`watch`, `run` and the Python door: what they missed is not kept, and they are told how it stands."""
     with Clew(tmp_path / "home", f"{SCRIPTED}[events]\nkeep_rows = 1\n") as clew:
         old = clew.json("start", "!text one")

@@ -83,7 +83,7 @@ class Place:
         self.rig, self.shared, self.folder = rig, shared, str(folder)
 
     async def adopt(self, session: str, **more: object) -> str:
-        return await self.rig.engine.adopting.adopt(Wanted(session, "shared", **more))  # type: ignore[arg-type]
+        return await self.rig.engine.adoption.adopt(Wanted(session, "shared", **more))  # type: ignore[arg-type]
 
     async def told(self, thread: str) -> list[str]:
         passages = await self.rig.engine.transcript(thread, 100)
@@ -97,22 +97,22 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
         yield Place(rig, shared, tmp_path)
 
 
-async def test_sessions_are_listed_by_folder_without_those_that_are_threads_already(place: Place) -> None:
+async def test_sessions_are_listed_by_folder_without_adopted_ones(place: Place) -> None:
     place.shared.begin("aa-1", "old", folder=place.folder)
     place.shared.begin("bb-2", "new", folder="/elsewhere")
     place.shared.used_by["bb-2"] = "shared, pid 7"
-    every = await place.rig.engine.adopting.adoptable("shared", None, 10)
+    every = await place.rig.engine.adoption.adoptable("shared", None, 10)
     assert [(each.id, each.title, each.in_use) for each in every] == [
         ("bb-2", "new", "shared, pid 7"),
         ("aa-1", "old", None),
     ]
-    assert len(await place.rig.engine.adopting.adoptable(None, None, 1)) == 1
-    assert await place.rig.engine.adopting.adoptable(None, "no\0folder", 10) == []
+    assert len(await place.rig.engine.adoption.adoptable(None, None, 1)) == 1
+    assert await place.rig.engine.adoption.adoptable(None, "no\0folder", 10) == []
     await place.adopt("aa-1")
-    assert await place.rig.engine.adopting.adoptable("shared", place.folder, 10) == []
+    assert await place.rig.engine.adoption.adoptable("shared", place.folder, 10) == []
 
 
-async def test_history_becomes_turns_with_their_roles_and_is_marked(place: Place) -> None:
+async def test_imported_history_becomes_marked_turns_with_roles(place: Place) -> None:
     place.shared.begin("aa", "one\x1b[2J", "two", folder=place.folder)
     failed = TurnEnded(TurnState.FAILED, problem=Problem("x", "no luck"))
     steered = replace(
@@ -143,8 +143,8 @@ async def test_history_becomes_turns_with_their_roles_and_is_marked(place: Place
     assert len(await place.told(fork.id)) == len(await place.told(thread)) + 1
 
 
-async def test_what_cannot_be_adopted_is_refused_with_words(place: Place, tmp_path: Path) -> None:
-    adopting = place.rig.engine.adopting
+async def test_what_cannot_be_adopted_is_refused_with_a_reason(place: Place, tmp_path: Path) -> None:
+    adopting = place.rig.engine.adoption
     gone = tmp_path / "gone"
     place.shared.begin("aa-1", "one", folder=str(gone))
     place.shared.begin("aa-2", "two", folder=place.folder)
@@ -167,14 +167,14 @@ async def test_what_cannot_be_adopted_is_refused_with_words(place: Place, tmp_pa
         await adopting.release(own.thread or "")
 
 
-async def test_without_a_runtime_that_lends_its_sessions_that_is_said(tmp_path: Path) -> None:
+async def test_without_a_runtime_that_shares_sessions_adoption_is_refused(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         with pytest.raises(Refused, match="No runtime here"):
-            await rig.engine.adopting.adoptable(None, None, 10)
+            await rig.engine.adoption.adoptable(None, None, 10)
 
 
 @pytest.mark.parametrize("is_guarded", [False, True], ids=["seen", "refused by the runtime"])
-async def test_one_in_use_is_not_taken_and_a_copy_leaves_it_alone(place: Place, is_guarded: bool) -> None:
+async def test_a_session_in_use_is_not_adopted_but_can_be_forked(place: Place, is_guarded: bool) -> None:
     place.shared.begin("aa", "one", folder=place.folder)
     place.shared.done["aa"].append(past("aa-1", "still at it", ended=False))
     place.shared.used_by["aa"] = "shared, pid 7"
@@ -194,7 +194,7 @@ async def test_one_in_use_is_not_taken_and_a_copy_leaves_it_alone(place: Place, 
     assert not seat.lent
 
 
-async def test_of_two_who_adopt_at_once_one_does(place: Place) -> None:
+async def test_of_two_concurrent_adoptions_one_succeeds(place: Place) -> None:
     place.shared.begin("aa", "one", folder=place.folder)
     both = await asyncio.gather(place.adopt("aa"), place.adopt("aa"), return_exceptions=True)
     (thread,) = [each for each in both if isinstance(each, str)]
@@ -202,13 +202,13 @@ async def test_of_two_who_adopt_at_once_one_does(place: Place) -> None:
     assert thread in refused.message
 
 
-async def test_what_was_done_outside_stands_in_history_before_what_is_asked_now(place: Place) -> None:
+async def test_turns_run_outside_precede_the_next_request_in_history(place: Place) -> None:
     place.shared.begin("aa", "one", folder=place.folder)
     thread = await place.adopt("aa")
     await place.rig.ended((await place.rig.send(thread, "!text between")).turn)
-    await place.rig.engine.adopting.release(thread)
+    await place.rig.engine.adoption.release(thread)
     place.shared.done["aa"] += [past("aa-1", "two"), past("aa-2", "cut off there", ended=False)]
-    await place.rig.engine.look(thread)
+    await place.rig.engine.refresh(thread)
     assert (await place.told(thread))[-1] == "outside agent: re: two", "what may still run is left for later"
     await place.rig.ended((await place.rig.send(thread, "!text four")).turn)
     assert (await place.told(thread))[-4:] == [
@@ -218,12 +218,12 @@ async def test_what_was_done_outside_stands_in_history_before_what_is_asked_now(
         "agent: four",
     ]
     assert place.shared.seats[-1].lent
-    await place.rig.engine.adopting.release(thread)
-    await place.rig.engine.look(thread)
+    await place.rig.engine.adoption.release(thread)
+    await place.rig.engine.refresh(thread)
     assert len([line for line in await place.told(thread) if "outside" in line]) == 6, "twice is once"
 
 
-async def test_a_turn_fails_in_words_while_another_program_has_the_session(place: Place) -> None:
+async def test_a_turn_fails_with_a_reason_if_another_program_has_the_session(place: Place) -> None:
     place.shared.begin("aa", "one", folder=place.folder)
     thread = await place.adopt("aa")
     place.shared.used_by["aa"] = "shared, pid 7"
@@ -234,26 +234,26 @@ async def test_a_turn_fails_in_words_while_another_program_has_the_session(place
     assert again.state == "completed"
 
 
-async def test_the_next_daemon_knows_what_was_adopted(tmp_path: Path) -> None:
+async def test_the_next_daemon_knows_adopted_sessions(tmp_path: Path) -> None:
     shared = Shared(tmp_path)
     shared.begin("aa", "one", folder=str(tmp_path))
     async with Rig(tmp_path, more={"shared": shared}) as rig:
-        thread = await rig.engine.adopting.adopt(Wanted("aa"))
+        thread = await rig.engine.adoption.adopt(Wanted("aa"))
     async with Rig(tmp_path, more={"shared": shared}) as rig:
         shared.done["aa"].append(past("aa-1", "two"))
         await rig.ended((await rig.send(thread, "!text three")).turn)
         assert "re: two" in [passage.text for passage in await rig.engine.transcript(thread, 10)]
-        released = await rig.engine.adopting.release(thread)
+        released = await rig.engine.adoption.release(thread)
         assert (released.thread, released.command) == (thread, "shared resume aa")
         assert "thread.released" in rig.kinds(thread)
 
 
-async def test_an_adopted_turn_gets_its_grace_where_others_outlive_the_daemon(place: Place) -> None:
+async def test_a_restart_waits_for_a_turn_on_a_shared_session(place: Place) -> None:
     place.shared.can = replace(place.shared.can, outlives=True)
     place.shared.begin("aa", "one", folder=place.folder)
     turn = (await place.rig.send(await place.adopt("aa"), "!hold door\n!text two")).turn
     await place.shared.holds.held("door")
-    settling = asyncio.create_task(place.rig.engine.settle(TIMEOUT, restart=True))
+    settling = asyncio.create_task(place.rig.engine.drain(TIMEOUT, restart=True))
     await asyncio.wait([settling], timeout=0.05)
     assert not settling.done()
     place.shared.holds.release("door")
@@ -261,13 +261,13 @@ async def test_an_adopted_turn_gets_its_grace_where_others_outlive_the_daemon(pl
     await settling
 
 
-async def test_a_session_is_let_go_after_the_time_that_is_set_and_opened_once_for_a_turn(tmp_path: Path) -> None:
+async def test_a_shared_session_is_opened_once_per_turn_and_then_released(tmp_path: Path) -> None:
     shared = Shared(tmp_path)
     shared.begin("aa", "one", folder=str(tmp_path))
     clock = IdleClock(1234.5)
     config = Config(threads=ThreadsConfig(runtime="scripted", release_after=clock.idle))
     async with Rig(tmp_path, more={"shared": shared}, config=config, clock=clock) as rig:
-        thread = await rig.engine.adopting.adopt(Wanted("aa"))
+        thread = await rig.engine.adoption.adopt(Wanted("aa"))
         await rig.ended((await rig.send(thread, "!text two")).turn)
         clock.passed.set()
         await rig.saw("thread.released", thread)

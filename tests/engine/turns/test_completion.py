@@ -11,7 +11,7 @@ from clew.engine.turns.runner import Runner
 from tests.helpers.rig import Rig
 
 
-async def test_an_end_that_clew_could_not_take_in_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_end_that_clew_failed_to_record_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = [ZeroDivisionError()]
     ended = Runner._ended
 
@@ -28,7 +28,9 @@ async def test_an_end_that_clew_could_not_take_in_is_looked_up(tmp_path: Path, m
         assert rig.room.texts == ["done"] and not broken
 
 
-async def test_what_breaks_clew_each_time_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_that_fails_inside_clew_each_time_is_reported_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def broken(*given: object) -> None:
         raise ZeroDivisionError
 
@@ -41,7 +43,9 @@ async def test_what_breaks_clew_each_time_is_told_once(tmp_path: Path, monkeypat
         assert len(rig.room.texts) == 1 and "clew itself failed" in rig.room.texts[0]
 
 
-async def test_whatever_is_wrong_with_files_the_answer_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_problem_with_files_does_not_hold_up_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def broken(*given: object) -> None:
         raise RuntimeError("can't start new thread")
 

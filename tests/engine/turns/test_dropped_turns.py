@@ -24,7 +24,7 @@ async def _told(rig: Rig, thread: str | None) -> dict[str, str]:
     return dict(told)
 
 
-async def test_who_queued_hears_that_the_thread_was_cancelled_elsewhere_once_in_each_place(tmp_path: Path) -> None:
+async def test_cancelling_notifies_each_conversation_with_queued_turns_once(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!hold for-ever")
         await rig.held("for-ever")
@@ -48,7 +48,7 @@ async def test_who_queued_hears_that_the_thread_was_cancelled_elsewhere_once_in_
         (lambda rig, accepted: rig.engine.unqueue(accepted.turn), "it was taken back"),
     ],
 )
-async def test_what_is_stopped_or_taken_back_at_the_desk_is_told_where_it_was_said(
+async def test_stopping_or_withdrawing_locally_notifies_the_sender(
     tmp_path: Path, wish: Callable[[Rig, Accepted], Awaitable[object]], why: str
 ) -> None:
     rig = Rig(tmp_path)  # it has not begun to run anything
@@ -58,7 +58,7 @@ async def test_what_is_stopped_or_taken_back_at_the_desk_is_told_where_it_was_sa
     await rig.kill()
 
 
-async def test_what_is_dropped_where_it_was_said_is_not_said_twice(tmp_path: Path) -> None:
+async def test_dropping_in_the_same_conversation_sends_no_extra_notice(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     first = await rig.say("!text one")
     await rig.say("!text two", thread=first.thread, room="b")
@@ -70,7 +70,7 @@ async def test_what_is_dropped_where_it_was_said_is_not_said_twice(tmp_path: Pat
     assert told == {"room:b": "A message that waited here does not run: skipped by ann."}
 
 
-async def test_the_placeholder_of_what_had_to_wait_again_ends_with_it(tmp_path: Path) -> None:
+async def test_the_placeholder_of_a_requeued_turn_ends_when_it_is_dropped(tmp_path: Path) -> None:
     room = Room(can=CHAT)
     async with Rig(tmp_path, room=room) as rig:
         await rig.store.write(lambda tx: people.add(tx, Person("room", "7", "ann", Role.OWNER, 0, "me")))

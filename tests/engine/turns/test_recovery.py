@@ -9,7 +9,7 @@ from clew.store.tables.items import Item
 from tests.helpers.rig import Rig
 
 
-async def test_an_interruption_that_nobody_asked_for_is_looked_up(tmp_path: Path) -> None:
+async def test_an_interruption_that_nobody_requested_is_looked_up(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!hold door\n!text one", notify="room:a")
         await rig.held("door")
@@ -21,7 +21,7 @@ async def test_an_interruption_that_nobody_asked_for_is_looked_up(tmp_path: Path
     assert (cut.state, rig.room.texts) == ("interrupted", ["one"])
 
 
-async def test_what_nobody_could_be_asked_about_is_history_and_small_print(tmp_path: Path) -> None:
+async def test_unaskable_request_is_declined_recorded_and_noted(tmp_path: Path) -> None:
     declined = Item("n", "notice", "done", "declined: a strange form", outcome="declined")
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!hold here\n!text ok")
@@ -34,7 +34,7 @@ async def test_what_nobody_could_be_asked_about_is_history_and_small_print(tmp_p
     assert rig.room.sent[0].text == "ok" and "cannot ask" in rig.room.sent[0].note
 
 
-async def test_what_was_begun_and_has_no_end_is_told_as_that(tmp_path: Path) -> None:
+async def test_an_activity_without_an_end_is_recorded_as_unended(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         rig.scripted.pace = lambda: 0.0
         accepted = await rig.say("!shell make\n!hold door")

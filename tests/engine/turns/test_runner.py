@@ -17,7 +17,7 @@ from tests.engine.turns.test_signals import _delay
 from tests.helpers.rig import TIMEOUT, Rig, patient
 
 
-async def test_a_runtime_that_is_lost_while_it_opens_is_tried_again(tmp_path: Path) -> None:
+async def test_a_runtime_lost_while_opening_is_retried(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     open_, tries = rig.scripted.open, []
 
@@ -34,7 +34,7 @@ async def test_a_runtime_that_is_lost_while_it_opens_is_tried_again(tmp_path: Pa
     assert (turn.state, turn.text) == ("completed", "hello")
 
 
-async def test_what_was_heard_before_a_silence_is_not_said_again(tmp_path: Path) -> None:
+async def test_a_steer_sent_before_a_silence_is_not_queued(tmp_path: Path) -> None:
     async with Rig(tmp_path, config=patient()) as rig:
         accepted = await rig.say("!hold for-ever")
         await rig.held("for-ever")
@@ -46,7 +46,7 @@ async def test_what_was_heard_before_a_silence_is_not_said_again(tmp_path: Path)
     assert turn.state == "failed" and "steer.queued" not in kinds
 
 
-async def test_a_joined_turn_at_a_silent_command_is_waited_for(tmp_path: Path) -> None:
+async def test_a_reattached_turn_with_a_running_command_does_not_time_out(tmp_path: Path) -> None:
     paces = iter((0.0, 0.0, 1000.0))
     async with Rig(tmp_path, outlives=True) as rig:
         rig.scripted.pace = lambda: next(paces)
@@ -72,13 +72,13 @@ async def test_a_joined_turn_at_a_silent_command_is_waited_for(tmp_path: Path) -
     rig.scripted.open = quiet  # type: ignore[method-assign]
     async with rig:
         await joined.wait()
-        patience = rig.engine._runner._works[accepted.turn or ""]._patience
+        patience = rig.engine._runner._consumers[accepted.turn or ""]._timeout
         assert patience is not None and patience.when() is None
         go_on.set()
         assert (await rig.ended(accepted.turn)).state == "completed"
 
 
-async def test_a_restart_does_not_wait_for_what_is_joined_meanwhile(tmp_path: Path) -> None:
+async def test_a_restart_does_not_wait_for_turns_reattached_meanwhile(tmp_path: Path) -> None:
     async with Rig(tmp_path, outlives=True) as rig:
         accepted = await rig.say("!hold for-ever")
         await rig.held("for-ever")
@@ -88,7 +88,7 @@ async def test_a_restart_does_not_wait_for_what_is_joined_meanwhile(tmp_path: Pa
     _delay(rig, opening, may_open)
     async with rig:
         await opening.wait()
-        settling = asyncio.create_task(rig.engine.settle(1000.0, restart=True))
+        settling = asyncio.create_task(rig.engine.drain(1000.0, restart=True))
         await asyncio.wait([settling], timeout=0.05)
         assert not settling.done()
         may_open.set()
@@ -97,7 +97,7 @@ async def test_a_restart_does_not_wait_for_what_is_joined_meanwhile(tmp_path: Pa
         assert "turn.ended" not in rig.kinds(accepted.thread)
 
 
-async def test_no_thread_is_made_on_a_runtime_of_the_settings_that_is_not_there(tmp_path: Path) -> None:
+async def test_no_thread_is_created_if_the_default_runtime_does_not_exist(tmp_path: Path) -> None:
     async with Rig(tmp_path, config=Config(threads=ThreadsConfig(runtime="scriptd"))) as rig:
         with pytest.raises(BadInput, match="There is no runtime named 'scriptd'; known here: scripted"):
             await rig.start("!text hello")

@@ -21,7 +21,7 @@ from clew.support.errors import RuntimeTrouble, StoreError
 from tests.helpers.rig import Rig
 
 
-async def test_a_stop_before_the_turn_has_begun_is_heard_when_it_has(tmp_path: Path) -> None:
+async def test_a_stop_before_the_turn_has_started_is_sent_once_it_has(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     opening, may_open = asyncio.Event(), asyncio.Event()
     _delay(rig, opening, may_open)
@@ -55,7 +55,7 @@ async def _steered_by(rig: Rig, thread: str | None, how: Callable[[Steering, lis
     return calls
 
 
-async def test_a_steer_whose_answer_is_late_is_not_given_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_steer_with_a_late_response_is_not_sent_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signals, "STEER_TIMEOUT", 0.05)
 
     def late(steer: Steering, calls: list[str]) -> Steering:
@@ -81,7 +81,7 @@ async def test_a_steer_whose_answer_is_late_is_not_given_twice(tmp_path: Path, m
     assert calls == ["m2", "m3"] and "heard: two; three" in turn.text
 
 
-async def test_a_stop_counts_for_a_turn_that_was_only_about_to_run(tmp_path: Path) -> None:
+async def test_a_stop_applies_to_a_turn_that_is_about_to_run(tmp_path: Path) -> None:
     config = Config(threads=ThreadsConfig(runtime="scripted"), turns=TurnsConfig(parallel=1))
     async with Rig(tmp_path, config=config) as rig:
         first = await rig.start("!hold door")
@@ -93,7 +93,7 @@ async def test_a_stop_counts_for_a_turn_that_was_only_about_to_run(tmp_path: Pat
         await rig.ended(first.turn)
 
 
-async def test_a_steer_that_breaks_does_not_deafen_the_turn_to_a_stop(tmp_path: Path) -> None:
+async def test_a_failing_steer_does_not_block_a_stop(tmp_path: Path) -> None:
     def broken(steer: Steering, calls: list[str]) -> Steering:
         async def answer(message: PromptMessage) -> bool:
             calls.append(message.id)
@@ -114,7 +114,7 @@ async def test_a_steer_that_breaks_does_not_deafen_the_turn_to_a_stop(tmp_path: 
     assert late.fate is Fate.STEER and (turn.state, done.text) == ("interrupted", "two")
 
 
-async def test_a_steer_that_was_on_its_way_is_heard_once_though_a_commit_fails(
+async def test_a_steer_in_progress_is_sent_once_though_a_commit_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     came = asyncio.Event()
@@ -147,7 +147,7 @@ async def test_a_steer_that_was_on_its_way_is_heard_once_though_a_commit_fails(
         assert turn.text.count("also this") == 1 and not failures
 
 
-async def test_a_notice_to_a_client_that_asks_for_itself_is_not_left_waiting(tmp_path: Path) -> None:
+async def test_a_notice_to_a_local_client_is_not_left_pending(tmp_path: Path) -> None:
     def refused(steer: Steering, calls: list[str]) -> Steering:
         async def answer(message: PromptMessage) -> bool:
             return False

@@ -18,7 +18,7 @@ async def test_a_backlog_asks_where_the_thread_notifies(tmp_path: Path) -> None:
     assert "1 message waited" in rig.room.texts[0]
 
 
-async def test_a_merge_leaves_alone_what_is_history_already(tmp_path: Path) -> None:
+async def test_a_merge_keeps_turns_whose_request_is_in_history(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     opening, never = asyncio.Event(), asyncio.Event()
     _delay(rig, opening, never)

@@ -73,19 +73,19 @@ async def opened(rig: Rig, number: int = 1) -> GateView:
         return len(seen) >= number
 
     await rig.until(happened)
-    return await rig.engine.waiting.one(seen[number - 1])
+    return await rig.engine.gates.one(seen[number - 1])
 
 
 async def answer(rig: Rig, gate: GateView, given: AnswerGate) -> None:
-    await rig.engine.waiting.answer(gate.code, given)
+    await rig.engine.gates.answer(gate.code, given)
 
 
 async def gates(rig: Rig, thread: str | None) -> list[GateView]:
-    return (await rig.engine.waiting.of_thread(thread or ""))[::-1]
+    return (await rig.engine.gates.of_thread(thread or ""))[::-1]
 
 
 async def allow(rig: Rig, pattern: str, kind: RuleKind = RuleKind.COMMAND, effect: Effect = Effect.ALLOW) -> None:
-    await rig.engine.waiting.add_rule(NewRuleView(effect, pattern, kind, Scope.EVERYWHERE))
+    await rig.engine.gates.add_rule(NewRuleView(effect, pattern, kind, Scope.EVERYWHERE))
 
 
 # The folder
@@ -471,7 +471,7 @@ async def test_a_call_that_changes_while_it_is_asked_is_asked_again(world: World
         assert before.folder == str(world.folder)
         gate = await opened(rig, 3)
         assert (gate.title, gate.folder, gate.state) == ("rm -rf build", "/etc", "open")
-        void = await rig.engine.waiting.one(before.id)
+        void = await rig.engine.gates.one(before.id)
         assert (void.state, void.why) == ("void", "what it would do has changed since, so it is asked anew")
         await answer(rig, gate, NO)
         assert "[no]" in (await rig.ended(said.turn)).text
@@ -819,7 +819,7 @@ async def test_a_change_is_asked_again_if_its_file_changes_meanwhile(world: Worl
         await answer(rig, first, YES)
         second = await opened(rig, 2)
         assert second.state == "open" and "+allow_root = True" in second.detail
-        assert (await rig.engine.waiting.one(first.id)).state == "void"
+        assert (await rig.engine.gates.one(first.id)).state == "void"
         await answer(rig, second, NO)
         assert (await rig.ended(said.turn)).text == "[no]"
 
@@ -1120,7 +1120,7 @@ async def test_a_choice_of_the_agents_own_shows_what_it_is_about(world: World) -
         gate = await opened(rig)
         [question] = gate.questions
         assert "export A=1; make\nin /etc" in question.text
-        await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("No",),)))
+        await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("No",),)))
         assert (await rig.ended(said.turn)).text == "[no]"
 
 

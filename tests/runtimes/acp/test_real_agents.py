@@ -123,9 +123,9 @@ async def test_opencode_reads_unasked_in_the_workspace_and_asks_elsewhere(
 
 async def asks_in_etc(rig: Rig, turn: str | None) -> None:
     opened = await rig.until(lambda entry: entry.kind == "gate.opened" and entry.turn == turn)
-    gate = await rig.engine.waiting.one(opened.data["gate"])
+    gate = await rig.engine.gates.one(opened.data["gate"])
     assert (gate.title, gate.folder, gate.state) == ("cat passwd", "/etc", "open")
-    await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.DECLINE))
+    await rig.engine.gates.answer(gate.code, AnswerGate(Decision.DECLINE))
     await rig.ended(turn)
 
 

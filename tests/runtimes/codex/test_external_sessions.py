@@ -60,7 +60,7 @@ class Workstation:
         return thread
 
     async def adopt(self, session: str, **more: Any) -> ThreadView:
-        return await self.rig.engine.thread(await self.rig.engine.adopting.adopt(Wanted(session, "codex", **more)))
+        return await self.rig.engine.thread(await self.rig.engine.adoption.adopt(Wanted(session, "codex", **more)))
 
     async def ask(self, thread: str, text: str) -> Any:
         return await self.rig.ended((await self.rig.send(thread, text)).turn)
@@ -109,7 +109,7 @@ async def test_a_session_is_adopted_with_its_history_and_goes_on(
     workstation: Workstation, model: ScriptedModel
 ) -> None:
     session = await workstation.left("first words\n!shell echo seen\n!text the first answer")
-    (listed,) = await workstation.rig.engine.adopting.adoptable("codex", str(workstation.folder), 10)
+    (listed,) = await workstation.rig.engine.adoption.adoptable("codex", str(workstation.folder), 10)
     assert (listed.id, listed.workspace, listed.in_use) == (session, str(workstation.folder), None)
     assert listed.title.startswith("first words")
 
@@ -128,7 +128,7 @@ async def test_a_session_is_adopted_with_its_history_and_goes_on(
     assert ("user", "first words\n!shell echo seen\n!text the first answer") in said
     assert said.index(("assistant", "the first answer")) < said.index(("user", "marker-go-on\n!text and on"))
 
-    assert await workstation.rig.engine.adopting.adoptable("codex", None, 10) == []
+    assert await workstation.rig.engine.adoption.adoptable("codex", None, 10) == []
     with pytest.raises(Refused, match=f"is thread {thread.id} already"):
         await workstation.adopt(session)
     with pytest.raises(NotFound, match="no codex session 0000"):
@@ -143,7 +143,7 @@ async def test_a_session_open_in_another_codex_is_not_taken_but_can_be_copied(
     codex, session = await workstation.begin("ours\n!text so far")
     busy = await codex.turn(session, "still at it\n!hold not-stolen\n!text late", "live")
     await model.held("not-stolen")
-    (listed,) = await workstation.rig.engine.adopting.adoptable("codex", str(workstation.folder), 10)
+    (listed,) = await workstation.rig.engine.adoption.adoptable("codex", str(workstation.folder), 10)
     assert listed.in_use == f"codex, pid {codex.child.pid}"
     with pytest.raises(Refused, match=f"pid {codex.child.pid}.*--fork"):
         await workstation.adopt(session)
@@ -164,7 +164,7 @@ async def test_codex_itself_refuses_if_no_holder_can_be_found(
 ) -> None:
     monkeypatch.setattr(external_sessions, "PROC", tmp_path / "no-proc")
     _, session = await workstation.begin("!text so far")
-    (listed,) = await workstation.rig.engine.adopting.adoptable("codex", str(workstation.folder), 10)
+    (listed,) = await workstation.rig.engine.adoption.adoptable("codex", str(workstation.folder), 10)
     assert listed.in_use is None
     with pytest.raises(Refused, match=r"is open in another program.*--fork"):
         await workstation.adopt(session)
@@ -178,7 +178,7 @@ async def test_turns_made_outside_meanwhile_are_noticed_and_imported(workstation
     await codex.ask("thread/resume", threadId=session)
     await turn(codex, session, "at the desk\n!text two", "outside")
 
-    await workstation.rig.engine.look(thread)
+    await workstation.rig.engine.refresh(thread)
     assert (await workstation.told(thread))[-2:] == [("person", "at the desk\n!text two", True), ("agent", "two", True)]
     assert (await workstation.rig.saw("thread.taken_in", thread)).data == {"turns": 1}
 
@@ -226,10 +226,10 @@ async def test_release_frees_it_at_once_and_names_the_command(workstation: Works
     running = await workstation.rig.send(thread, "!hold release\n!text two")
     await model.held("release")
     with pytest.raises(Refused, match="still works"):
-        await workstation.rig.engine.adopting.release(thread)
+        await workstation.rig.engine.adoption.release(thread)
     model.release("release")
     await workstation.rig.ended(running.turn)
-    released = await workstation.rig.engine.adopting.release(thread)
+    released = await workstation.rig.engine.adoption.release(thread)
     assert (released.session, released.command) == (session, f"clew codex resume {session}")
     assert not external_sessions.holders([session])
     codex = await workstation.raw().start()

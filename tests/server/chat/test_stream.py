@@ -123,7 +123,7 @@ async def test_without_conversation_id_the_message_id_names_the_conversation(api
 async def test_metadata_contains_the_continuity_of_the_session(api: Api) -> None:
     first = await chat(api, "!text one")
     second = await chat(api, "!text two", id="m2")
-    await api.engine.conversing._sessions.drop(first.events[0].data["thread"])
+    await api.engine.conversations._sessions.drop(first.events[0].data["thread"])
     third = await chat(api, "!text three", id="m3")
     assert [each.events[0].data["continuity"] for each in (first, second, third)] == ["cold", "warm", "resumed"]
 

@@ -180,10 +180,10 @@ async def events(api: Api, after: int) -> Any:
 
 
 async def test_a_slow_chat_reader_gets_an_error_and_can_rejoin(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    inbound = Inbound(api.engine.conversing.place("c"), "m", "you", "!hold go\n!say 60", begins="T" * 26)
+    inbound = Inbound(api.engine.conversations.place("c"), "m", "you", "!hold go\n!say 60", begins="T" * 26)
 
     def chat() -> AsyncIterator[bytes]:
-        return stream(api.engine.conversing, api.engine.live, inbound, lambda thread: nullcontext(()), lambda: None)
+        return stream(api.engine.conversations, api.engine.live, inbound, lambda thread: nullcontext(()), lambda: None)
 
     slow = chat()
     data = await anext(slow)

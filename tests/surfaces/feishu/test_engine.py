@@ -157,10 +157,10 @@ async def test_a_reaction_counts_only_where_one_gate_is_open(app: App, tmp_path:
         rig.scripted.play = lambda request: (script.Approve(("make", "rm -rf build")), script.Say("done"))
         await app.say("please")
         card = await app.until_shown(lambda shown: "rm -rf build" in shown and "make" in shown)
-        first, second = await rig.engine.waiting.all()
+        first, second = await rig.engine.gates.all()
         await app.react(card["message_id"], "THUMBSUP")
         told = words(await app.until_shown(lambda shown: "Press a button" in shown))
-        assert first.code in told and second.code in told and len(await rig.engine.waiting.all()) == 2
+        assert first.code in told and second.code in told and len(await rig.engine.gates.all()) == 2
         await app.press(card["message_id"], f"🚫 {first.code}")
         await app.until(lambda state: [m for m in _cards(state, card) if f"🚫 {first.code}" not in labels(m)])
         await app.react(card["message_id"], "OK")
@@ -179,7 +179,7 @@ async def test_a_person_without_permission_cannot_answer_a_gate_and_is_told(app:
         assert (await app.press(card["message_id"], "✅ Allow", user=BOB))["toast"]["type"] == "warning"
         await app.react(card["message_id"], "OK", user=BOB)
         await app.until_shown(lambda shown: said.STRANGER in shown, GROUP)
-        [gate] = await rig.engine.waiting.all()
+        [gate] = await rig.engine.gates.all()
         assert gate.state == "open"
         assert (await app.press(card["message_id"], "🚫 Decline"))["toast"]["content"]
 
@@ -190,7 +190,7 @@ async def test_a_stranger_gets_a_code_and_may_then_speak(app: App, tmp_path: Pat
         await app.say("!text hello", chat="oc_bob", user=BOB)
         [shown] = await app.shown(1, "oc_bob")
         code = next(word for word in words(shown).replace("`", " ").split() if len(word) == 8 and word.isupper())
-        await rig.engine.people.pair(code, Role.DRIVER, "ann")
+        await rig.engine.access.pair(code, Role.DRIVER, "ann")
         await app.say("!text hello", chat="oc_bob", user=BOB)
         await answer(app, "hello", "oc_bob")
 

@@ -210,7 +210,7 @@ def _initial_state(core: Core, where: Conversation | None) -> tuple[DeliveryStat
         return DeliveryState.NO_TARGET, None
     if core.can_send_to(where):
         return DeliveryState.PENDING, None
-    if where.surface in core.surfaces or where.surface == core.desk:
+    if where.surface in core.surfaces or where.surface == core.local_surface:
         return DeliveryState.NO_TARGET, None
     gone = f"there is no surface {where.surface!r} any more; add it, then `clew notify --retry-failed`"
     return DeliveryState.FAILED, gone

@@ -104,7 +104,7 @@ class Outbox:
             return
         for folder, kept in (await asyncio.to_thread(_all_kept, self._core.files)).items():
             turn = folder.removeprefix(FOLDER)
-            owed = await self._core.look(partial(deliveries.unsent_files, turn=turn))
+            owed = await self._core.read_with_retry(partial(deliveries.unsent_files, turn=turn))
             for path in kept:
                 if path.name not in owed:
                     await asyncio.to_thread(_forget, path)
@@ -211,20 +211,20 @@ class Outbox:
         return await _bring(await self._noted(outgoing, messages.POSSIBLE_REPEAT), surface)
 
     async def _noted(self, outgoing: Outgoing, note: str) -> Outgoing:
-        said = await self._core.look(lambda tx: localized(tx, self._core, outgoing.conversation, note))
+        said = await self._core.read_with_retry(lambda tx: localized(tx, self._core, outgoing.conversation, note))
         return replace(outgoing, note=f"{outgoing.note} {said}".strip())
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
             return None  # a later part of an answer would take the place of the first
-        return _receipt_of(await self._core.look(lambda tx: placeholder_of(tx, delivery)))
+        return _receipt_of(await self._core.read_with_retry(lambda tx: placeholder_of(tx, delivery)))
 
     async def _receipt(self, name: str) -> Receipt | None:
-        return _receipt_of(await self._core.look(lambda tx: deliveries.get(tx, name)))
+        return _receipt_of(await self._core.read_with_retry(lambda tx: deliveries.get(tx, name)))
 
     async def _is_answer(self, receipt: Receipt) -> bool:
         where, id = receipt.conversation, receipt.message_id
-        return await self._core.look(lambda tx: deliveries.is_answer(tx, where, id))
+        return await self._core.read_with_retry(lambda tx: deliveries.is_answer(tx, where, id))
 
     async def _leaving(self, delivery: Delivery) -> None:
         """Written before it leaves: from here on, a death means doubt."""

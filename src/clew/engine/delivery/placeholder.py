@@ -101,11 +101,11 @@ async def show(
 
 
 async def _spoken(core: Core, where: Conversation, text: str) -> str:
-    return await core.look(lambda tx: localized(tx, core, where, text))
+    return await core.read_with_retry(lambda tx: localized(tx, core, where, text))
 
 
 async def _placeholder(core: Core, turn: Turn) -> Receipt | None:
-    row = await core.look(lambda tx: placeholder(tx, turn.id))
+    row = await core.read_with_retry(lambda tx: placeholder(tx, turn.id))
     if row is None or row.message_id is None or row.conversation is None:
         return None
     return Receipt(row.conversation, row.message_id)
@@ -145,7 +145,7 @@ def move(tx: Tx, core: Core, turn: Turn, to: Conversation) -> None:
     if shown is not None and shown.conversation == to:
         return
     if shown is not None:
-        _last_words(tx, core, turn, shown, handoff_messages.moved(to.surface, core.desk))
+        _last_words(tx, core, turn, shown, handoff_messages.moved(to.surface, core.local_surface))
     enqueue_placeholder(tx, core, turn, to)
 
 

@@ -127,14 +127,14 @@ class Heard(Struct, frozen=True):
         is_named = bool(names & {*(self.inbound.sees or ()), self.said.code})
         if self.was_told_a_line(core):
             return _is_a_line(tx, gate) and (is_named or gate.id in core.told.get(where.address, ()))
-        if where.surface == core.desk:
+        if where.surface == core.local_surface:
             return bool(names & {*(self.inbound.sees or ())})
         shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
         return shown is not None and not self.was_before(shown, former=self.may_mean_former)
 
     def was_told_a_line(self, core: Core) -> bool:
         """Said in a conversation of a front end: without what else can be chosen, and so without any rule."""
-        return self.inbound.conversation.surface == core.desk and bool(self.inbound.conversation.address)
+        return self.inbound.conversation.surface == core.local_surface and bool(self.inbound.conversation.address)
 
     def why_unseen(self, gate: Gate) -> bilingual.Bilingual:
         """For whoever allows what they do not see whole."""
@@ -384,7 +384,7 @@ def _asks_secret(gate: Gate) -> bool:
 def _may(core: Core, inbound: Inbound) -> None:
     allowed = core.config.gates.approvers
     who = inbound.sender_id or inbound.conversation.surface  # a name that one gives oneself proves nothing
-    if allowed and inbound.conversation.surface != core.desk and who not in allowed:
+    if allowed and inbound.conversation.surface != core.local_surface and who not in allowed:
         raise Refused(gate_messages.may_not_answer(inbound.sender))
 
 

@@ -109,7 +109,7 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation, asked: Sequence[G
     for gate in moving:
         gates.forget_card(tx, gate.id)
     for copy in copies.values():
-        _withdraw(tx, core, copy, handoff_messages.moved(to.surface, core.desk))
+        _withdraw(tx, core, copy, handoff_messages.moved(to.surface, core.local_surface))
     for gate in moving:
         turn = turns.get(tx, gate.turn)
         if turn is not None and where is not None:
@@ -183,7 +183,7 @@ def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
 def alone(core: Core, gate: Gate, where: Conversation) -> Bilingual:
     """How a gate stands, and what it asks if it is open, for whoever wants to know. It allows no more than its card."""
     here = replace(gate, whole_in=gate.whole_in if gate.where == where else 0)
-    shown = replace(gate, whole_in=1) if where == Conversation(core.desk, "") else here
+    shown = replace(gate, whole_in=1) if where == Conversation(core.local_surface, "") else here
     return both(lambda say: drawn([_on_a_copy(shown, room_at(core, where), say)], say))
 
 

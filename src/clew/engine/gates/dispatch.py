@@ -27,7 +27,7 @@ async def send_answers(core: Core, turn: str, session: Session, asked: Set[str],
         await nudged.wait()
         nudged.clear()
         try:
-            for gate in await core.look(lambda tx: unsent(tx, turn)):
+            for gate in await core.read_with_retry(lambda tx: unsent(tx, turn)):
                 if gate.ref in asked:
                     await _send_one(core, session, gate)
         except Exception:  # an answer must not be lost: it is tried again

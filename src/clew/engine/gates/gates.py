@@ -126,7 +126,7 @@ def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
     now = core.clock.now()
     if not gates.answer(tx, gate, _without_secrets(gate, given), by, now):
         raise Refused(stored.answered_before(_fresh(tx, gate)))
-    core.given[gate.id] = given
+    core.answers[gate.id] = given
     about = {"gate": gate.id, "code": gate.code, "decision": given.decision, "by": by, "title": cards.one_line(gate)}
     tx.log(gate.thread, gate.turn, "gate.answered", now, **about)
     _go_on(tx, gate.turn)
@@ -156,7 +156,7 @@ def answer_of(core: Core, gate: Gate) -> Answer | None:
     if gate.state is GateState.EXPIRED or gate.answer is None:
         return Answer(Decision.DECLINE, str(gate_messages.NO_ANSWER))
     hidden = any(question.secret for question in gate.asked.questions)
-    return core.given.get(gate.id) if hidden else gate.answer
+    return core.answers.get(gate.id) if hidden else gate.answer
 
 
 def close_gate(tx: Tx, core: Core, ref: str, ran_out: bool = False, changed: bool = False) -> None:
@@ -182,7 +182,7 @@ def take(tx: Tx, core: Core, gate: Gate) -> Gate:
     now = core.clock.now()
     if not gates.mark_taken(tx, gate, now):
         return _fresh(tx, gate)
-    core.given.pop(gate.id, None)
+    core.answers.pop(gate.id, None)
     tx.log(gate.thread, gate.turn, "gate.taken", now, gate=gate.id, code=gate.code)
     return _changed(tx, core, gate)
 
@@ -190,7 +190,7 @@ def take(tx: Tx, core: Core, gate: Gate) -> Gate:
 def void(tx: Tx, core: Core, gate: Gate, why: str, *, carried: bool = False) -> None:
     now = core.clock.now()
     if gates.void(tx, gate, why, now, carried=carried):
-        core.given.pop(gate.id, None)
+        core.answers.pop(gate.id, None)
         tx.log(gate.thread, gate.turn, "gate.void", now, gate=gate.id, code=gate.code, why=str(why))
         _changed(tx, core, gate)
 

@@ -36,7 +36,7 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
     where = reachable_target(tx, core, thread, to)
     if asked.conversation == where and _stands(tx, asked):
         return
-    _rewrite(tx, core, asked, turn, handoff_messages.moved(to.surface, core.desk))
+    _rewrite(tx, core, asked, turn, handoff_messages.moved(to.surface, core.local_surface))
     _owe(tx, core, turn, thread.suspended_by, where, asked.body)
 
 

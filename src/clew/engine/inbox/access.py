@@ -39,7 +39,7 @@ def role_of(tx: Tx, core: Core, inbound: Inbound) -> Role | None:
     return Role.OWNER if len(allowed) == 1 else Role.DRIVER  # who is allowed alone is whose clew it is
 
 
-def refused(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
+def refusal(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
     """None: they may speak."""
     role = role_of(tx, core, inbound)
     if role is None:

@@ -17,9 +17,9 @@ from clew.engine.gates.answers import at_gates
 from clew.engine.gates.buttons import ASKS
 from clew.engine.gates.reply_parser import typed
 from clew.engine.gates.visibility import asked_in, gates_on, is_reply
-from clew.engine.inbox.access import SPEAKERS, refused, role_of
+from clew.engine.inbox.access import SPEAKERS, refusal, role_of
 from clew.engine.inbox.commands import run_command
-from clew.engine.inbox.sender import said
+from clew.engine.inbox.sender import message_of
 from clew.engine.places import driver
 from clew.engine.threads.lifecycle import Opening, open_thread
 from clew.engine.turns.queueing import queue_turn
@@ -97,7 +97,7 @@ class Admission(Struct, frozen=True):
         return write_fate(tx, self.core, inbound, arrival)
 
     def _fate(self, tx: Tx, inbound: Inbound) -> Arrival:
-        if (stranger := refused(tx, self.core, inbound)) is not None:
+        if (stranger := refusal(tx, self.core, inbound)) is not None:
             return stranger
         if not inbound.text.strip() and not inbound.attachments:
             return Arrival(Fate.REFUSED, None, None, messages.EMPTY)
@@ -141,7 +141,7 @@ class Admission(Struct, frozen=True):
         return write_fate(tx, self.core, inbound, self.pass_on(tx, inbound, thread))
 
     def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
-        message = said(inbound)
+        message = message_of(inbound)
         if thread.status is ThreadStatus.CANCELLED:
             return Arrival(Fate.REFUSED, thread.id, None, messages.cancelled(thread.id))
         if thread.status is ThreadStatus.SUSPENDED:
@@ -207,7 +207,9 @@ def _means_its_question(tx: Tx, core: Core, thread: Thread, inbound: Inbound) ->
     if inbound.quoted is not None and not inbound.hangs:
         card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
         return card is not None and card.thread == thread.id and asked.id in (card.id, card.edits)
-    if inbound.conversation.surface == core.desk and asked.turn in core.told.get(inbound.conversation.address, ()):
+    if inbound.conversation.surface == core.local_surface and asked.turn in core.told.get(
+        inbound.conversation.address, ()
+    ):
         return True
     is_backlog = thread.suspended_by is SuspendedBy.BACKLOG
     left = asked.created_at if is_backlog else asked_in(tx, thread.id, inbound.conversation)

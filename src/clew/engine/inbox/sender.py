@@ -6,7 +6,7 @@ from clew.model.messages import CLEW, Inbound, PromptMessage
 from clew.support.text import clean
 
 
-def said(inbound: Inbound) -> PromptMessage:
+def message_of(inbound: Inbound) -> PromptMessage:
     """Nobody but clew speaks in clew's name."""
     author = clean(inbound.sender)
     named = f"{author} (a sender)" if author.strip().lower() == CLEW else author

@@ -19,7 +19,7 @@ def record_speaker(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> None
     """Answers go to where they are asked, so nothing moves; only who drives does."""
     where, former = inbound.conversation, bindings.driver(tx, thread.id)
     is_bound = bindings.thread_at(tx, where) == thread.id
-    if not is_bound and where.surface != core.desk:
+    if not is_bound and where.surface != core.local_surface:
         return  # a reply to an old answer, quoted from elsewhere, takes nothing from anybody
     if former == (where if is_bound else None):
         return
@@ -45,7 +45,7 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation, by: str, name: st
 def _tell(
     tx: Tx, core: Core, thread: Thread, former: Conversation | None, to: Conversation, by: str, name: str
 ) -> None:
-    told = handoff_messages.taken_up(by, to.surface, core.desk)
+    told = handoff_messages.taken_up(by, to.surface, core.local_surface)
     if former is not None and former != to:
         enqueue_notice(tx, core, former, told, f"{name}:wheel", thread.id)
     tx.log(thread.id, None, "thread.wheel", core.clock.now(), where=to.surface, by=by)
@@ -54,4 +54,4 @@ def _tell(
 def drive_locally(tx: Tx, core: Core, thread: Thread, by: str) -> None:
     """Somebody comes back to it. Where nobody else drives, there is nothing to take."""
     if bindings.driver(tx, thread.id) is not None:
-        move(tx, core, thread, Conversation(core.desk), by, core.clock.ulid())
+        move(tx, core, thread, Conversation(core.local_surface), by, core.clock.ulid())

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_handoff_notice, enqueue_notice, next_free_id
 from clew.engine.places import driver
-from clew.engine.places.targets import LASTS, HandoffRequest, home_of, request_for
+from clew.engine.places.targets import HANDOFF_TIMEOUT, HandoffRequest, home_of, request_for
 from clew.engine.threads.lookup import existing_thread
 from clew.engine.turns.queueing import queue_turn
 from clew.model.delivery import Delivery, DeliveryKind
@@ -64,7 +64,7 @@ class Handoffs:
         async with asyncio.TaskGroup() as group:
             while True:
                 self._wake.clear()
-                for row in await self._core.look(handoffs.all_open):
+                for row in await self._core.read_with_retry(handoffs.all_open):
                     if row.id not in self._carried:
                         self._carried.add(row.id)
                         group.create_task(self._carry(row))
@@ -120,12 +120,12 @@ class Handoffs:
                 return
             crash.point("handoff.claimed-not-opened")
             left = max(0.0, (claimed.expires_at - self._core.clock.now()) / 1000)
-            async with asyncio.timeout(min(left, LASTS)):
+            async with asyncio.timeout(min(left, HANDOFF_TIMEOUT)):
                 if claimed.opened is None:
                     await self._open(claimed)
                 await ended.wait()
         except TimeoutError:
-            await self._give_up(handoff, f"it was not done within {LASTS:.0f} s.")
+            await self._give_up(handoff, f"it was not done within {HANDOFF_TIMEOUT:.0f} s.")
         except NotSent as refusal:
             await self._give_up(handoff, refusal.reason, is_refused=isinstance(refusal, Never))
         except Refused as refusal:
@@ -152,11 +152,11 @@ class Handoffs:
         """The place, and whether one may have been made before that nobody knows."""
         if handoff.target is not None:
             return handoff.target, False
-        home = await self._core.look(lambda tx: home_of(tx, surface))
+        home = await self._core.read_with_retry(lambda tx: home_of(tx, surface))
         if not surface.can.threads:
             return home, False
         again, wait = handoff.opening_at is not None, 1.0
-        thread = await self._core.look(lambda tx: existing_thread(tx, handoff.thread))
+        thread = await self._core.read_with_retry(lambda tx: existing_thread(tx, handoff.thread))
         now = self._core.clock.now()
         await self._core.write_with_retry(lambda tx: handoffs.record_opening(tx, handoff, now))
         while True:

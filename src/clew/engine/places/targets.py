@@ -16,7 +16,7 @@ from clew.support.errors import BadInput, Refused
 from clew.support.text import clean
 from clew.texts import messages
 
-LASTS = 60.0  # seconds in which a handoff has to be completed
+HANDOFF_TIMEOUT = 60.0  # seconds in which a handoff has to be completed
 
 
 class HandoffRequest(Struct, frozen=True):
@@ -47,7 +47,7 @@ def request_for(tx: Tx, core: Core, wish: HandoffRequest) -> Handoff:
         HandoffState.PENDING,
         clean(wish.by),
         now,
-        now + int(LASTS * 1000),
+        now + int(HANDOFF_TIMEOUT * 1000),
         wish.asked_in,
         clean(wish.say),
         wish.quiet,

@@ -53,7 +53,7 @@ class TurnStatus(Struct, frozen=True):
     newest: int
 
 
-class Taken(Struct, frozen=True):
+class AcceptedMessage(Struct, frozen=True):
     """What became of a message, and how the turn stands that it is in, all as of one moment."""
 
     accepted: Accepted
@@ -68,7 +68,7 @@ class ConversationService:
         self._sessions = sessions
 
     def place(self, conversation_id: str) -> Conversation:
-        return Conversation(self._core.desk, conversation_id)
+        return Conversation(self._core.local_surface, conversation_id)
 
     def has_told(self, conversation_id: str, asked: str) -> None:
         """A front end was told of this gate, or of this turn that was cut off: a word there can mean it."""
@@ -78,7 +78,7 @@ class ConversationService:
     async def bound(self, where: Conversation) -> str | None:
         return await self._core.store.read(lambda tx: bindings.thread_at(tx, where))
 
-    async def accept(self, inbound: Inbound) -> Taken:
+    async def accept(self, inbound: Inbound) -> AcceptedMessage:
         """Committed when this returns; the same message again gets the first one's fate."""
 
         def body(tx: Tx) -> tuple[Accepted, TurnStatus | None, bool]:
@@ -87,9 +87,9 @@ class ConversationService:
             return accepted, standing, standing is not None and _has_met(tx, standing)
 
         accepted, standing, has_met = await self._core.store.write(body)
-        return Taken(accepted, standing, self._continuity(standing, has_met))
+        return AcceptedMessage(accepted, standing, self._continuity(standing, has_met))
 
-    async def again(self, taken: Taken) -> Taken:
+    async def again(self, taken: AcceptedMessage) -> AcceptedMessage:
         """The same, as it stands by now; nothing new where the turn has only just been made."""
         standing = taken.standing
         if standing is None or (standing.state == "queued" and not taken.accepted.repeated):

@@ -149,7 +149,7 @@ class GateService:
 
     def _say(self, tx: Tx, gate: Gate, thread: Thread, answer: Answer, by: str) -> None:
         """A question in passing is answered by a message."""
-        where = Conversation(self._core.desk)
+        where = Conversation(self._core.local_surface)
         inbound = Inbound(where, f"answer-{gate.id}", by, as_message(gate, answer), thread=thread.id)
         write_fate(tx, self._core, inbound, self._admission.pass_on(tx, inbound, thread))
 

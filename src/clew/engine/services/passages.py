@@ -19,7 +19,7 @@ from clew.texts import gate_messages
 CLOSED = frozenset(GateState) - {GateState.OPEN}
 
 
-def told(tx: Tx, thread: str, passages: Sequence[Passage]) -> list[Passage]:
+def with_details(tx: Tx, thread: str, passages: Sequence[Passage]) -> list[Passage]:
     shown = {each.turn for each in passages}
     cut = [_with_cut(tx, each, thread, shown) if _may_be_cut(each) else each for each in passages]
     return [replace(each, items=with_reasons(tx, each.turn, each.items)) if each.items else each for each in cut]
@@ -62,7 +62,7 @@ def _reason(gate: Gate) -> str:
     return "" if gate.answer is None or gate_messages.is_by_rule(gate.answered_by) else gate.answer.reason
 
 
-def closed(tx: Tx, view: GateView) -> GateView:
+def with_closing(tx: Tx, view: GateView) -> GateView:
     """With what is known of its end."""
     row = gates.get(tx, view.id)
     assert row is not None, view.id

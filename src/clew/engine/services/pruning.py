@@ -33,7 +33,7 @@ class Pruning:
     async def run(self) -> None:
         """At the start, then whenever enough has been written."""
         while True:
-            while gone := await self._core.look(self._too_old):
+            while gone := await self._core.read_with_retry(self._too_old):
                 await self._core.write_with_retry(partial(log.prune, last=gone[-1]))
             await self._wake.wait()
             self._wake.clear()

@@ -153,7 +153,7 @@ async def where(core: Core, name: str) -> list[WhereRow]:
     ]
 
 
-async def owed(core: Core, limit: int) -> list[OwedView]:
+async def undelivered(core: Core, limit: int) -> list[OwedView]:
     """What has not arrived where it should, the newest first."""
     rows = await core.store.read(lambda tx: deliveries.outstanding(tx, limit))
     return [
@@ -215,7 +215,7 @@ def _views(tx: Tx, core: Core, rows: Sequence[ThreadSummary]) -> tuple[ThreadVie
     codes = gates.open_codes(tx)
     bound: dict[str, list[BoundView]] = defaultdict(list)
     for where, name, drives in bindings.of_threads(tx, [row.thread.id for row in rows]):
-        if where.surface != core.desk:
+        if where.surface != core.local_surface:
             bound[name].append(BoundView(where.surface, str(where), drives))
     return tuple(_view(tx, row, codes, tuple(bound[row.thread.id])) for row in rows)
 

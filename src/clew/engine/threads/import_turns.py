@@ -36,7 +36,9 @@ def import_turns(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -
         head = turn.node
     if turn is not None:
         threads.set_last_turn(tx, thread.id, turn.id)
-        enqueue_answer(tx, core, turn, None, core.kept(new[-1].end.text), "")  # so that lists can show how it stands
+        enqueue_answer(
+            tx, core, turn, None, core.storable(new[-1].end.text), ""
+        )  # so that lists can show how it stands
     return len(new)
 
 
@@ -50,7 +52,7 @@ def _take_in(tx: Tx, core: Core, thread: Thread, head: str | None, past: PastTur
         spoken = history.Spoken(name, began, each.id, each.author, each.text, steer=number > 0, outside=True)
         head = nodes.append(tx, thread.id, head, spoken)
     items = [cleaned(item) for item in reduce(advance, past.events, Progress()).items.values()]
-    text = core.kept(past.end.text)
+    text = core.storable(past.end.text)
     outcome = history.Outcome(
         turn=name,
         at=ended,

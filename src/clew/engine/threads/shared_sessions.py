@@ -35,7 +35,7 @@ class SharedSessions:
         sessions.lent = self
 
     async def load(self) -> None:
-        self._threads |= await self._core.look(adoptions.threads)
+        self._threads |= await self._core.read_with_retry(adoptions.threads)
 
     def add(self, thread: str) -> None:
         self._threads.add(thread)
@@ -57,7 +57,7 @@ class SharedSessions:
 
     async def _let_go_later(self, thread: str, use: int) -> None:
         await self._core.clock.sleep(self._core.config.threads.release_after)
-        waiting = await self._core.look(lambda tx: _waiting(tx, thread))
+        waiting = await self._core.read_with_retry(lambda tx: _waiting(tx, thread))
         if self._uses[thread] == use and waiting is None:
             await self.let_go(thread)
 
@@ -90,7 +90,7 @@ class SharedSessions:
     async def prepare(self, thread: str) -> None:
         """Open its session, if a turn waits for it. What is wrong with it is told by that turn."""
         self._tried.add(thread)
-        row = await self._core.look(lambda tx: _waiting(tx, thread))
+        row = await self._core.read_with_retry(lambda tx: _waiting(tx, thread))
         if row is None:
             return
         try:
@@ -138,7 +138,7 @@ class SharedSessions:
     async def _catch_up(self, thread: str, lender: SharesSessions, *, held: bool) -> None:
         """What another program may still be working on is left for later, unless nobody can: we hold the session."""
         async with self._locks.setdefault(thread, asyncio.Lock()):
-            adoption, session = await self._core.look(lambda tx: _adoption(tx, thread))
+            adoption, session = await self._core.read_with_retry(lambda tx: _adoption(tx, thread))
             past = await lender.past(session, adoption.last_turn)
             ended = past if held else finished(past)
             if ended:

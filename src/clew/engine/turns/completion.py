@@ -231,7 +231,7 @@ def _driven_from(tx: Tx, core: Core, steer: Steer) -> Conversation | None:
     said, driver = steer.conversation, bindings.driver(tx, steer.thread)
     if said is None or driver is None:
         return said
-    is_of_the_thread = said.surface == core.desk or bindings.thread_at(tx, said) == steer.thread
+    is_of_the_thread = said.surface == core.local_surface or bindings.thread_at(tx, said) == steer.thread
     return driver if is_of_the_thread else said
 
 

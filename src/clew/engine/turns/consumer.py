@@ -39,7 +39,7 @@ from clew.support.text import clean
 
 FLUSH = 0.25  # seconds between two writes of the text that is being written
 AT_EACH_FLUSH = 250_000  # characters: a text that is longer is written less often, since each write is all of it
-STOP_PATIENCE = 20.0  # seconds that a runtime has to end a turn that a person stopped
+STOP_TIMEOUT = 20.0  # seconds that a runtime has to end a turn that a person stopped
 
 
 class RuntimeSilent(Exception):
@@ -104,7 +104,7 @@ class TurnConsumer:
         """A person wants it to end: from now on patience is short, whatever it says."""
         self.hurried = True
         if self._patience is not None:
-            self._patience.reschedule(asyncio.get_running_loop().time() + STOP_PATIENCE)
+            self._patience.reschedule(asyncio.get_running_loop().time() + STOP_TIMEOUT)
 
     def _wait_on(self, event: Event) -> None:
         limit = self._core.config.turns.silence
@@ -117,7 +117,7 @@ class TurnConsumer:
         text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
         unwritten = tuple(map(cleaned, self._unwritten()))
         tokens, images = self._progress.tokens, self._progress.images
-        return End(ended.state, self._core.kept(text), ended.problem, tokens, ended.messages, unwritten, images)
+        return End(ended.state, self._core.storable(text), ended.problem, tokens, ended.messages, unwritten, images)
 
     def partial(self) -> str:
         """The newest text that was shown, whole or not."""
@@ -128,7 +128,7 @@ class TurnConsumer:
 
     async def _take(self, event: Event) -> None:
         if isinstance(event, TextDone):
-            event = replace(event, text=self._core.kept(event.text))
+            event = replace(event, text=self._core.storable(event.text))
         self._progress = advance(self._progress, event)
         match event:
             case TextDelta(offset=offset) if offset == MISSED:

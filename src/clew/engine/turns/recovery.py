@@ -110,7 +110,7 @@ class Recovery:
 
     async def settle(self, turn: Turn, reason: str) -> None:
         """Find out what became of a turn, and go on from there."""
-        thread = await self._core.look(lambda tx: threads.get(tx, turn.thread))
+        thread = await self._core.read_with_retry(lambda tx: threads.get(tx, turn.thread))
         assert thread is not None, turn.thread
         try:
             await self._settle(thread, turn, reason)
@@ -202,7 +202,9 @@ class Recovery:
         a runtime keeps none: a turn that was begun may have been heard."""
         runtime = self._core.runtimes.get(thread.runtime)
         keeps_none = runtime is not None and not runtime.can.record
-        return await self._core.look(lambda tx: _has_acted(tx, turn) or (keeps_none and _was_begun(tx, turn)))
+        return await self._core.read_with_retry(
+            lambda tx: _has_acted(tx, turn) or (keeps_none and _was_begun(tx, turn))
+        )
 
     async def absent(self, turn: Turn) -> None:
         """It never ran. Whoever wanted it stopped has got that; else it is sent again, and nobody is bothered."""
@@ -221,8 +223,8 @@ class Recovery:
             await self._core.write_with_retry(again)
 
     async def _cut(self, thread: Thread, turn: Turn, record: TurnRecord) -> None:
-        remains = await self._core.look(lambda tx: _remains(tx, thread, turn, record))
-        text = self._core.kept(record.text or _last_text(remains))
+        remains = await self._core.read_with_retry(lambda tx: _remains(tx, thread, turn, record))
+        text = self._core.storable(record.text or _last_text(remains))
         end = End(TurnState.INTERRUPTED, text, None, record.usage, record.messages)
         begun = begun_without_end(remains, record)
         if turn.origin is Origin.GREETING and not remains.taken:  # nobody has asked for anything

@@ -84,7 +84,7 @@ class Runner:
 
     async def reattach(self, turn: Turn, session: Session) -> str | None:
         """A turn that its runtime still works on. Returns why it was lost again, if it was."""
-        so_far = await self._core.look(lambda tx: items.of_turn(tx, turn.id))
+        so_far = await self._core.read_with_retry(lambda tx: items.of_turn(tx, turn.id))
         work = TurnConsumer(self._core, turn, await self._thread(turn), session, so_far=so_far)
         work.started.set()
         return await self._follow(work, session.attach(turn.id))
@@ -104,7 +104,7 @@ class Runner:
     async def _made(self, turn: Turn, end: End) -> Artifacts:
         """The files that its answer names, where they can be brought along."""
         thread = await self._thread(turn)
-        where = await self._core.look(lambda tx: answer_target(tx, self._core, thread, turn))
+        where = await self._core.read_with_retry(lambda tx: answer_target(tx, self._core, thread, turn))
         largest, files = self._core.takes_files(where), self._core.files
         if files is None or not largest or not (end.text or end.images):
             return NOTHING_MADE
@@ -116,7 +116,7 @@ class Runner:
         end_turn(tx, self._core, turn, End(TurnState.FAILED, problem=_problem(trouble)))
 
     async def _thread(self, turn: Turn) -> Thread:
-        thread = await self._core.look(lambda tx: threads.get(tx, turn.thread))
+        thread = await self._core.read_with_retry(lambda tx: threads.get(tx, turn.thread))
         assert thread is not None, turn.thread
         return thread
 
@@ -190,7 +190,7 @@ def of_record(core: Core, record: TurnRecord) -> End:
     """The end of a turn as its runtime's record tells it."""
     state = TurnState.COMPLETED if record.state is RecordState.COMPLETED else TurnState.FAILED
     images = tuple(done.image for done in record.activities if done.image is not None)
-    return End(state, core.kept(record.text), record.problem, record.usage, record.messages, images=images)
+    return End(state, core.storable(record.text), record.problem, record.usage, record.messages, images=images)
 
 
 async def _quietly(session: Session, turn: str) -> TurnRecord | None:

@@ -131,7 +131,7 @@ class Scheduler:
         if self._settling:
             return 0
         free = self._core.config.turns.parallel - len(self._running)
-        waiting = await self._core.look(turns.waiting) if free <= 0 else frozenset()
+        waiting = await self._core.read_with_retry(turns.waiting) if free <= 0 else frozenset()
         return free + len(waiting & set(self._running.values()))
 
     def _claim_each(self, tx: Tx, wanted: list[str]) -> list[Turn]:

@@ -121,7 +121,7 @@ class Sessions:
             raise RuntimeTrouble(f"there is no runtime named {thread.runtime!r}; known here: {known}")
 
         async def history() -> tuple[PastMessage, ...]:
-            return await self._core.look(lambda tx: earlier_messages(tx, thread.id))
+            return await self._core.read_with_retry(lambda tx: earlier_messages(tx, thread.id))
 
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
@@ -132,7 +132,7 @@ class Sessions:
             )
 
         lent = self.is_lent(thread.id)
-        seat = await self._core.look(read)
+        seat = await self._core.read_with_retry(read)
         self._came[thread.id] = "cold" if (seat.continuity, seat.fork) == (None, None) else "resumed"
         self._stored[thread.id] = seat.continuity
         if self.lent is None or not lent:

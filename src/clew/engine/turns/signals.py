@@ -75,7 +75,7 @@ async def hear_steers(core: Core, work: TurnConsumer, nudged: asyncio.Event) -> 
 
 
 async def _offer(core: Core, work: TurnConsumer) -> None:
-    for steer in await core.look(lambda tx: inbox.open_steers(tx, work.turn.id)):
+    for steer in await core.read_with_retry(lambda tx: inbox.open_steers(tx, work.turn.id)):
         if steer.state is SteerState.OFFERED:
             crash.point("steer.offered-not-sent")
             taken = await _taken(work.session, steer)
@@ -91,7 +91,7 @@ def _steered(tx: Tx, core: Core, steer: Steer, taken: bool) -> None:
 
 
 async def is_stopping(core: Core, turn: Turn) -> bool:
-    return await core.look(lambda tx: turns.is_stopping(tx, turn.id))
+    return await core.read_with_retry(lambda tx: turns.is_stopping(tx, turn.id))
 
 
 async def _taken(session: Session, steer: Steer) -> bool:

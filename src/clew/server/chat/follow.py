@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from clew.engine.live import Frame as LiveFrame
 from clew.engine.live import Live, Subscription
-from clew.engine.services.conversations import CUT, ConversationService, Taken, TurnStatus
+from clew.engine.services.conversations import CUT, AcceptedMessage, ConversationService, TurnStatus
 from clew.model.messages import Accepted, Attachment, Fate, Inbound
 from clew.server.chat import inputs
 from clew.server.chat.frames import GATE, Done, Error, Frame, Metadata, Progress, failure, wire
@@ -137,7 +137,7 @@ class StreamInfo(Struct, frozen=True):
     message_id: str
     runtime: str | None  # as requested
 
-    def metadata(self, taken: Taken | None = None) -> Metadata:
+    def metadata(self, taken: AcceptedMessage | None = None) -> Metadata:
         standing = taken.standing if taken else None
         if taken is None or standing is None:
             thread = taken.accepted.thread if taken else None
@@ -153,7 +153,7 @@ class StreamInfo(Struct, frozen=True):
         )
 
 
-def _without_turn(info: StreamInfo, taken: Taken) -> Iterator[Frame]:
+def _without_turn(info: StreamInfo, taken: AcceptedMessage) -> Iterator[Frame]:
     """Frames for a message without a turn: it was refused, or it was a command or an answer."""
     accepted = taken.accepted
     yield info.metadata(taken)
@@ -167,7 +167,7 @@ class TurnFollower:
     """The turn that is followed now, and up to which event it was sent."""
 
     def __init__(
-        self, conversations: ConversationService, info: StreamInfo, taken: Taken, stop_reason: StopReason
+        self, conversations: ConversationService, info: StreamInfo, taken: AcceptedMessage, stop_reason: StopReason
     ) -> None:
         assert taken.standing is not None
         self._conversing = conversations

@@ -25,7 +25,7 @@ async def adoptable(
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Response:
     """Only sessions in `workspace`; default: in every folder."""
-    return json_response(await state.engine.adopting.adoptable(runtime, workspace, limit))
+    return json_response(await state.engine.adoption.adoptable(runtime, workspace, limit))
 
 
 @router.post("/adoptions", gives=ThreadView, status=201, summary="Adopt a session as a thread")
@@ -33,10 +33,10 @@ async def adopt(state: AppState, body: schemas.Adopt) -> Response:
     """The thread gets its history. If another program has the session open, it is refused; `fork` adopts a copy."""
     policy = Policy(body.policy) if body.policy else None
     wanted = Wanted(body.session, body.runtime, body.fork, body.workspace, policy)
-    return json_response(await state.engine.thread(await state.engine.adopting.adopt(wanted)), 201)
+    return json_response(await state.engine.thread(await state.engine.adoption.adopt(wanted)), 201)
 
 
 @router.post("/threads/{thread}/release", gives=ReleasedView, summary="Release an adopted session")
 async def release(state: AppState, thread: str) -> Response:
     """Its own program can continue it at once, with `command`."""
-    return json_response(await state.engine.adopting.release(await state.engine.find(thread)))
+    return json_response(await state.engine.adoption.release(await state.engine.find(thread)))

@@ -32,7 +32,7 @@ async def chat(state: AppState, body: schemas.Chat, idempotency_key: Key = None)
     message_id = body.message_id or _by_key(idempotency_key) or state.new_id()
     conversation_id = body.conversation_id or message_id
     inbound = Inbound(
-        conversation=state.engine.conversing.place(conversation_id),
+        conversation=state.engine.conversations.place(conversation_id),
         message_id=message_id,
         sender=body.sender,
         text=body.message,
@@ -44,7 +44,7 @@ async def chat(state: AppState, body: schemas.Chat, idempotency_key: Key = None)
     def files(thread: str) -> AbstractAsyncContextManager[tuple[Attachment, ...]]:
         return uploads.claimed(body.files, state.home.uploads, state.home.files / thread / message_id)
 
-    frames = stream(state.engine.conversing, state.engine.live, inbound, files, lambda: state.stop_reason)
+    frames = stream(state.engine.conversations, state.engine.live, inbound, files, lambda: state.stop_reason)
     return StreamingResponse(frames, media_type=sse.MEDIA_TYPE, headers=sse.HEADERS)
 
 
@@ -55,7 +55,7 @@ async def conversation(
     limit: Annotated[int, Meta(ge=1, le=1000)] = 200,
     before: Annotated[PageId | None, Meta(description="`next` of the previous page")] = None,
 ) -> Response:
-    return json_response(await state.engine.conversing.look(conversation_id, limit, before))
+    return json_response(await state.engine.conversations.look(conversation_id, limit, before))
 
 
 def _by_key(key: str | None) -> str | None:

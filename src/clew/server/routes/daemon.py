@@ -57,7 +57,7 @@ async def status(state: AppState) -> Response:
         runtimes=await state.engine.runtimes(),
         surfaces=[_with_failures(each, delivery_troubles) for each in await state.engine.surfaces()],
         fates=await state.engine.fates(),
-        gates=await state.engine.waiting.count(),
+        gates=await state.engine.gates.count(),
     )
     return json_response(view)
 

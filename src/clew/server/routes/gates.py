@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from clew.engine.services.passages import closed
+from clew.engine.services.passages import with_closing
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView, RuleTest, RuleView
 from clew.model.gates import Asked, Decision, Effect, GateKind, RuleKind, Scope
 from clew.server.dependencies import AppState, json_response
@@ -18,15 +18,15 @@ router = Router("/api", "gates")
 async def gates(state: AppState, thread: str | None = None) -> Response:
     """With `thread`: all gates of that thread in any state, newest first."""
     if thread is not None:
-        found = await state.engine.waiting.of_thread(await state.engine.find(thread))
-        return json_response(await state.store.read(lambda tx: [closed(tx, each) for each in found]))
-    return json_response(await state.engine.waiting.all())
+        found = await state.engine.gates.of_thread(await state.engine.find(thread))
+        return json_response(await state.store.read(lambda tx: [with_closing(tx, each) for each in found]))
+    return json_response(await state.engine.gates.all())
 
 
 @router.get("/gates/{gate}", gives=GateView, summary="Show a gate completely")
 async def gate(state: AppState, gate: str) -> Response:
-    found = await state.engine.waiting.one(gate)
-    return json_response(await state.store.read(lambda tx: closed(tx, found)))
+    found = await state.engine.gates.one(gate)
+    return json_response(await state.store.read(lambda tx: with_closing(tx, found)))
 
 
 @router.post("/gates/{gate}/answer", gives=GateView, summary="Answer a gate; the first answer wins")
@@ -41,19 +41,17 @@ async def answer_gate(state: AppState, gate: str, body: schemas.Answer) -> Respo
         replies=body.replies,
         sender=body.sender,
     )
-    return json_response(await state.engine.waiting.answer(gate, given))
+    return json_response(await state.engine.gates.answer(gate, given))
 
 
 @router.post("/threads/{thread}/gates/accept", gives=list[GateView], summary="Approve all open gates of a thread")
 async def accept_all(state: AppState, thread: str, body: schemas.AcceptAll) -> Response:
-    return json_response(
-        await state.engine.waiting.accept_all(await state.engine.find(thread), body.sender, body.codes)
-    )
+    return json_response(await state.engine.gates.accept_all(await state.engine.find(thread), body.sender, body.codes))
 
 
 @router.get("/rules", gives=list[RuleView], summary="List rules")
 async def rules(state: AppState) -> Response:
-    return json_response(await state.engine.waiting.rules())
+    return json_response(await state.engine.gates.rules())
 
 
 @router.post("/rules", gives=RuleView, status=201, summary="Add a rule")
@@ -68,12 +66,12 @@ async def add_rule(state: AppState, body: schemas.NewRule) -> Response:
         lasts=int(body.lasts * 1000) if body.lasts is not None else None,
         sender=body.sender,
     )
-    return json_response(await state.engine.waiting.add_rule(new), 201)
+    return json_response(await state.engine.gates.add_rule(new), 201)
 
 
 @router.delete("/rules/{rule}", gives=RuleView, summary="Remove a rule")
 async def remove_rule(state: AppState, rule: str) -> Response:
-    return json_response(await state.engine.waiting.remove_rule(rule))
+    return json_response(await state.engine.gates.remove_rule(rule))
 
 
 @router.post("/rules/test", gives=RuleTest, summary="Test what the rules decide about a command, a change or a tool")
@@ -82,4 +80,4 @@ async def test_rule(state: AppState, body: schemas.RuleTest) -> Response:
     paths = (body.subject,) if body.kind == "change" else ()
     asked = Asked(kinds[body.kind], body.subject, paths=paths)
     thread = await state.engine.find(body.thread) if body.thread else None
-    return json_response(await state.engine.waiting.test_rule(asked, body.workspace, thread))
+    return json_response(await state.engine.gates.test_rule(asked, body.workspace, thread))

@@ -40,19 +40,19 @@ async def take_back(state: AppState, handoff: str) -> Response:
 
 @router.post("/threads/{thread}/wheel", gives=ThreadView, summary="Take a thread back to the local client")
 async def take_wheel(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.take_wheel(await state.engine.find(thread)))
+    return json_response(await state.engine.drive_locally(await state.engine.find(thread)))
 
 
 @router.get("/away", gives=AwayView, summary="Show whether the person is away, and where")
 async def away(state: AppState) -> Response:
-    return json_response(await state.engine.where_away())
+    return json_response(await state.engine.away_target())
 
 
 @router.put("/away", gives=AwayView, summary="Go away: send what the local client would show to a chat")
 async def go_away(state: AppState, body: schemas.Away) -> Response:
-    return json_response(await state.engine.away(body.target))
+    return json_response(await state.engine.set_away(body.target))
 
 
 @router.delete("/away", gives=AwayView, summary="Come back: end away mode")
 async def come_back(state: AppState) -> Response:
-    return json_response(await state.engine.away(None))
+    return json_response(await state.engine.set_away(None))

@@ -65,7 +65,7 @@ async def figures(state: AppState) -> Response:
 
 @router.get("/outbox", gives=list[OwedView], summary="List deliveries that have not arrived")
 async def outbox(state: AppState) -> Response:
-    return json_response(await state.engine.owed(MAX_ROWS))
+    return json_response(await state.engine.undelivered(MAX_ROWS))
 
 
 @router.get("/processes", gives=list[schemas.ProcessView], summary="List the processes of clew, as `clew ps` does")

@@ -17,22 +17,22 @@ router = Router("/api", "people")
 
 @router.get("/people", gives=list[PersonView], summary="List people who may use chat surfaces")
 async def people(state: AppState) -> Response:
-    return json_response(await state.engine.people.all())
+    return json_response(await state.engine.access.all())
 
 
 @router.get("/people/asking", gives=list[AskingView], summary="List people who have asked to be let in")
 async def asking(state: AppState) -> Response:
-    return json_response(await state.engine.people.asking())
+    return json_response(await state.engine.access.asking())
 
 
 @router.post("/people", gives=PersonView, status=201, summary="Let somebody in by their code")
 async def pair(state: AppState, request: Request, body: schemas.Pair) -> Response:
     if body.force and not request.app.state.is_local:
         raise Refused("Forcing works only on the machine that clew runs on: `clew pair CODE --force` there.")
-    person = await state.engine.people.pair(body.code, Role(body.role), body.sender, force=body.force)
+    person = await state.engine.access.pair(body.code, Role(body.role), body.sender, force=body.force)
     return json_response(person, 201)
 
 
 @router.delete("/people/{person}", gives=PersonView, summary="Remove a person")
 async def remove(state: AppState, person: str) -> Response:
-    return json_response(await state.engine.people.remove(person))
+    return json_response(await state.engine.access.remove(person))

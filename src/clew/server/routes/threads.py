@@ -10,7 +10,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from clew.engine.engine import DESK
+from clew.engine.engine import LOCAL_CLIENT
 from clew.engine.services import passages
 from clew.model.gates import Policy
 from clew.model.messages import Accepted, Attachment, Inbound
@@ -85,7 +85,7 @@ async def threads(
 @router.get("/threads/{thread}", gives=ThreadView, summary="Show a thread")
 async def thread(state: AppState, thread: str) -> Response:
     found = await state.engine.find(thread)
-    await state.engine.look(found)
+    await state.engine.refresh(found)
     return json_response(await state.engine.thread(found))
 
 
@@ -99,7 +99,7 @@ async def say(state: AppState, thread: str, body: schemas.Say) -> Response:
     found = await state.engine.find(thread)
     async with _attached(state, body, found) as attachments:
         inbound = Inbound(
-            conversation=DESK,
+            conversation=LOCAL_CLIENT,
             message_id=body.message_id,
             sender=body.sender,
             text=body.text,
@@ -147,9 +147,9 @@ async def transcript(
     brief: Annotated[bool, Meta(description="shorten the output of commands")] = False,
 ) -> Response:
     found = await state.engine.find(thread)
-    await state.engine.look(found)
+    await state.engine.refresh(found)
     window = await state.engine.transcript(found, limit, before, brief=brief)
-    return json_response(await state.store.read(lambda tx: passages.told(tx, found, window)))
+    return json_response(await state.store.read(lambda tx: passages.with_details(tx, found, window)))
 
 
 @router.get("/threads/{thread}/queue", gives=list[QueuedView], summary="List queued messages")
