@@ -124,7 +124,7 @@ async def test_an_answer_without_a_target_is_recorded_too(tmp_path: Path) -> Non
 
 async def test_a_target_is_checked_before_anything_starts(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
-        with pytest.raises(BadInput, match="no place to notify"):
+        with pytest.raises(BadInput, match="not a notify target"):
             await rig.start("!text hello", notify="nowhere:x")
         with pytest.raises(BadInput, match="no runtime"):
             await rig.start("!text hello", runtime="hal")

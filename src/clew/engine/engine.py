@@ -1,8 +1,8 @@
-"""The engine: rooms of policy around one store. This is the door that the daemon, the HTTP routes and tests use.
+"""The engine: policy packages around one store, and the API that the daemon, the HTTP routes and tests use.
 
-inbox (admission) → turns (ordering) → runner (one turn) → ending (what is owed) → outbox (delivery); gates asks, rules
-and answering decide; recovery wakes up; life, suspended, reading, waiting and notify are what people ask for. No room
-knows Telegram, none knows Codex.
+A message passes through inbox (admission), turns (scheduler, runner, completion) and delivery (outbox). gates asks
+people, rules answer for them, turns/recovery runs at the start, places moves threads between conversations, services
+is what clients read and request. No package knows Telegram or Codex.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ from clew.texts.messages import cannot_resume
 _log = logging.getLogger(__name__)
 
 SNAPSHOT = 200  # threads in the snapshot of all
-LAST_SENDS = 3.0  # seconds that deliveries on their way get at the end
+LAST_SENDS = 3.0  # seconds for deliveries in progress when the daemon stops
 
 LOCAL_CLIENT = Conversation("cli")
-"""Where messages come from that a client of the API sends: it fetches its answer itself."""
+"""The conversation of messages from local API clients, which fetch their answers themselves."""
 
 
 class Engine:
@@ -103,58 +103,64 @@ class Engine:
         self._core = Core(store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files)
         sessions = Sessions(self._core)
         self._runner = Runner(self._core, sessions)
-        self._turns = Scheduler(self._core, self._runner)
-        self._recovery = Recovery(self._core, sessions, self._runner, self._turns)
+        self._scheduler = Scheduler(self._core, self._runner)
+        self._recovery = Recovery(self._core, sessions, self._runner, self._scheduler)
         self._outbox = Outbox(self._core, ask_elsewhere)
-        self._lending = SharedSessions(self._core, sessions)
-        self._turns.unready, self._turns.prepare = self._lending.unready, self._lending.prepare
-        self.adoption = AdoptionService(self._core, self._lending)
+        self._shared_sessions = SharedSessions(self._core, sessions)
+        self._scheduler.needs_preparation, self._scheduler.prepare = (
+            self._shared_sessions.needs_preparation,
+            self._shared_sessions.prepare,
+        )
+        self.adoption = AdoptionService(self._core, self._shared_sessions)
         self.inbox = Admission(self._core)
         self.handoffs = Handoffs(self._core, self.inbox.pass_on_and_record)
-        self._outbox.handed, self._outbox.not_handed = self.handoffs.handed, self.handoffs.not_handed
+        self._outbox.on_handoff_sent, self._outbox.on_handoff_refused = (
+            self.handoffs.first_words_sent,
+            self.handoffs.first_words_refused,
+        )
         self.gates = GateService(self._core, self.inbox)
         self.access = Access(self._core)
         self.figures = Figures(self._core)
         self.conversations = ConversationService(self._core, self.inbox, sessions)
-        self._patience = GateExpiry(self._core)
+        self._gate_expiry = GateExpiry(self._core)
         self._pruning = Pruning(self._core)
         for listener in (
             self.live.committed,
-            self._turns.committed,
+            self._scheduler.committed,
             self._outbox.committed,
-            self._patience.committed,
+            self._gate_expiry.committed,
             self._pruning.committed,
             self.handoffs.committed,
         ):
             store.listen(listener)
 
-    # The tree of tasks
+    # Tasks
 
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Wake up, then serve until cancelled. Surfaces are open at once; a thread waits until it is recovered."""
-        await self._lending.load()
-        await self._outbox.clear()
+        """Recover, then serve until cancelled. Surfaces open at once; a thread waits until it is recovered."""
+        await self._shared_sessions.load()
+        await self._outbox.remove_sent_files()
         async with asyncio.TaskGroup() as group:
             recovered = group.create_task(self._recovery.run())
-            await self._recovery.taken_over.wait()
-            group.create_task(self._turns.run())
+            await self._recovery.leases_taken.wait()
+            group.create_task(self._scheduler.run())
             group.create_task(self._outbox.run())
-            group.create_task(self._patience.run())
+            group.create_task(self._gate_expiry.run())
             group.create_task(self._pruning.run())
             group.create_task(self.handoffs.run())
-            group.create_task(self._lending.run())
+            group.create_task(self._shared_sessions.run())
             for surface in self._core.surfaces.values():
                 group.create_task(self._receive(surface))
             ready()
             await recovered
 
     async def drain(self, grace: float, *, restart: bool = False) -> None:
-        """Start nothing more, and give what runs some time to end."""
-        await self._turns.settle(grace, restart=restart)
-        await self._outbox.settle(LAST_SENDS)
+        """Start nothing more, and wait up to `grace` seconds for running turns."""
+        await self._scheduler.drain(grace, restart=restart)
+        await self._outbox.drain(LAST_SENDS)
 
     async def _receive(self, surface: Surface) -> None:
-        """One surface must not take the others down: it comes back by itself, and says why it was away."""
+        """Run a surface, and restart it with back-off if it raises, so that it does not end the others."""
         wait = 1.0
         while True:
             try:
@@ -167,11 +173,11 @@ class Engine:
             await self._core.clock.sleep(wait)
             wait = min(wait * 2, 60.0)
 
-    # What people do
+    # Changes
 
     async def start(self, new: NewThread) -> Accepted:
-        """A new thread with its first message. The same message id again: the first one's thread."""
-        opening = lifecycle.Opening.of_request(self._core, await self._at_home(new))
+        """Create a thread with its first message. A repeated message id returns the first one's thread."""
+        opening = lifecycle.Opening.of_request(self._core, await self._with_home_target(new))
         inbound = Inbound(LOCAL_CLIENT, _message_id(new.message_id), new.sender, new.text, new.attachments)
         if not new.text.strip() and not new.attachments:
             raise BadInput("The first message is empty; say what there is to do.")
@@ -186,8 +192,8 @@ class Engine:
 
         return await self._core.store.write(body)
 
-    async def _at_home(self, new: NewThread) -> NewThread:
-        """To notify a surface is to notify its home: where somebody said `/home`, else as its config says."""
+    async def _with_home_target(self, new: NewThread) -> NewThread:
+        """If `notify` names only a surface, replace it with the surface's home, if `/home` was said there."""
         if new.notify is None or ":" in new.notify:
             return new
         name = new.notify
@@ -198,7 +204,7 @@ class Engine:
         return await self.inbox.accept(inbound)
 
     async def resume(self, thread: str, supplement: str, message_id: str, sender: str) -> Accepted:
-        """Pick up a completed or suspended thread. Of two at once one runs; the other is refused, with words."""
+        """Resume a completed or suspended thread. Of two concurrent requests one runs and the other is refused."""
         inbound = Inbound(LOCAL_CLIENT, _message_id(message_id), sender, supplement, thread=thread)
         accepted = await self._core.store.write(lambda tx: self._resume(tx, inbound))
         if accepted.fate is Fate.REFUSED:
@@ -229,7 +235,7 @@ class Engine:
         return await self.turn(turn.id)
 
     async def unqueue(self, turn: str) -> TurnView:
-        """Take back what was said and has not begun to run."""
+        """Withdraw a queued turn."""
         await self._core.store.write(lambda tx: lifecycle.unqueue(tx, self._core, turn))
         return await self.turn(turn)
 
@@ -251,14 +257,14 @@ class Engine:
         return await self.thread(new)
 
     async def drive_locally(self, thread: str, by: str = "you") -> ThreadView:
-        """Somebody comes back to it at the desk."""
+        """Make the local client the driver of the thread."""
         await self._core.store.write(
             lambda tx: driver.drive_locally(tx, self._core, lookup.existing_thread(tx, thread), by)
         )
         return await self.thread(thread)
 
     async def set_away(self, target: str | None) -> AwayView:
-        """The person goes, or with None comes back."""
+        """Redirect questions for the local client to `target` while the person is away; None: they are back."""
 
         def body(tx: Tx) -> None:
             if target is None:
@@ -286,9 +292,9 @@ class Engine:
         return await self.thread(thread)
 
     async def notify(self, *, dry_run: bool = False, retry_failed: bool = False, alone: bool = False) -> list[Notified]:
-        return await notify(self._core, self._bring, dry_run=dry_run, retry_failed=retry_failed, alone=alone)
+        return await notify(self._core, self._send_now, dry_run=dry_run, retry_failed=retry_failed, alone=alone)
 
-    async def _bring(self, delivery: Delivery) -> None:
+    async def _send_now(self, delivery: Delivery) -> None:
         name = delivery.conversation.surface if delivery.conversation else ""
         surface = self._core.surfaces.get(name)
         if surface is None:
@@ -296,9 +302,9 @@ class Engine:
             await self._core.store.write(lambda tx: deliveries.record_failed(tx, delivery, reason))
             return
         await self._outbox.deliver(delivery, surface)
-        self._outbox.wake(name)  # it may be due again
+        self._outbox.wake(name)  # it may be due for another attempt
 
-    # What people look at
+    # Queries
 
     async def find(self, prefix: str) -> str:
         return await queries.find(self._core, prefix)
@@ -310,7 +316,7 @@ class Engine:
         return await queries.thread(self._core, thread)
 
     async def snapshot(self, thread: str | None) -> Snapshot:
-        """How things stand now, for whoever cannot be told how they came to be so."""
+        """The current state of a thread, or of all, for a client whose events have been pruned."""
         page = await self.threads(Filter(limit=SNAPSHOT)) if thread is None else None
         seen = page.threads if page else (await self.thread(thread or ""),)
         live = [view.turn for view in seen if view.status == "running" and view.turn]
@@ -335,8 +341,8 @@ class Engine:
         return await options.thread_options(self._core, await self.runtimes())
 
     async def refresh(self, thread: str) -> None:
-        """Before somebody looks: what other programs did in it meanwhile."""
-        await self._lending.look(thread)
+        """Import the turns that other programs ran in the thread's session, before it is shown."""
+        await self._shared_sessions.refresh(thread)
 
     async def continuity(self, thread: str) -> list[ContinuityView]:
         return await queries.continuity(self._core, thread)
@@ -352,12 +358,12 @@ class Engine:
 
     async def runtimes(self) -> list[RuntimeView]:
         healths = [(name, await runtime.health()) for name, runtime in sorted(self._core.runtimes.items())]
-        there = [(name, health) for name, health in healths if health.is_there]
-        return [RuntimeView(name, health.state, health.reason, health.pid) for name, health in there]
+        installed = [(name, health) for name, health in healths if health.is_there]
+        return [RuntimeView(name, health.state, health.reason, health.pid) for name, health in installed]
 
     @property
     def latency(self) -> Histogram:
-        """How long deliveries took, from owed to sent, since this daemon began."""
+        """Seconds from enqueueing a delivery to sending it, since this daemon started."""
         return self._outbox.latency
 
     async def surfaces(self) -> list[SurfaceView]:

@@ -1,7 +1,7 @@
-"""Live fan-out: what is committed, and the text that is being written, to whoever watches.
+"""Live fan-out: publishes committed log entries and open (unfinished) texts to subscribers.
 
-Each frame is encoded once and shared by all subscribers, and pieces of text that come in one round of the loop are one
-frame. A subscriber that falls behind is cut with a hint, so that memory never grows with a slow reader. It decides
+Each frame is encoded once and shared by all subscribers; pieces of text that arrive in one iteration of the event loop
+become one frame. A subscriber that falls behind is cut with a hint, so that a slow reader costs no memory. It decides
 nothing, and nothing waits for it.
 """
 
@@ -28,7 +28,7 @@ _encode = msgspec.json.Encoder().encode
 
 class Frame(Struct, frozen=True):
     kind: str
-    seq: int | None  # durable sequence number; None for what is only live
+    seq: int | None  # sequence number in the log; None if the frame is not stored
     data: bytes  # JSON
 
     @property
@@ -52,17 +52,17 @@ def frame_of(entry: Entry) -> Frame:
 
 @dataclass(slots=True)
 class _Open:
-    """An item that is being written."""
+    """An open text: its item is not done yet."""
 
     turn: str
     kind: str
     written: GrowingText
-    offset: int = 0  # of the first piece: not 0 where an earlier daemon heard the beginning
+    offset: int = 0  # of the first piece; not 0 if an earlier daemon received the beginning
 
 
 @dataclass(slots=True)
 class _Unsent:
-    """Pieces of one item that leave together at the end of this round of the loop."""
+    """Pieces of one item that are sent together at the end of this iteration of the event loop."""
 
     turn: str
     item: str
@@ -71,7 +71,7 @@ class _Unsent:
 
 
 class Subscription:
-    """A bounded mailbox. `async with` it, then iterate batches of frames until it is cut or closed."""
+    """A bounded queue of frames. Enter it with `with`, then call `batch` until it is closed."""
 
     def __init__(self, live: Live, thread: str | None) -> None:
         self._live = live
@@ -106,7 +106,7 @@ class Subscription:
         self._wake.set()
 
     async def batch(self) -> list[Frame]:
-        """Everything that waits, at least one frame; empty when it is over."""
+        """Wait for at least one frame and return all; empty if closed."""
         while not self._frames and not self.closed:
             self._wake.clear()
             await self._wake.wait()
@@ -117,10 +117,10 @@ class Subscription:
 
 class Live:
     def __init__(self, longest_text: int = LONGEST) -> None:
-        self._longest = longest_text  # of a runtime that does not keep to it by itself
+        self._longest = longest_text  # for runtimes that do not limit their texts themselves
         self._subscriptions: dict[str | None, list[Subscription]] = {}
         self._open: dict[str, dict[str, _Open]] = {}
-        self._written: dict[str, dict[str, _Open]] = {}  # texts of the turn that are done, and perhaps not yet stored
+        self._written: dict[str, dict[str, _Open]] = {}  # done texts of the running turn, perhaps not stored yet
         self._unsent: dict[str, _Unsent] = {}
 
     def subscribe(self, thread: str | None) -> Subscription:
@@ -133,7 +133,7 @@ class Live:
                 self._send(entry.thread, frame_of(entry))
 
     def text(self, thread: str, turn: str, item: str, offset: int, text: str) -> None:
-        """A piece of an item that is being written."""
+        """Publish a piece of an open text."""
         texts = self._open.setdefault(thread, {})
         if (opened := texts.get(item)) is None:
             opened = texts[item] = _Open(turn, "text", GrowingText(self._longest), offset)
@@ -149,18 +149,17 @@ class Live:
             self.say(thread, "text.done", turn=turn, item=item, text=text, cut=cut)
 
     def say(self, thread: str, kind: str, **data: Any) -> None:
-        """A frame that is not stored."""
+        """Publish a frame that is not stored."""
         if self._watched(thread):
             self._send(thread, Frame(kind, None, _encode({"thread": thread, **data})))
 
     def open_texts(self, thread: str) -> dict[str, str]:
-        """What is being written right now, by item, from its beginning: the rest of what another daemon heard begin is
-        no text of its own."""
+        """Open texts by item. Leaves out those whose beginning went to an earlier daemon: they are incomplete."""
         texts = self._open.get(thread, {})
         return {item: opened.written.whole() for item, opened in texts.items() if not opened.offset}
 
     def open_length(self, thread: str) -> int:
-        """How many characters the texts that are being written have."""
+        """Total length of the open texts, in characters."""
         return sum(opened.written.length for opened in self._open.get(thread, {}).values())
 
     def turn_over(self, thread: str) -> None:
@@ -168,7 +167,7 @@ class Live:
         self._written.pop(thread, None)
 
     def announce(self, outgoing: Outgoing) -> bool:
-        """A line for whoever is attached to the thread right now; False where nobody is."""
+        """Show a line to the thread's current subscribers. False if there are none."""
         if not self._subscriptions.get(outgoing.thread):
             return False
         self.say(outgoing.thread, "announce", turn=outgoing.turn, delivery=outgoing.id, text=outgoing.text)
@@ -180,12 +179,12 @@ class Live:
 
     @property
     def furthest_behind(self) -> int:
-        """How many frames the slowest watcher has not fetched."""
+        """How many frames the slowest subscriber has not fetched."""
         every = (each for some in self._subscriptions.values() for each in some)
         return max((each.waiting for each in every), default=0)
 
     def close(self) -> None:
-        """End every stream; their readers come back when the daemon does."""
+        """Close every subscription; clients reconnect after a restart."""
         for subscriptions in self._subscriptions.values():
             for subscription in subscriptions:
                 subscription.close()
@@ -209,13 +208,13 @@ class Live:
             self.say(thread, "text", turn=unsent.turn, item=unsent.item, offset=unsent.offset, text=text)
 
     def _send(self, thread: str, frame: Frame) -> None:
-        self._flush(thread)  # so that nothing overtakes the text before it
+        self._flush(thread)  # so that no frame overtakes the text before it
         for key in (thread, None):
             for subscription in self._subscriptions.get(key, ()):
                 subscription.put(frame)
 
     def _join(self, thread: str | None, subscription: Subscription) -> None:
-        """From here on it misses nothing; the texts of the turn come first, those that are done as `written`."""
+        """Subscribe. The texts of the running turn come first: done ones as `written`, open ones as `open`."""
         for name in [thread] if thread is not None else {**self._written, **self._open}:
             self._flush(name)
             for kind, texts in (("written", self._written), ("open", self._open)):

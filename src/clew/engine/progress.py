@@ -1,7 +1,7 @@
-"""What a turn has said and done so far, as a pure reducer over its events. It stores nothing and sends nothing.
+"""A pure reducer: folds the events of a turn into its progress. It stores nothing and sends nothing.
 
-The text that is being written is not in it piece by piece (that would cost the square of its length): an open text is
-an item without a body until it is done; `Live` holds its pieces.
+An open text is an item without a body until it is done, since adding it piece by piece would take quadratic time;
+`Live` holds its pieces.
 """
 
 from __future__ import annotations
@@ -32,13 +32,12 @@ from clew.model.turns import Usage as Tokens
 from clew.store.tables.items import TEXT, Item
 from clew.support.text import clean
 
-KEPT_OUTPUT = 64_000  # characters of an activity's output that history keeps
+MAX_OUTPUT = 64_000  # characters of an activity's output that are stored
 
 NOTICE, GATE = "notice", "gate"
-# Notices that belong to history.
-REMEMBERED = frozenset({NoticeKind.DECLINED, NoticeKind.COMPACTED, NoticeKind.SHORTENED})
+STORED_NOTICES = frozenset({NoticeKind.DECLINED, NoticeKind.COMPACTED, NoticeKind.SHORTENED})
 
-# What changes nothing in the world and may be done twice.
+# Kinds of items that have no side effects and may be repeated.
 HARMLESS = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN, ActivityKind.SEARCH})
 
 
@@ -50,7 +49,7 @@ class Progress(Struct, frozen=True):
 
     @property
     def busy(self) -> bool:
-        """Something is open that may rightly be silent for an hour: a command, a gate."""
+        """Whether a command or a gate is open: then a long silence is normal."""
         return bool(self.gates) or any(
             item.kind != TEXT and item.phase != Phase.DONE and item.kind not in HARMLESS for item in self.items.values()
         )
@@ -62,11 +61,11 @@ def advance(progress: Progress, event: Event) -> Progress:
             return progress if item in progress.items else _with(progress, Item(item, TEXT, Phase.STARTED))
         case TextDone(item, text):
             return _with(progress, Item(item, TEXT, Phase.DONE, body=text))
-        case Activity(item, phase=Phase.UPDATED) if _is_only_more(progress, event):
+        case Activity(item, phase=Phase.UPDATED) if _is_only_output(progress, event):
             return progress
         case Activity():
-            drawn = progress.images if event.image is None else (*progress.images, event.image)
-            return _with(replace(progress, images=drawn), _activity(event))
+            images = progress.images if event.image is None else (*progress.images, event.image)
+            return _with(replace(progress, images=images), _activity(event))
         case GateOpened(ref, asked):
             held = replace(progress, gates=progress.gates | {ref}) if asked.blocking else progress
             return _with(held, Item(gate_item(ref), GATE, Phase.STARTED, asked.title))
@@ -74,7 +73,7 @@ def advance(progress: Progress, event: Event) -> Progress:
             return replace(progress, gates=progress.gates - {ref})
         case Usage(tokens):
             return replace(progress, tokens=tokens)
-        case Notice(kind, text) if kind in REMEMBERED:
+        case Notice(kind, text) if kind in STORED_NOTICES:
             name = f"notice-{len(progress.items)}"
             return _with(progress, Item(name, NOTICE, Phase.DONE, text, outcome=kind))
         case TurnStarted() | Notice() | TurnEnded():
@@ -82,29 +81,29 @@ def advance(progress: Progress, event: Event) -> Progress:
 
 
 def gate_item(ref: str) -> str:
-    """The line that a gate has in its turn's history."""
+    """The id of the item for a gate."""
     return f"gate:{ref}"
 
 
 def cleaned(item: Item) -> Item:
-    """As it may be stored."""
+    """The item with its texts cleaned for the store."""
     return replace(item, title=clean(item.title), body=clean(item.body))
 
 
 def is_sign_of_life(event: Event) -> bool:
-    """A runtime that says it is still trying has not heard from its model."""
+    """Whether the event shows progress; a notice that the runtime retries its model does not."""
     return not (isinstance(event, Notice) and event.kind is NoticeKind.RETRYING)
 
 
 def may_have_acted(items: Mapping[str, Item] | list[Item]) -> bool:
-    """Whether something in it, done twice, could matter."""
+    """Whether any item may have side effects, so that repeating it could matter."""
     found = items.values() if isinstance(items, Mapping) else items
     return any(item.kind not in HARMLESS and item.outcome != Outcome.DECLINED for item in found)
 
 
-def _is_only_more(progress: Progress, event: Activity) -> bool:
-    """More output of something that is known: it is shown live, and its end brings the whole of it. To copy all items
-    for each piece would cost the square of what is said."""
+def _is_only_output(progress: Progress, event: Activity) -> bool:
+    """Whether the event only adds output to a known activity. It is published live, and the end brings all of it;
+    copying all items for each piece would take quadratic time."""
     known = progress.items.get(event.item)
     return known is not None and known.phase != Phase.DONE and known.title == event.title and event.image is None
 
@@ -129,8 +128,8 @@ def _activity(event: Activity) -> Item:
 
 
 def shortened(text: str) -> str:
-    """Long output, with its beginning and its end."""
-    if len(text) <= KEPT_OUTPUT:
+    """The text; if it is too long, its beginning and its end."""
+    if len(text) <= MAX_OUTPUT:
         return text
-    half = KEPT_OUTPUT // 2
+    half = MAX_OUTPUT // 2
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"

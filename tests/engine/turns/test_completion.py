@@ -49,7 +49,7 @@ async def test_a_problem_with_files_does_not_hold_up_the_answer(
     async def broken(*given: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(Runner, "_made", broken)
+    monkeypatch.setattr(Runner, "_artifacts", broken)
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!text done")
         await rig.delivered(f"{accepted.turn}:final")

@@ -1,5 +1,5 @@
-"""The end of a turn and all that follows from it, written in one transaction: history, the thread's status, what became
-of the messages that were steered into it, and what is owed for it. It never sends."""
+"""Ends a turn, in one transaction: history, the thread's status, the fate of the messages steered into it, and the
+deliveries for its answer. It never sends."""
 
 from __future__ import annotations
 
@@ -40,33 +40,31 @@ Settle = Callable[[Tx, Core, Turn], None]
 
 
 class End(Struct, frozen=True):
-    """How a turn ended, as the runtime's record says it."""
+    """How a turn ended, according to the runtime's record."""
 
     state: TurnState
     text: str = ""
     problem: Problem | None = None
     usage: Usage | None = None
     messages: frozenset[str] = frozenset()
-    items: tuple[Item, ...] = ()  # what was not written yet
+    items: tuple[Item, ...] = ()  # not stored yet
     images: tuple[str, ...] = ()  # paths of pictures that the runtime made
-    made: Artifacts = NOTHING_MADE  # what the answer names, as it is now
+    made: Artifacts = NOTHING_MADE  # copies of the files that the answer links to
 
 
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
-    """False: somebody else holds the turn by now, and nothing was changed."""
+    """Return False, with nothing changed, if another daemon holds the turn's lease by now."""
     done = items.of_turn(tx, turn.id)
     declined = sum(item.outcome == NoticeKind.DECLINED for item in done)
     settle = settle_completed if end.state is TurnState.COMPLETED else settle_ended
     thread = _close(tx, core, turn, end, settle)
     if thread is None:
         return False
-    body = bilingual.joined("\n\n", text_messages.final(end.state, end.text, end.problem), *end.made.untold)
-    where, note = (
-        answer_target(tx, core, thread, turn),
-        text_messages.note(turn.origin is Origin.CONTINUATION, declined),
-    )
+    body = bilingual.joined("\n\n", text_messages.final(end.state, end.text, end.problem), *end.made.notes)
+    where = answer_target(tx, core, thread, turn)
+    note = text_messages.note(turn.origin is Origin.CONTINUATION, declined)
     enqueue_answer(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
-    enqueue_files(tx, core, turn, where, end.made.files if core.takes_files(where) else ())
+    enqueue_files(tx, core, turn, where, end.made.files if core.max_file_size(where) else ())
     enqueue_end(tx, core, turn, end.state, done)
     if turn.origin is not Origin.GREETING:
         _move_thread(tx, core, thread, end)
@@ -74,7 +72,7 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
 
 
 def end_in_silence(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
-    """Nobody asked for it, and nobody misses it."""
+    """End a turn that nobody asked for, without an answer."""
     if _close(tx, core, turn, end, settle_cut) is None:
         return False
     mark_superseded(tx, core, turn)
@@ -82,8 +80,8 @@ def end_in_silence(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     return True
 
 
-def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[PromptMessage, ...]) -> bool:
-    """It was cut off, and goes on by itself in a new turn. The answer comes from that one."""
+def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Said, ...]) -> bool:
+    """End a turn that was cut off and queue a new one that continues it and gives the answer."""
     if turns.is_stopping(tx, turn.id):
         return end_turn(tx, core, turn, end)
     if _close(tx, core, turn, end, settle_cut) is None:
@@ -95,7 +93,7 @@ def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Pr
 
 
 def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, question: str) -> bool:
-    """It was cut off, and a person has to say whether it goes on."""
+    """End a turn that was cut off, suspend its thread and ask a person whether to continue."""
     if turns.is_stopping(tx, turn.id):
         return end_turn(tx, core, turn, end)
     thread = _close(tx, core, turn, end, settle_cut)
@@ -109,7 +107,7 @@ def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, quest
 
 
 def _with_footer(core: Core, turn: Turn, end: End, where: Conversation | None, note: str) -> str:
-    """In a chat people want to know what it took, and which thread it was."""
+    """In a chat, append duration, tokens and thread id to the note."""
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or not surface.can.chat:
         return note
@@ -126,8 +124,8 @@ def queue_continuation(
     origin: Origin,
     where: Conversation | None = None,
 ) -> str:
-    """A turn right behind the one it continues, before anything else that waits; for where it is wanted, else for where
-    that one was, or has moved to."""
+    """Queue a turn directly behind the one it continues, ahead of all others. Its answer goes to `where`, else to the
+    conversation of the turn that was cut off (which may have moved)."""
     now = turns.get(tx, cut.id) or cut
     turn = Turn(
         id=clock.ulid(),
@@ -146,8 +144,8 @@ def queue_continuation(
 
 
 def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread | None:
-    """Settle what it asked, fold the turn into history and end its row, if the lease is still ours. In a cancelled
-    thread nothing waits after it."""
+    """Settle the turn's gates, append it to history and end its row. None if the lease is not ours any more. If the
+    thread is cancelled, also drop its queue."""
     held = turns.get(tx, turn.id)
     thread = threads.get(tx, turn.thread)
     if held is None or thread is None or held.generation != turn.generation or held.owner != turn.owner:
@@ -179,7 +177,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
 
 
 def activities(done: Sequence[Item], answer: str) -> tuple[Deed, ...]:
-    """Everything on the way; the answer itself is not repeated."""
+    """All that the turn did and said, without the final answer."""
     kept = [item for item in done if item.body or item.kind != TEXT]
     if kept and _is_answer(kept[-1], answer):
         kept.pop()
@@ -187,20 +185,20 @@ def activities(done: Sequence[Item], answer: str) -> tuple[Deed, ...]:
 
 
 def _is_answer(item: Item, answer: str) -> bool:
-    """Or as much of it as was written down before a daemon died."""
+    """Whether the item is the answer, or the part of it that was stored before a daemon died."""
     begins_it = item.phase != Phase.DONE and answer.startswith(item.body)
     return item.kind == TEXT and (item.body == answer or begins_it)
 
 
 def _deed(item: Item) -> Deed:
-    """What was begun and has no recorded end says so, for whoever has to decide how to go on."""
+    """An item that started and has no recorded end gets the outcome `unended`."""
     unended = item.kind != TEXT and item.phase != Phase.DONE
     outcome = UNENDED if unended else item.outcome
     return Deed(item.kind, item.title, item.body, outcome, item.exit_code, item.folder)
 
 
 def _settle_steers(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> str | None:
-    """What the runtime's record contains is history; what it does not contain becomes a turn of its own."""
+    """Append the steers that the runtime's record contains to history; queue each other one as its own turn."""
     head = thread.head
     for steer in inbox.open_steers(tx, turn.id):
         if steer.message.id not in end.messages:
@@ -214,8 +212,8 @@ def _settle_steers(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> 
 
 
 def requeue_steer(tx: Tx, core: Core, steer: Steer, *, over: bool = False) -> None:
-    """It was not taken: it runs as a turn of its own, and its sender is told. Where its thread is over, that turn is
-    dropped in the same transaction, and its sender hears of that instead."""
+    """Queue a steer that the runtime did not take as its own turn, and notify its sender. `over`: the thread is
+    cancelled; the caller drops the turn in the same transaction and notifies the sender of that instead."""
     if not inbox.move_steer(tx, steer, SteerState.QUEUED):
         return
     where = steer.conversation if over else _driven_from(tx, core, steer)
@@ -227,17 +225,17 @@ def requeue_steer(tx: Tx, core: Core, steer: Steer, *, over: bool = False) -> No
 
 
 def _driven_from(tx: Tx, core: Core, steer: Steer) -> Conversation | None:
-    """Where it was said, or where its thread has moved to since."""
-    said, driver = steer.conversation, bindings.driver(tx, steer.thread)
-    if said is None or driver is None:
-        return said
-    is_of_the_thread = said.surface == core.local_surface or bindings.thread_at(tx, said) == steer.thread
-    return driver if is_of_the_thread else said
+    """The conversation of the steer, or the one that its thread has moved to since."""
+    where, driver = steer.conversation, bindings.driver(tx, steer.thread)
+    if where is None or driver is None:
+        return where
+    is_in_thread = where.surface == core.local_surface or bindings.bound(tx, where) == steer.thread
+    return driver if is_in_thread else where
 
 
 def drop_queued(tx: Tx, core: Core, turn: Turn, *, over: bool = False) -> None:
-    """A queued turn that a person does not want any more. No answer is owed for it, and that is written down too. What
-    was said into it, before it turned out that it had never run, is not lost with it."""
+    """Drop a queued turn. Its answer is recorded as superseded, and its open steers are queued as turns of their own
+    (it can have some if it was believed to run before it was queued again)."""
     now = core.clock.now()
     if not turns.drop_queued(tx, turn.id, now):
         return
@@ -249,7 +247,7 @@ def drop_queued(tx: Tx, core: Core, turn: Turn, *, over: bool = False) -> None:
 
 
 def drop_all_queued(tx: Tx, core: Core, thread: str) -> None:
-    """In a cancelled thread nothing waits."""
+    """Drop the whole queue of a cancelled thread, and notify the senders."""
     dropped: list[Turn] = []
     while waiting := turns.queued(tx, thread):
         for turn in waiting:
@@ -264,7 +262,7 @@ def log_status(tx: Tx, core: Core, thread: str, status: ThreadStatus) -> None:
 
 
 def _move_thread(tx: Tx, core: Core, thread: Thread, end: End) -> None:
-    """A task is over when its turn is; one that failed waits for a person."""
+    """Complete a task with its last turn; suspend it if the turn failed."""
     if thread.kind is not ThreadKind.TASK or thread.status is not ThreadStatus.IDLE:
         return
     if end.state is TurnState.COMPLETED and not turns.count_queued(tx, thread.id):

@@ -1,5 +1,5 @@
-"""One turn while it runs: what its runtime says is folded into its progress, stored where it matters and shown where
-not, and its silence is measured. It never decides what an end means: that is the runner's."""
+"""Consumes the events of a running turn: updates its progress, stores what must survive a crash, publishes the rest
+live, and times out if the runtime is silent. It never decides what an end means; the runner does."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from clew.support import crash
 from clew.support.errors import RuntimeLost
 from clew.support.text import clean
 
-FLUSH = 0.25  # seconds between two writes of the text that is being written
-AT_EACH_FLUSH = 250_000  # characters: a text that is longer is written less often, since each write is all of it
-STOP_TIMEOUT = 20.0  # seconds that a runtime has to end a turn that a person stopped
+FLUSH = 0.25  # seconds between two writes of the open text
+AT_EACH_FLUSH = 250_000  # characters; a longer text is written less often, since each write stores all of it
+STOP_TIMEOUT = 20.0  # seconds for a runtime to end a turn that a person stopped
 
 
 class RuntimeSilent(Exception):
@@ -53,12 +53,12 @@ class TurnConsumer:
         turn: Turn,
         thread: Thread,
         session: Session,
-        came: str = "warm",
+        attach_mode: str = "warm",
         so_far: Sequence[Item] = (),
     ) -> None:
-        """`so_far`: what an earlier daemon heard of it."""
+        """`so_far`: the items that an earlier daemon stored."""
         self._core = core
-        self._came = came
+        self._attach_mode = attach_mode
         self.turn = turn
         self.thread = thread
         self.session = session
@@ -66,11 +66,11 @@ class TurnConsumer:
         self._progress = Progress({item.item: item for item in so_far})
         self._unsaved: set[str] = set()
         self._grown = asyncio.Event()
-        self.moved = asyncio.Event()  # what can be seen from afar has changed
+        self.changed = asyncio.Event()  # what the placeholder shows has changed
         self._streams = streams(core, turn)
-        self._patience: asyncio.Timeout | None = None
-        self.hurried = False
-        self.asked: set[str] = set()  # references of gates that the runtime has told us about
+        self._timeout: asyncio.Timeout | None = None
+        self.stop_expected = False
+        self.asked: set[str] = set()  # references of gates that the runtime has opened
         self.on_started: Callable[[], None] = lambda: None
         self.on_asked: Callable[[], None] = lambda: None
 
@@ -79,69 +79,69 @@ class TurnConsumer:
         return self._progress
 
     @property
-    def stands(self) -> bool:
-        """At a gate."""
+    def is_at_gate(self) -> bool:
+        """Whether the turn waits for the answer to a gate."""
         return bool(self._progress.gates)
 
     async def consume(self, events: AsyncIterator[Event]) -> TurnEnded:
-        """Until the last event. Raises Silence where nothing came for too long, RuntimeLost where it broke off."""
+        """Handle all events. Raises RuntimeSilent after the timeout, RuntimeLost if the stream has no end event."""
         ended = None
         limit = None if self._progress.busy else self._core.config.turns.silence or None
         try:
-            async with asyncio.timeout(limit) as self._patience:
+            async with asyncio.timeout(limit) as self._timeout:
                 async for event in events:
                     if isinstance(event, TurnEnded):
                         ended = event
-                    await self._take(event)
-                    self._wait_on(event)
+                    await self._handle(event)
+                    self._reset_timeout(event)
         except TimeoutError:
             raise RuntimeSilent from None
         if ended is None:
             raise RuntimeLost("the runtime broke off without an end")
         return ended
 
-    def hurry(self) -> None:
-        """A person wants it to end: from now on patience is short, whatever it says."""
-        self.hurried = True
-        if self._patience is not None:
-            self._patience.reschedule(asyncio.get_running_loop().time() + STOP_TIMEOUT)
+    def expect_stop(self) -> None:
+        """A person stopped the turn: from now on a short timeout applies that no event extends."""
+        self.stop_expected = True
+        if self._timeout is not None:
+            self._timeout.reschedule(asyncio.get_running_loop().time() + STOP_TIMEOUT)
 
-    def _wait_on(self, event: Event) -> None:
+    def _reset_timeout(self, event: Event) -> None:
         limit = self._core.config.turns.silence
-        if self.hurried or not limit or self._patience is None or not is_sign_of_life(event):
+        if self.stop_expected or not limit or self._timeout is None or not is_sign_of_life(event):
             return
         now = asyncio.get_running_loop().time()
-        self._patience.reschedule(None if self._progress.busy else now + limit)
+        self._timeout.reschedule(None if self._progress.busy else now + limit)
 
     def end(self, ended: TurnEnded) -> End:
         text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
-        unwritten = tuple(map(cleaned, self._unwritten()))
+        unwritten = tuple(map(cleaned, self._take_unsaved()))
         tokens, images = self._progress.tokens, self._progress.images
         return End(ended.state, self._core.storable(text), ended.problem, tokens, ended.messages, unwritten, images)
 
     def partial(self) -> str:
-        """The newest text that was shown, whole or not."""
+        """The newest text, complete or not."""
         open_now = list(self._core.live.open_texts(self.thread.id).values())
         done = [item.body for item in self._progress.items.values() if item.kind == items.TEXT and item.body]
         texts = [text for text in (*done, *open_now) if text]
         return texts[-1] if texts else ""
 
-    async def _take(self, event: Event) -> None:
+    async def _handle(self, event: Event) -> None:
         if isinstance(event, TextDone):
             event = replace(event, text=self._core.storable(event.text))
         self._progress = advance(self._progress, event)
         match event:
             case TextDelta(offset=offset) if offset == MISSED:
-                pass  # nowhere to put it; the end of its item brings the whole
+                pass  # its position is unknown; the end of the item brings the complete text
             case TextDelta(item, offset, text):
                 self._core.live.text(self.thread.id, self.turn.id, item, offset, text)
-                self._due(item)
+                self._mark_unsaved(item)
                 if self._streams:
-                    self.moved.set()
+                    self.changed.set()
                 crash.point("turn.text-not-stored")
             case TextDone(item, text, cut):
                 self._core.live.text_done(self.thread.id, self.turn.id, item, text, cut=cut)
-                self._due(item)  # the runtime's own record has it: no need to hurry
+                self._mark_unsaved(item)  # not urgent: the runtime's own record has it
             case Activity():
                 await self._activity(event)
             case TurnStarted(runtime_turn):
@@ -159,15 +159,15 @@ class TurnConsumer:
                 pass
 
     async def _asked(self, event: GateOpened) -> None:
-        """With what was said before it, so that nobody is asked about words that they cannot see."""
-        item, told = self._progress.items[gate_item(event.ref)], event.ref in self.asked
+        """Store a gate together with the text before it, so that people see what the question refers to."""
+        item, again = self._progress.items[gate_item(event.ref)], event.ref in self.asked
         seen = await look_at(event.asked, self.thread)
-        said = list(map(cleaned, self._unwritten()))
+        said = list(map(cleaned, self._take_unsaved()))
 
         def body(tx: Tx) -> None:
             for text in said:
                 items.put(tx, self.turn.id, text)
-            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=told, seen=seen)
+            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=again, seen=seen)
 
         crash.point("gate.asked-not-stored")
         await self._core.write_with_retry(body)
@@ -176,7 +176,7 @@ class TurnConsumer:
         self.on_asked()
 
     async def _activity(self, event: Activity) -> None:
-        """Its beginning and its end are stored, since a crash between them matters; the rest is only shown."""
+        """Store the start and the end of an activity, since recovery needs them; updates are only published live."""
         if event.phase is Phase.UPDATED:
             self._core.live.say(
                 self.thread.id,
@@ -190,14 +190,14 @@ class TurnConsumer:
             )
             return
         item = self._progress.items[event.item]
-        self.moved.set()
-        await self._store(*self._unwritten(), item, told=item)
+        self.changed.set()
+        await self._store(*self._take_unsaved(), item, logged=item)
 
     async def _begun(self, runtime_turn: str) -> None:
         def body(tx: Tx) -> None:
             now = self._core.clock.now()
-            turns.record_started(tx, self.turn, self.thread.runtime, runtime_turn)
-            bindings.record_use(tx, self.thread.id, self.thread.runtime, self._came, now)
+            turns.begun(tx, self.turn, self.thread.runtime, runtime_turn)
+            bindings.used(tx, self.thread.id, self.thread.runtime, self._attach_mode, now)
             tx.log(self.thread.id, self.turn.id, "turn.started", now)
 
         crash.point("turn.sent-not-recorded")
@@ -206,34 +206,39 @@ class TurnConsumer:
         self.on_started()
 
     async def keep_writing(self) -> None:
-        """The text that is being written, at most four times a second, for whoever comes back after a crash."""
+        """Store the open text at most four times a second, so that a crash loses little of it."""
         while True:
             await self._grown.wait()
             self._grown.clear()
             await self._core.clock.sleep(FLUSH * max(1.0, self._core.live.open_length(self.thread.id) / AT_EACH_FLUSH))
-            await self._store(*self._unwritten())
+            await self._store(*self._take_unsaved())
 
-    def _due(self, item: str) -> None:
+    def _mark_unsaved(self, item: str) -> None:
         self._unsaved.add(item)
         self._grown.set()
 
-    def _unwritten(self) -> list[Item]:
-        """Texts that have grown since they were last written."""
+    def _take_unsaved(self) -> list[Item]:
+        """Texts that have grown since they were last stored; marks them as stored."""
         texts = self._core.live.open_texts(self.thread.id)
         due = [self._progress.items[item] for item in self._progress.items if item in self._unsaved]
         self._unsaved.clear()
         return [replace(item, body=texts.get(item.item, item.body)) for item in due]
 
-    async def _store(self, *changed: Item, told: Item | None = None) -> None:
+    async def _store(self, *changed: Item, logged: Item | None = None) -> None:
         if not changed:
             return
 
         def body(tx: Tx) -> None:
             for item in map(cleaned, changed):
                 items.put(tx, self.turn.id, item)
-            if told is not None:
-                data = {"item": told.item, "activity": told.kind, "phase": told.phase, "title": clean(told.title)}
-                tx.log(self.thread.id, self.turn.id, "activity", self._core.clock.now(), **data, outcome=told.outcome)
+            if logged is not None:
+                data = {
+                    "item": logged.item,
+                    "activity": logged.kind,
+                    "phase": logged.phase,
+                    "title": clean(logged.title),
+                }
+                tx.log(self.thread.id, self.turn.id, "activity", self._core.clock.now(), **data, outcome=logged.outcome)
 
         await self._core.write_with_retry(body)
 

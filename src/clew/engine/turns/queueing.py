@@ -17,7 +17,7 @@ def queue_turn(
     request: tuple[PromptMessage, ...],
     where: Conversation | None,
 ) -> Turn:
-    """A turn at the end of its thread's queue."""
+    """Append a turn to its thread's queue."""
     turn = Turn(
         id=clock.ulid(),
         thread=thread,

@@ -1,8 +1,9 @@
-"""Waking up: what an earlier daemon left running is looked up in its runtime, and goes on from what the record says.
+"""Recovers turns that an earlier daemon left running, or whose runtime died: looks up the runtime's record and goes on
+from there.
 
-Four answers: absent (it never ran: queued again), alive (attached again), complete (ended and owed, as if nothing had
-happened), cut off (continued, by itself where nothing can have been done twice, else after asking once). Doing it twice
-is harmless: every step is fenced by the turn's generation. The same room answers a runtime that died under a turn."""
+Four cases: absent (never ran: queue it again), alive (reattach), complete (end it normally), cut off (continue it
+automatically if nothing can be done twice, else ask a person). Recovering twice is harmless: each step is fenced by the
+turn's generation."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from clew.engine.core import Core
 from clew.engine.gates.gates import held_back, settle_cut
 from clew.engine.progress import GATE, may_have_acted
 from clew.engine.turns.completion import End, end_and_ask, end_and_continue, end_in_silence, end_turn
-from clew.engine.turns.runner import Runner, of_record
+from clew.engine.turns.runner import Runner, end_of_record
 from clew.engine.turns.scheduler import Scheduler
 from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.suspension import hold_backlog, own_words
@@ -34,8 +35,8 @@ from clew.support.display_code import plain_or_code
 from clew.support.errors import RuntimeTrouble
 from clew.texts import messages
 
-ATTEMPTS = 5  # how often a turn that never began is given to its runtime
-LOOKUPS = (0.0, 0.5, 2.0, 8.0)  # seconds before each try to ask a runtime
+ATTEMPTS = 5  # how often a turn that never started is sent to its runtime
+LOOKUPS = (0.0, 0.5, 2.0, 8.0)  # seconds before each attempt to ask a runtime
 _log = logging.getLogger(__name__)
 
 
@@ -45,79 +46,80 @@ class Leftover(Struct, frozen=True):
     thread: Thread
     turn: Turn
     items: tuple[Item, ...]
-    taken: tuple[PromptMessage, ...]  # steers that its record contains
-    held: frozenset[str] = frozenset()  # activities that stood at a gate without a yes
-    stood: bool = False  # at an open gate
+    taken: tuple[Said, ...]  # steers that its record contains
+    held: frozenset[str] = frozenset()  # activities whose gate was not accepted
+    at_gate: bool = False  # it waited at an open gate
 
     @property
     def begun(self) -> list[Item]:
         return [item for item in self.items if item.item not in self.held]
 
 
-def continues_by_itself(remains: Leftover, record: TurnRecord) -> bool:
-    """Where nothing can have been done twice, and once for a task. Twice in a row only where it stood at a gate and had
-    done nothing: it waits for a person anyhow, and has to ask again."""
-    acted = has_acted(remains, record)
-    if remains.turn.origin is Origin.CONTINUATION:
-        return remains.stood and not acted
-    return remains.thread.kind is ThreadKind.TASK or not acted
+def continues_by_itself(leftover: Leftover, record: TurnRecord) -> bool:
+    """Whether a cut turn continues without asking: if it has not acted, or if it is a task. A continuation that is cut
+    again continues only if it waited at a gate and has not acted: then it asks a person again anyway."""
+    acted = has_acted(leftover, record)
+    if leftover.turn.origin is Origin.CONTINUATION:
+        return leftover.at_gate and not acted
+    return leftover.thread.kind is ThreadKind.TASK or not acted
 
 
-def has_acted(remains: Leftover, record: TurnRecord) -> bool:
+def has_acted(leftover: Leftover, record: TurnRecord) -> bool:
+    """Whether the turn may have changed something, by our items or the runtime's record."""
     recorded = [Item(done.item, done.kind, done.phase, outcome=done.outcome) for done in record.activities]
-    return may_have_acted([*remains.begun, *recorded])
+    return may_have_acted([*leftover.begun, *recorded])
 
 
-def begun_without_end(remains: Leftover, record: TurnRecord) -> list[str]:
-    """What was begun, and no record says how it ended."""
+def begun_without_end(leftover: Leftover, record: TurnRecord) -> list[str]:
+    """Activities that started, and neither we nor the record know how they ended."""
     ended = {done.item for done in record.activities if done.phase is Phase.DONE}
     return [
         f"{item.kind}: {item.title}"
-        for item in remains.begun
+        for item in leftover.begun
         if item.kind not in (TEXT, GATE) and item.phase != Phase.DONE and item.item not in ended and item.title
     ]
 
 
-def again(clock_id: str, remains: Leftover, begun: Sequence[str]) -> tuple[PromptMessage, ...]:
-    """The request, word for word, and why it comes again."""
-    note = PromptMessage(clock_id, CLEW, messages.continuation(begun))
-    return (*own_words(remains.turn), *remains.taken, note)
+def repeated_request(clock_id: str, leftover: Leftover, begun: Sequence[str]) -> tuple[Said, ...]:
+    """The original request, and a note that says why it comes again."""
+    note = Said(clock_id, CLEW, messages.continuation(begun))
+    return (*own_words(leftover.turn), *leftover.taken, note)
 
 
 class Recovery:
-    def __init__(self, core: Core, sessions: Sessions, runner: Runner, turns_: Scheduler) -> None:
+    def __init__(self, core: Core, sessions: Sessions, runner: Runner, scheduler: Scheduler) -> None:
         self._core = core
         self._sessions = sessions
         self._runner = runner
-        self._turns = turns_
-        self.taken_over = asyncio.Event()
-        self._in_doubt: dict[str, list[Steer]] = {}  # by turn: what an earlier daemon may have given to it
-        runner.doubt = self.settle
-        runner.unsent = self.absent
+        self._scheduler = scheduler
+        self.leases_taken = asyncio.Event()
+        self._in_doubt: dict[str, list[Steer]] = {}  # by turn: steers that an earlier daemon may have sent
+        runner.on_unknown_outcome = self.resolve
+        runner.on_unsent = self.requeue
 
     async def run(self) -> None:
-        """Once, at the start. Threads that were running dispatch nothing until they are recovered."""
+        """Recover all turns, once, at the start. A thread with a running turn starts nothing until it is recovered."""
         orphans, waiting = await self._core.store.write(self._take_over)
         for turn in orphans:
-            self._turns.hold(turn.thread)
+            self._scheduler.hold(turn.thread)
         for thread in waiting:
-            self._turns.wake(thread)
-        self.taken_over.set()
+            self._scheduler.wake(thread)
+        self.leases_taken.set()
         async with asyncio.TaskGroup() as group:
             for turn in orphans:
                 task = group.create_task(self._recover(turn))
-                self._turns.recovers(task, turn.id)
+                self._scheduler.add_recovering(task, turn.id)
 
-    async def settle(self, turn: Turn, reason: str) -> None:
-        """Find out what became of a turn, and go on from there."""
+    async def resolve(self, turn: Turn, reason: str) -> None:
+        """Find out what became of a turn, and continue from there."""
         thread = await self._core.read_with_retry(lambda tx: threads.get(tx, turn.thread))
         assert thread is not None, turn.thread
         try:
-            await self._settle(thread, turn, reason)
+            await self._resolve(thread, turn, reason)
         finally:
             await self._sessions.release(thread.id)
 
-    async def _settle(self, thread: Thread, turn: Turn, reason: str) -> None:
+    async def _resolve(self, thread: Thread, turn: Turn, reason: str) -> None:
         lost: str | None = reason
         for _ in range(ATTEMPTS):
             _log.info("looking up turn %s: %s", turn.id, lost)
@@ -133,7 +135,7 @@ class Recovery:
         await self._ask_about_unknown(turn, lost or reason)
 
     def _take_over(self, tx: Tx) -> tuple[list[Turn], list[str]]:
-        """Void the leases of dead daemons, in one transaction."""
+        """Take the leases of dead daemons over, in one transaction."""
         now = self._core.clock.now()
         self._hold_backlog(tx, now)
         deliveries.release_sending(tx, now)
@@ -143,11 +145,11 @@ class Recovery:
         return [turn for turn in adopted if turn is not None], turns.threads_with_queued(tx)
 
     def _hold_backlog(self, tx: Tx, now: int) -> None:
-        """After a long absence, what waited is kept and asked about, once, instead of run in a flood."""
+        """After a long downtime, suspend threads with queued turns and ask once, instead of running all at once."""
         _, last_alive = log.newest(tx)
         if now - last_alive <= self._core.config.inbox.stale_after * 1000:
             return
-        busy = {turn.thread for turn in turns.all_live(tx)}  # those go on with what they were at
+        busy = {turn.thread for turn in turns.all_live(tx)}  # these are recovered instead
         for thread in turns.threads_with_queued(tx):
             if thread not in busy:
                 hold_backlog(tx, self._core, thread)
@@ -155,32 +157,32 @@ class Recovery:
     async def _recover(self, turn: Turn) -> None:
         crash.point("recovery.taken-over-not-looked-up")
         try:
-            await self.settle(turn, "an earlier daemon left it running")
+            await self.resolve(turn, "an earlier daemon left it running")
         except Exception:
             _log.exception("turn %s could not be recovered", turn.id)
             await self._ask_about_unknown(turn, "clew itself failed; `clew logs` has the details")
         finally:
-            self._turns.release(turn.thread)
+            self._scheduler.release(turn.thread)
 
     async def _look_up(self, thread: Thread, turn: Turn) -> tuple[Session, TurnRecord | None]:
-        """Ask the runtime, more than once if it has to come up first."""
+        """Read the runtime's record of a turn, with retries while the runtime starts."""
         trouble = RuntimeTrouble("it was never asked")
         for wait in LOOKUPS:
             await self._core.clock.sleep(wait)
             try:
                 session = await self._sessions.open(thread)
                 return session, await session.record(turn.id)
-            except RuntimeTrouble as again:
+            except RuntimeTrouble as failure:
                 await self._sessions.drop(thread.id)
-                trouble = again
+                trouble = failure
         raise trouble
 
     async def _go_on(self, thread: Thread, turn: Turn, session: Session, record: TurnRecord | None) -> str | None:
-        """Returns why it was lost again, if it was."""
+        """Act on the record. Returns the reason if the connection was lost again."""
         if record is None and await self._acted(thread, turn):
             await self._cut(thread, turn, TurnRecord(RecordState.CUT, turn.runtime_turn or ""))
         elif record is None:
-            await self.absent(turn)
+            await self.requeue(turn)
         elif record.state is RecordState.ALIVE:
             await self._core.write_with_retry(lambda tx: self._count_as_sent(tx, turn))
             self._in_doubt.pop(turn.id, None)
@@ -188,29 +190,29 @@ class Recovery:
         elif record.state is RecordState.CUT:
             await self._cut(thread, turn, record)
         else:
-            await self._runner.end(turn, of_record(self._core, record))
+            await self._runner.end(turn, end_of_record(self._core, record))
         return None
 
     def _count_as_sent(self, tx: Tx, turn: Turn) -> None:
-        """A steer that was on its way may be in the turn already, though its record does not say so yet: it is not sent
-        again, and at the end of the turn the record decides."""
+        """Do not send a steer again that may have reached the turn, though the record does not contain it yet; at the
+        turn's end the record decides."""
         for steer in self._in_doubt.get(turn.id, ()):
             inbox.move_steer(tx, steer, SteerState.SENT)
 
     async def _acted(self, thread: Thread, turn: Turn) -> bool:
-        """A record may be lost; what we saw of the turn with our own eyes counts too. And it is all that counts where
-        a runtime keeps none: a turn that was begun may have been heard."""
+        """Whether a turn without a record may have acted, by our own items. If the runtime keeps no records, any turn
+        that it started may have."""
         runtime = self._core.runtimes.get(thread.runtime)
         keeps_none = runtime is not None and not runtime.can.record
         return await self._core.read_with_retry(
             lambda tx: _has_acted(tx, turn) or (keeps_none and _was_begun(tx, turn))
         )
 
-    async def absent(self, turn: Turn) -> None:
-        """It never ran. Whoever wanted it stopped has got that; else it is sent again, and nobody is bothered."""
+    async def requeue(self, turn: Turn) -> None:
+        """Queue a turn again that never ran; or end it, if a person stopped it or it was sent too often."""
         now = self._core.clock.now()
 
-        def again(tx: Tx) -> None:
+        def body(tx: Tx) -> None:
             if turns.is_stopping(tx, turn.id):
                 end_turn(tx, self._core, turn, End(TurnState.INTERRUPTED))
             elif turns.requeue(tx, turn):
@@ -220,23 +222,21 @@ class Recovery:
         if turn.attempts >= ATTEMPTS:
             await self._runner.end(turn, End(TurnState.FAILED, problem=messages.never_began(turn.attempts)))
         else:
-            await self._core.write_with_retry(again)
+            await self._core.write_with_retry(body)
 
     async def _cut(self, thread: Thread, turn: Turn, record: TurnRecord) -> None:
-        remains = await self._core.read_with_retry(lambda tx: _remains(tx, thread, turn, record))
-        text = self._core.storable(record.text or _last_text(remains))
+        leftover = await self._core.read_with_retry(lambda tx: _leftover(tx, thread, turn, record))
+        text = self._core.storable(record.text or _last_text(leftover))
         end = End(TurnState.INTERRUPTED, text, None, record.usage, record.messages)
-        begun = begun_without_end(remains, record)
-        if turn.origin is Origin.GREETING and not remains.taken:  # nobody has asked for anything
+        begun = begun_without_end(leftover, record)
+        if turn.origin is Origin.GREETING and not leftover.taken:  # nobody has asked for anything
             await self._core.write_with_retry(lambda tx: end_in_silence(tx, self._core, turn, end))
             return
-        if continues_by_itself(remains, record):
-            request = again(self._core.clock.ulid(), remains, begun)
+        if continues_by_itself(leftover, record):
+            request = repeated_request(self._core.clock.ulid(), leftover, begun)
             await self._core.write_with_retry(lambda tx: end_and_continue(tx, self._core, turn, end, request))
             return
-        question = (
-            messages.cut_off(list(map(plain_or_code, begun))) if has_acted(remains, record) else messages.CUT_AGAIN
-        )
+        question = messages.cut_off(list(map(unmarked, begun))) if has_acted(leftover, record) else messages.CUT_AGAIN
         await self._core.write_with_retry(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
     async def _ask_about_unknown(self, turn: Turn, reason: str) -> None:
@@ -245,13 +245,13 @@ class Recovery:
         await self._core.write_with_retry(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
 
-def _remains(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Leftover:
+def _leftover(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Leftover:
     now = turns.get(tx, turn.id)
     assert now is not None, turn.id
     taken = [steer.message for steer in inbox.open_steers(tx, turn.id) if steer.message.id in record.messages]
     asked = gates.of_turn(tx, turn.id)
-    stood = any(gate.state is GateState.OPEN and gate.asked.blocking for gate in asked)
-    return Leftover(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), held_back(asked), stood)
+    at_gate = any(gate.state is GateState.OPEN and gate.asked.blocking for gate in asked)
+    return Leftover(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), held_back(asked), at_gate)
 
 
 def _offered(tx: Tx, turn: Turn) -> list[Steer]:
@@ -268,6 +268,6 @@ def _was_begun(tx: Tx, turn: Turn) -> bool:
     return found is not None and found.runtime_turn is not None
 
 
-def _last_text(remains: Leftover) -> str:
-    texts = [item.body for item in remains.items if item.kind == TEXT and item.body]
+def _last_text(leftover: Leftover) -> str:
+    texts = [item.body for item in leftover.items if item.kind == TEXT and item.body]
     return texts[-1] if texts else ""

@@ -1,4 +1,4 @@
-"""What was said in a thread before the turn that is to come, with its roles: for a runtime that does not know it."""
+"""Reads the earlier messages of a thread, with their roles, for a runtime that has no session of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clew.model.runtime import PastMessage
 from clew.store import Tx
 from clew.store.tables import nodes, threads
 
-NODES = 400  # of history that are told at most
+NODES = 400  # newest nodes of history that are replayed
 DEEDS = frozenset({"command", "change"})
 
 
@@ -16,19 +16,19 @@ def earlier_messages(tx: Tx, thread: str) -> tuple[PastMessage, ...]:
     found = threads.get(tx, thread)
     newest_first = nodes.back_from(tx, found.head, NODES) if found is not None else []
     contents = [content for node in reversed(newest_first) if (content := _read(node)) is not None]
-    while contents and isinstance(contents[-1], history.Spoken):  # the request of the turn that is to come
+    while contents and isinstance(contents[-1], history.Spoken):  # the request of the coming turn
         contents.pop()
-    return tuple(told for content in contents if (told := _told(content)) is not None)
+    return tuple(message for content in contents if (message := _message(content)) is not None)
 
 
 def _read(node: history.Node) -> history.Content | None:
     try:
         return history.read(node)
     except ValueError:
-        return None  # `clew verify` tells more
+        return None  # `clew verify` reports it
 
 
-def _told(content: history.Content) -> PastMessage | None:
+def _message(content: history.Content) -> Past | None:
     match content:
         case history.Spoken(author=author, text=text) if author != CLEW:
             return PastMessage(author, text)

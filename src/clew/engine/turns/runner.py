@@ -1,5 +1,5 @@
-"""The life of one turn on its runtime: what it says is stored or shown, what people send meanwhile reaches it, and how
-it ended is written down. It never decides what a lost connection means: that is asked in recovery."""
+"""Runs a turn on its runtime: consumes its events, passes on stops, steers and answers, and records its end. It never
+decides what a lost connection means; recovery does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clew.engine.gates.dispatch import send_answers
 from clew.engine.turns.completion import End, end_turn
 from clew.engine.turns.consumer import RuntimeSilent, TurnConsumer
 from clew.engine.turns.sessions import Sessions
-from clew.engine.turns.signals import Signals, hear_steers, hear_stop, interrupt, is_stopping
+from clew.engine.turns.signals import Signals, interrupt, is_stopping, watch_steers, watch_stop
 from clew.model.events import Event, TurnEnded
 from clew.model.runtime import RecordState, Session, TurnRecord, TurnRequest
 from clew.model.threads import Thread
@@ -34,37 +34,37 @@ _log = logging.getLogger(__name__)
 
 
 class Runner:
-    """Runs the turns that were claimed. Recovery answers what it cannot know: `doubt`, where the outcome of a turn is
-    unknown, and `unsent`, where it was never given to its runtime."""
+    """Runs claimed turns. Recovery sets the two callbacks: `on_unknown_outcome`, if the connection to a turn was lost,
+    and `on_unsent`, if the turn was never sent to its runtime."""
 
     def __init__(self, core: Core, sessions: Sessions) -> None:
         self._core = core
         self._sessions = sessions
-        self._nudges: dict[str, Signals] = {}
-        self._works: dict[str, TurnConsumer] = {}
-        self.doubt: Callable[[Turn, str], Awaitable[None]]
-        self.unsent: Callable[[Turn], Awaitable[None]]
-        self.on_following: Callable[[], None] = lambda: None
+        self._signals: dict[str, Signals] = {}
+        self._consumers: dict[str, TurnConsumer] = {}
+        self.on_unknown_outcome: Callable[[Turn, str], Awaitable[None]]
+        self.on_unsent: Callable[[Turn], Awaitable[None]]
+        self.on_followed: Callable[[], None] = lambda: None
 
-    def nudge(self, turn: str | None, kind: str) -> None:
-        """Somebody steered it or wants it stopped: its row says which."""
-        if turn in self._nudges:
-            self._nudges[turn].hears(kind)
+    def signal(self, turn: str | None, kind: str) -> None:
+        """Wake the watcher of a running turn for a kind of log entry: a stop, a steer or an answer."""
+        if turn in self._signals:
+            self._signals[turn].set(kind)
 
-    def waits(self, turn: str) -> bool:
-        """Whether it stands at a gate."""
-        return turn in self._works and self._works[turn].stands
+    def is_at_gate(self, turn: str) -> bool:
+        """Whether the turn waits for the answer to a gate."""
+        return turn in self._consumers and self._consumers[turn].is_at_gate
 
     def outlives(self, turn: str) -> bool:
-        """Whether its runtime works on when the daemon is gone. What is lent ends with us: only that frees it."""
-        work = self._works.get(turn)
-        if work is None or self._sessions.is_lent(work.thread.id):
+        """Whether its runtime works on after this daemon ends. A shared session does not: it is closed for others."""
+        work = self._consumers.get(turn)
+        if work is None or self._sessions.is_shared(work.thread.id):
             return False
         runtime = self._core.runtimes.get(work.thread.runtime)
         return runtime is not None and runtime.can.outlives
 
     async def run(self, turn: Turn) -> None:
-        """From a fresh claim to its end."""
+        """Run a claimed turn to its end."""
         crash.point("turn.claimed-not-sent")
         thread = await self._thread(turn)
         try:
@@ -72,47 +72,47 @@ class Runner:
         except RuntimeLost as lost:
             _log.warning("turn %s could not be given to its runtime: %s", turn.id, lost.message)
             await self._sessions.drop(thread.id)
-            await self.unsent(turn)
+            await self.on_unsent(turn)
             return
         except RuntimeTrouble as trouble:
-            await self._core.write_with_retry(partial(self._could_not, turn=turn, thread=thread, trouble=trouble))
+            await self._core.write_with_retry(partial(self._fail, turn=turn, thread=thread, trouble=trouble))
             return
-        work = TurnConsumer(self._core, turn, thread, session, self._sessions.came(thread.id, is_known=True))
+        work = TurnConsumer(self._core, turn, thread, session, self._sessions.attach_mode(thread.id, is_known=True))
         reason = await self._follow(work, session.run(TurnRequest(turn.id, turn.request)))
         if reason is not None:
-            await self.doubt(turn, reason)
+            await self.on_unknown_outcome(turn, reason)
 
     async def reattach(self, turn: Turn, session: Session) -> str | None:
-        """A turn that its runtime still works on. Returns why it was lost again, if it was."""
+        """Follow a turn that its runtime still works on. Returns the reason if the connection was lost again."""
         so_far = await self._core.read_with_retry(lambda tx: items.of_turn(tx, turn.id))
         work = TurnConsumer(self._core, turn, await self._thread(turn), session, so_far=so_far)
         work.started.set()
         return await self._follow(work, session.attach(turn.id))
 
     async def end(self, turn: Turn, end: End) -> None:
-        whole = replace(end, made=await self._made_or_nothing(turn, end))
-        await self._core.write_with_retry(lambda tx: end_turn(tx, self._core, turn, whole))
+        complete = replace(end, made=await self._artifacts_or_none(turn, end))
+        await self._core.write_with_retry(lambda tx: end_turn(tx, self._core, turn, complete))
 
-    async def _made_or_nothing(self, turn: Turn, end: End) -> Artifacts:
-        """Whatever is wrong with files, the answer comes."""
+    async def _artifacts_or_none(self, turn: Turn, end: End) -> Artifacts:
+        """A problem with files must not hold up the answer."""
         try:
-            return await self._made(turn, end)
+            return await self._artifacts(turn, end)
         except Exception:
-            _log.exception("what turn %s made could not be looked at", turn.id)
+            _log.exception("the files of turn %s could not be collected", turn.id)
             return NOTHING_MADE
 
-    async def _made(self, turn: Turn, end: End) -> Artifacts:
-        """The files that its answer names, where they can be brought along."""
+    async def _artifacts(self, turn: Turn, end: End) -> Artifacts:
+        """Copies of the files that the answer links to, if they can be sent where the answer goes."""
         thread = await self._thread(turn)
         where = await self._core.read_with_retry(lambda tx: answer_target(tx, self._core, thread, turn))
-        largest, files = self._core.takes_files(where), self._core.files
+        largest, files = self._core.max_file_size(where), self._core.files
         if files is None or not largest or not (end.text or end.images):
             return NOTHING_MADE
         folder = files / f"{FOLDER}{turn.id}"
         return await asyncio.to_thread(gather, end.text, end.images, Path(thread.workspace), folder, largest)
 
-    def _could_not(self, tx: Tx, turn: Turn, thread: Thread, trouble: RuntimeTrouble) -> None:
-        bindings.record_failure(tx, thread.id, thread.runtime, trouble.message, self._core.clock.now())
+    def _fail(self, tx: Tx, turn: Turn, thread: Thread, trouble: RuntimeTrouble) -> None:
+        bindings.failed(tx, thread.id, thread.runtime, trouble.message, self._core.clock.now())
         end_turn(tx, self._core, turn, End(TurnState.FAILED, problem=_problem(trouble)))
 
     async def _thread(self, turn: Turn) -> Thread:
@@ -121,15 +121,15 @@ class Runner:
         return thread
 
     async def _follow(self, work: TurnConsumer, events: AsyncIterator[Event]) -> str | None:
-        """To its end; or until its outcome is in doubt, and then why."""
-        nudges = self._nudges[work.turn.id] = Signals()
-        self._works[work.turn.id] = work
-        self.on_following()
-        work.on_started, work.on_asked = nudges.give, nudges.answer.set
+        """Follow a turn to its end. Returns the reason if its outcome is unknown."""
+        signals = self._signals[work.turn.id] = Signals()
+        self._consumers[work.turn.id] = work
+        self.on_followed()
+        work.on_started, work.on_asked = signals.set_all, signals.answer.set
         beside = (
-            hear_stop(self._core, work, nudges.stop),
-            hear_steers(self._core, work, nudges.steer),
-            send_answers(self._core, work.turn.id, work.session, work.asked, nudges.answer),
+            watch_stop(self._core, work, signals.stop),
+            watch_steers(self._core, work, signals.steer),
+            send_answers(self._core, work.turn.id, work.session, work.asked, signals.answer),
             work.keep_writing(),
         )
         control = [asyncio.create_task(task) for task in beside]
@@ -147,38 +147,38 @@ class Runner:
         finally:
             for task in control:
                 task.cancel()
-            del self._nudges[work.turn.id], self._works[work.turn.id]
+            del self._signals[work.turn.id], self._consumers[work.turn.id]
             self._core.live.turn_over(work.thread.id)
             await self._sessions.release(work.thread.id)
         return None
 
     async def _consume(self, work: TurnConsumer, events: AsyncIterator[Event]) -> TurnEnded:
-        """And show it for so long: once it is over the placeholder may become the answer."""
-        shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.partial, work.moved))
+        """Consume the events and keep the placeholder up to date until the end; then it may become the answer."""
+        shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.partial, work.changed))
         try:
             return await work.consume(events)
         finally:
             shown.cancel()
-            await asyncio.wait((shown,))  # an edit that is on its way must not come after what follows
+            await asyncio.wait((shown,))  # no edit may arrive after the answer
 
     async def _ended(self, work: TurnConsumer, ended: TurnEnded) -> str | None:
         crash.point("turn.ended-not-owed")
         if ended.state is TurnState.INTERRUPTED and not await is_stopping(self._core, work.turn):
             return "the runtime interrupted it, and nobody here had asked for that"
         await self.end(work.turn, work.end(ended))
-        await self._sessions.keep(work.thread, work.session)
+        await self._sessions.save_continuity(work.thread, work.session)
         return None
 
     async def _give_up(self, work: TurnConsumer) -> None:
-        """Ask it to end, then ask its record: it may have finished after all."""
+        """Interrupt a silent runtime, then read its record: the turn may have completed after all."""
         await interrupt(work.session)
-        record = await _quietly(work.session, work.turn.id)
+        record = await _record_or_none(work.session, work.turn.id)
         await self._sessions.drop(work.thread.id)
         if record is not None and record.state is RecordState.COMPLETED:
-            await self.end(work.turn, of_record(self._core, record))
+            await self.end(work.turn, end_of_record(self._core, record))
             return
         heard = record.messages if record is not None else frozenset()
-        if work.hurried:
+        if work.stop_expected:
             ended = TurnEnded(TurnState.INTERRUPTED, messages=heard)
         else:
             problem = messages.silence(self._core.config.turns.silence)
@@ -186,14 +186,14 @@ class Runner:
         await self.end(work.turn, work.end(ended))
 
 
-def of_record(core: Core, record: TurnRecord) -> End:
-    """The end of a turn as its runtime's record tells it."""
+def end_of_record(core: Core, record: TurnRecord) -> End:
+    """The end of a turn according to its runtime's record."""
     state = TurnState.COMPLETED if record.state is RecordState.COMPLETED else TurnState.FAILED
     images = tuple(done.image for done in record.activities if done.image is not None)
     return End(state, core.storable(record.text), record.problem, record.usage, record.messages, images=images)
 
 
-async def _quietly(session: Session, turn: str) -> TurnRecord | None:
+async def _record_or_none(session: Session, turn: str) -> TurnRecord | None:
     try:
         return await session.record(turn)
     except RuntimeTrouble:

@@ -1,5 +1,5 @@
-"""Ordering: one turn at a time per thread, as many threads at once as the config allows, the oldest first. Woken by
-commits, never polling. It never looks into a turn."""
+"""Schedules turns: one at a time per thread, as many threads in parallel as the config allows, oldest first. Woken by
+commits; it never polls and never looks into a turn."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from clew.store.tables import nodes, threads, turns
 
 _log = logging.getLogger(__name__)
 WAKING = frozenset({"turn.queued", "turn.ended", "thread.status"})
-FREEING = frozenset({"gate.opened"})  # a turn that stands at a gate leaves its place to others
-NUDGING = frozenset({"steer.offered", "turn.stop_asked", "gate.answered", "gate.expired"})
+FREEING = frozenset({"gate.opened"})  # a turn that waits at a gate does not count as running
+SIGNALS = frozenset({"steer.offered", "turn.stop_asked", "gate.answered", "gate.expired"})
 
 
 class Scheduler:
@@ -31,12 +31,12 @@ class Scheduler:
         self._ready: dict[str, None] = {}  # threads to look at, in order
         self._held: set[str] = set()  # threads that are not recovered yet
         self._wake = asyncio.Event()
-        self._running: dict[asyncio.Task[None], str] = {}  # and their turns
-        self._recovering: dict[asyncio.Task[None], str] = {}  # what an earlier daemon began, looked up or followed
-        self._changed = asyncio.Event()  # what runs, or how
-        self._settling = False
-        runner.on_following = self._changed.set
-        self.unready: Callable[[str], bool] = lambda thread: False  # something has to be done before it may be claimed
+        self._running: dict[asyncio.Task[None], str] = {}  # values: turns
+        self._recovering: dict[asyncio.Task[None], str] = {}  # turns that an earlier daemon started
+        self._changed = asyncio.Event()  # a turn started, ended or reached a gate
+        self._draining = False
+        runner.on_followed = self._changed.set
+        self.needs_preparation: Callable[[str], bool] = lambda thread: False  # before its next turn may be claimed
         self.prepare: Callable[[str], Awaitable[None]]
 
     def committed(self, entries: Sequence[Entry]) -> None:
@@ -44,8 +44,8 @@ class Scheduler:
         for entry in entries:
             if entry.kind in WAKING:
                 self.wake(entry.thread)
-            elif entry.kind in NUDGING:
-                self._runner.nudge(entry.turn, entry.kind)
+            elif entry.kind in SIGNALS:
+                self._runner.signal(entry.turn, entry.kind)
             elif entry.kind in FREEING:
                 self._wake.set()
                 self._changed.set()
@@ -62,7 +62,7 @@ class Scheduler:
         self.wake(thread)
 
     async def run(self) -> None:
-        """Claim and start what is ready, for ever."""
+        """Claim and start ready turns, forever."""
         async with asyncio.TaskGroup() as group:
             while True:
                 await self._wake.wait()
@@ -75,15 +75,15 @@ class Scheduler:
                     self._running[task] = turn.id
                     task.add_done_callback(self._done)
 
-    def recovers(self, task: asyncio.Task[None], turn: str) -> None:
-        """Until the task is done."""
+    def add_recovering(self, task: asyncio.Task[None], turn: str) -> None:
+        """Count a turn as running until the task that recovers it is done."""
         self._recovering[task] = turn
         task.add_done_callback(self._done)
 
-    async def settle(self, grace: float, *, restart: bool = False) -> None:
-        """Start nothing more, and give what runs some time to end. What waits for a person would not end by itself, and
-        what outlives this daemon need not end before the next one."""
-        self._settling = True
+    async def drain(self, grace: float, *, restart: bool = False) -> None:
+        """Start nothing more, and wait up to `grace` seconds for running turns. Turns that wait at a gate are not
+        waited for, nor, on a restart, turns whose runtime outlives this daemon."""
+        self._draining = True
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 while self._is_busy(restart):
@@ -92,19 +92,22 @@ class Scheduler:
 
     def _is_busy(self, restart: bool) -> bool:
         running = {*self._running.values(), *self._recovering.values()}
-        return any(not self._runner.waits(turn) and not (restart and self._runner.outlives(turn)) for turn in running)
+        return any(
+            not self._runner.is_at_gate(turn) and not (restart and self._runner.outlives(turn)) for turn in running
+        )
 
     def _to_prepare(self) -> list[str]:
-        if self._settling:
+        if self._draining:
             return []
-        return [thread for thread in self._ready if thread not in self._held and self.unready(thread)]
+        return [thread for thread in self._ready if thread not in self._held and self.needs_preparation(thread)]
 
     async def _prepare(self, thread: str) -> None:
-        """Whatever comes of it, its turn is then claimed, and fails with words if it has to."""
+        """Prepare a thread, then release it: if that failed, its turn is claimed all the same and fails with a
+        message."""
         try:
             await self.prepare(thread)
         except Exception:
-            _log.exception("thread %s could not be made ready", thread)
+            _log.exception("thread %s could not be prepared", thread)
         finally:
             self.release(thread)
 
@@ -123,12 +126,12 @@ class Scheduler:
             del self._ready[thread]
         claimed = await self._core.write_with_retry(lambda tx: self._claim_each(tx, wanted))
         if len(claimed) < len(wanted):
-            self._wake.set()  # some had nothing to run: there is room for those behind them
+            self._wake.set()  # some had nothing to run: look at the threads behind them
         return claimed
 
     async def _free(self) -> int:
-        """How many more may work. Whoever waits for a person does not work, however long that takes."""
-        if self._settling:
+        """How many more turns may start. Turns that wait at a gate do not count."""
+        if self._draining:
             return 0
         free = self._core.config.turns.parallel - len(self._running)
         waiting = await self._core.read_with_retry(turns.waiting) if free <= 0 else frozenset()
@@ -139,7 +142,7 @@ class Scheduler:
         return [self._write_request(tx, turn) for turn in claimed if turn is not None]
 
     def _write_request(self, tx: Tx, turn: Turn) -> Turn:
-        """What was asked becomes history when it is first given to a runtime, in the order of the turns."""
+        """Append a turn's request to history when the turn is first claimed, so that history has the order of turns."""
         now = self._core.clock.now()
         tx.log(turn.thread, turn.id, "turn.claimed", now, attempt=turn.attempts)
         if turn.request_node is not None:
@@ -156,17 +159,17 @@ class Scheduler:
         return turn
 
     async def _guarded(self, turn: Turn) -> None:
-        """One turn must not take the others down, and must not stay running with nobody behind it."""
+        """Run a turn. A bug of clew must not end other turns, nor leave this one in the state `running`."""
         try:
             await self._runner.run(turn)
         except Exception:
             _log.exception("turn %s broke clew", turn.id)
-            await self._look_it_up(turn)
+            await self._look_up(turn)
 
-    async def _look_it_up(self, turn: Turn) -> None:
-        """Its runtime may have come to the end all the same; only where that cannot be found out either, it failed."""
+    async def _look_up(self, turn: Turn) -> None:
+        """Ask the runtime how the turn ended, since it may have completed; if that fails too, the turn has failed."""
         try:
-            await self._runner.doubt(turn, "clew itself failed on it; `clew logs` has the details")
+            await self._runner.on_unknown_outcome(turn, "clew itself failed on it; `clew logs` has the details")
         except Exception:
             _log.exception("turn %s broke clew again", turn.id)
             await self._fail(turn)

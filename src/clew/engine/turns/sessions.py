@@ -1,5 +1,5 @@
-"""Open sessions, one per thread, kept while they are of use. What a runtime needs to come back is stored at once,
-before anything is asked of it, so that a turn can always be looked up."""
+"""Keeps one open runtime session per thread, up to a limit. What a runtime needs to resume a session is stored before
+the first turn is sent to it, so that a turn can always be looked up."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from clew.store.tables import bindings
 from clew.support import crash
 from clew.support.errors import RuntimeTrouble
 
-KEPT = 64
+MAX_OPEN = 64  # sessions
 _log = logging.getLogger(__name__)
 
 
-class Lent(Protocol):
-    """Who knows which threads' sessions other programs use too, and how to come back to one."""
+class SharedWith(Protocol):
+    """Knows which threads' sessions other programs use too, and opens those."""
 
     def has(self, thread: str) -> bool: ...
 
     def free(self, thread: str) -> None:
-        """No turn is on it any more."""
+        """Called when a turn of the thread has ended."""
 
     async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
         """Raises RuntimeTrouble."""
@@ -40,26 +40,26 @@ class Sessions:
         self._stored: dict[str, Continuity | None] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._busy: set[str] = set()
-        self._freed = asyncio.Event()  # replaced whenever a turn is over
-        self._came: dict[str, str] = {}  # how the runtime came to a thread that it works on
-        self.lent: Lent | None = None
+        self._freed = asyncio.Event()  # set and replaced whenever a turn is over
+        self._attach_modes: dict[str, str] = {}  # by thread
+        self.shared: SharedWith | None = None
 
     async def open(self, thread: Thread) -> Session:
-        """The thread's session on its runtime. Raises RuntimeTrouble."""
+        """Return the thread's session, opening it if necessary, and mark it busy. Raises RuntimeTrouble."""
         async with self._locks.setdefault(thread.id, asyncio.Lock()):
             session = self._open.get(thread.id)
             if thread.id not in self._busy:
-                self._came[thread.id] = "warm"
+                self._attach_modes[thread.id] = "warm"
             if session is None:
-                session = await self._fresh(thread)
+                session = await self._open_new(thread)
             self._open[thread.id] = session
             self._open.move_to_end(thread.id)
             self._busy.add(thread.id)
-            await self.keep(thread, session)
+            await self.save_continuity(thread, session)
         return session
 
-    async def keep(self, thread: Thread, session: Session) -> None:
-        """Store what the runtime needs to come back, if it changed."""
+    async def save_continuity(self, thread: Thread, session: Session) -> None:
+        """Store what the runtime needs to resume the session, if it changed."""
         now = session.continuity()
         if now is None or now == self._stored.get(thread.id):
             return
@@ -68,22 +68,22 @@ class Sessions:
         self._stored[thread.id] = now
 
     async def release(self, thread: str) -> None:
-        """Its turn is over; the session stays for the next one, unless there are too many."""
+        """Mark a session idle after a turn, and close the oldest idle ones above the limit."""
         self._busy.discard(thread)
         freed, self._freed = self._freed, asyncio.Event()
         freed.set()
-        if self.lent is not None:
-            self.lent.free(thread)
-        while len(self._open) > KEPT and (oldest := self._oldest_idle()) is not None:
-            await self.let_go(oldest)
+        if self.shared is not None:
+            self.shared.free(thread)
+        while len(self._open) > MAX_OPEN and (oldest := self._oldest_idle()) is not None:
+            await self.close_if_idle(oldest)
 
-    async def is_free(self, thread: str) -> None:
-        """Wait until no turn is on it."""
+    async def wait_idle(self, thread: str) -> None:
+        """Wait until no turn uses the session."""
         while thread in self._busy:
             await self._freed.wait()
 
-    async def let_go(self, thread: str) -> bool:
-        """Close its session, so that other programs can use it. False: a turn is on it."""
+    async def close_if_idle(self, thread: str) -> bool:
+        """Close the session, so that other programs can use it. False: a turn uses it."""
         async with self._locks.setdefault(thread, asyncio.Lock()):
             if thread in self._busy:
                 return False
@@ -93,19 +93,20 @@ class Sessions:
     def is_open(self, thread: str) -> bool:
         return thread in self._open
 
-    def is_lent(self, thread: str) -> bool:
-        """Other programs use its session too."""
-        return self.lent is not None and self.lent.has(thread)
+    def is_shared(self, thread: str) -> bool:
+        """Whether other programs use the thread's session too."""
+        return self.shared is not None and self.shared.has(thread)
 
-    def came(self, thread: str, is_known: bool) -> str:
-        """How the runtime came, or will come, to a thread: `warm`, `resumed` or `cold`."""
+    def attach_mode(self, thread: str, is_known: bool) -> str:
+        """How the runtime gets at the thread: `warm` (open session), `resumed`, or `cold` (knows nothing of it)."""
         if thread in self._busy:
-            return self._came[thread]
+            return self._attach_modes[thread]
         return "warm" if thread in self._open else "resumed" if is_known else "cold"
 
     async def drop(self, thread: str) -> None:
+        """Close the session, busy or not."""
         session = self._open.pop(thread, None)
-        self._came.pop(thread, None)
+        self._attach_modes.pop(thread, None)
         self._stored.pop(thread, None)
         self._busy.discard(thread)
         if session is not None:
@@ -114,7 +115,7 @@ class Sessions:
     def _oldest_idle(self) -> str | None:
         return next((thread for thread in self._open if thread not in self._busy), None)
 
-    async def _fresh(self, thread: Thread) -> Session:
+    async def _open_new(self, thread: Thread) -> Session:
         runtime = self._core.runtimes.get(thread.runtime)
         if runtime is None:
             known = ", ".join(sorted(self._core.runtimes)) or "none"
@@ -131,10 +132,10 @@ class Sessions:
                 thread.id, thread.workspace, continuity, fork, *chosen, history=history, longest_text=most, lent=lent
             )
 
-        lent = self.is_lent(thread.id)
+        lent = self.is_shared(thread.id)
         seat = await self._core.read_with_retry(read)
-        self._came[thread.id] = "cold" if (seat.continuity, seat.fork) == (None, None) else "resumed"
+        self._attach_modes[thread.id] = "cold" if (seat.continuity, seat.fork) == (None, None) else "resumed"
         self._stored[thread.id] = seat.continuity
-        if self.lent is None or not lent:
+        if self.shared is None or not lent:
             return await runtime.open(seat)
-        return await self.lent.enter(thread, seat, runtime)
+        return await self.shared.enter(thread, seat, runtime)

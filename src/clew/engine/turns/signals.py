@@ -1,4 +1,4 @@
-"""What people want of a turn that runs: that it stops, or hears more. Rows say what; a nudge only says when to look."""
+"""Brings stop requests and steers to a running turn. The rows say what is wanted; a signal only says when to look."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class Signals:
-    """Wakes those who listen for people while a turn runs. Given once at the start, for what came before."""
+    """Events that wake the watchers of a running turn. All are set at the start, for requests made before it."""
 
     def __init__(self) -> None:
         self.stop = asyncio.Event()
@@ -33,57 +33,57 @@ class Signals:
             "gate.answered": self.answer,
             "gate.expired": self.answer,
         }
-        self.give()
+        self.set_all()
 
-    def hears(self, kind: str) -> None:
-        """Of what was logged: only who it is for looks at the rows."""
+    def set(self, kind: str) -> None:
+        """Wake the watcher for a kind of log entry."""
         self._by_kind[kind].set()
 
-    def give(self) -> None:
+    def set_all(self) -> None:
         self.stop.set()
         self.steer.set()
         self.answer.set()
 
 
-async def hear_stop(core: Core, work: TurnConsumer, nudged: asyncio.Event) -> None:
-    """A person's stop, once the turn has begun: before that no runtime could hear it."""
+async def watch_stop(core: Core, work: TurnConsumer, signal: asyncio.Event) -> None:
+    """Interrupt the runtime when a person stops the turn, but not before the turn has started there."""
     while True:
-        await nudged.wait()
-        nudged.clear()
+        await signal.wait()
+        signal.clear()
         try:
             if work.started.is_set() and await is_stopping(core, work.turn):
-                work.hurry()
+                work.expect_stop()
                 crash.point("stop.asked-not-sent")
                 await interrupt(work.session)
                 return
-        except Exception:  # a stop must not be lost: it is tried again
+        except Exception:  # a stop must not be lost: retry
             _log.exception("turn %s cannot be stopped now", work.turn.id)
             await core.clock.sleep(1.0)
-            nudged.set()
+            signal.set()
 
 
-async def hear_steers(core: Core, work: TurnConsumer, nudged: asyncio.Event) -> None:
-    """What people say meanwhile, in order."""
+async def watch_steers(core: Core, work: TurnConsumer, signal: asyncio.Event) -> None:
+    """Send the messages that people write during the turn to the runtime, in order."""
     while True:
-        await nudged.wait()
-        nudged.clear()
+        await signal.wait()
+        signal.clear()
         try:
             if work.started.is_set():
-                await _offer(core, work)
-        except Exception:  # what was offered is settled at the turn's end at the latest
+                await _send_steers(core, work)
+        except Exception:  # open steers are settled at the turn's end at the latest
             _log.exception("turn %s cannot be steered now", work.turn.id)
 
 
-async def _offer(core: Core, work: TurnConsumer) -> None:
+async def _send_steers(core: Core, work: TurnConsumer) -> None:
     for steer in await core.read_with_retry(lambda tx: inbox.open_steers(tx, work.turn.id)):
         if steer.state is SteerState.OFFERED:
             crash.point("steer.offered-not-sent")
-            taken = await _taken(work.session, steer)
+            taken = await _send(work.session, steer)
             crash.point("steer.sent-not-recorded")
-            await core.write_with_retry(partial(_steered, core=core, steer=steer, taken=taken))
+            await core.write_with_retry(partial(_record_steer, core=core, steer=steer, taken=taken))
 
 
-def _steered(tx: Tx, core: Core, steer: Steer, taken: bool) -> None:
+def _record_steer(tx: Tx, core: Core, steer: Steer, taken: bool) -> None:
     if not taken:
         requeue_steer(tx, core, steer)
     elif inbox.move_steer(tx, steer, SteerState.SENT):
@@ -94,8 +94,9 @@ async def is_stopping(core: Core, turn: Turn) -> bool:
     return await core.read_with_retry(lambda tx: turns.is_stopping(tx, turn.id))
 
 
-async def _taken(session: Session, steer: Steer) -> bool:
-    """Whether the runtime took it. In doubt it counts as taken, and the record decides at the turn's end."""
+async def _send(session: Session, steer: Steer) -> bool:
+    """Send a steer; True if the runtime took it. If that is unknown it counts as taken until the turn's end, when the
+    record decides."""
     try:
         async with asyncio.timeout(STEER_TIMEOUT):
             return await session.steer(steer.message)
