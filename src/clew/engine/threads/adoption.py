@@ -1,5 +1,5 @@
-"""Sessions that were begun outside clew: listing them, taking one over with its history, and giving it back. One that
-another program uses is not taken: it can be copied."""
+"""Adopts sessions that were started outside clew: lists them, takes one over with its history, and releases it. A
+session that another program has open is not taken over, but can be forked."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ from clew.texts import messages
 
 
 class Wanted(Struct, frozen=True):
-    """Which session is to be taken over, and how."""
+    """Which session to adopt, and how."""
 
     session: str  # its id, or any unique beginning of it
-    runtime: str | None = None  # else the one that can
-    fork: bool = False  # a copy: the session itself stays with whoever uses it
-    workspace: str | None = None  # else its own
+    runtime: str | None = None  # default: the first that supports adoption
+    fork: bool = False  # adopt a copy; the session itself stays with its program
+    workspace: str | None = None  # default: that of the session
     policy: Policy | None = None
 
 
 class AdoptionService:
-    def __init__(self, core: Core, lending: SharedSessions) -> None:
+    def __init__(self, core: Core, shared_sessions: SharedSessions) -> None:
         self._core = core
-        self._lending = lending
+        self._shared_sessions = shared_sessions
 
     async def adoptable(self, runtime: str | None, workspace: str | None, limit: int) -> list[AdoptableView]:
-        """Those that are no threads of clew's yet, newest first."""
-        name, lender = self._lender(runtime)
+        """Sessions that are not threads of clew yet, newest first."""
+        name, runtime_sessions = self._sessions_of(runtime)
         ours = await self._owners(name)
-        found: list[OutsideSession] = []
-        async for each in lender.outside(_names(workspace)):
+        found: list[Outside] = []
+        async for each in runtime_sessions.outside(_names(workspace)):
             if each.continuity not in ours:
                 found.append(each)
             if len(found) == limit:
                 break
-        used = await lender.holders([each.continuity for each in found])
+        used = await runtime_sessions.holders([each.continuity for each in found])
         return [_view(name, each, used.get(each.continuity)) for each in found]
 
     async def adopt(self, wanted: Wanted) -> str:
-        """The new thread. Raises NotFound, Refused or RuntimeTrouble, with what to do next."""
-        name, lender = self._lender(wanted.runtime)
-        found = await _find(name, lender, wanted.session)
+        """Adopt a session and return the new thread. Raises NotFound, Refused or RuntimeTrouble."""
+        name, runtime_sessions = self._sessions_of(wanted.runtime)
+        found = await _find(name, runtime_sessions, wanted.session)
         owner = (await self._owners(name)).get(found.continuity)
         if owner is not None and not wanted.fork:
             raise Refused(
@@ -72,24 +72,22 @@ class AdoptionService:
             adopted=found.id,
         )
         if wanted.fork:
-            past = finished(await lender.past(found.continuity))
+            past = finished(await runtime_sessions.past(found.continuity))
             return await self._core.store.write(lambda tx: self._copy(tx, opening, found, past))
-        return await self._take_over(name, lender, found, opening)
+        return await self._take_over(name, runtime_sessions, found, opening)
 
-    async def _take_over(
-        self, name: str, lender: SharesSessions, found: OutsideSession, opening: lifecycle.Opening
-    ) -> str:
-        """While its history is read, it is held, so that nobody can go on with it; then it is free again."""
-        if (who := (await lender.holders([found.continuity])).get(found.continuity)) is not None:
+    async def _take_over(self, name: str, runtime_sessions: Lender, found: Outside, opening: lifecycle.Opening) -> str:
+        """Hold the session open while its history is read, so that nobody changes it; then close it."""
+        if (who := (await runtime_sessions.holders([found.continuity])).get(found.continuity)) is not None:
             raise _in_use(name, found, who)
         seat = Seat(opening.id or "", opening.workspace or "", found.continuity, lent=True)
         try:
             session = await self._core.runtimes[name].open(seat)
         except RuntimeHeld:
             raise _in_use(name, found, "which one cannot be seen from here") from None
-        self._lending.add(seat.thread)
+        self._shared_sessions.add(seat.thread)
         try:
-            past = await lender.past(found.continuity)
+            past = await runtime_sessions.past(found.continuity)
             return await self._core.store.write(lambda tx: self._adopt(tx, opening, found, past))
         finally:
             await session.close()
@@ -105,8 +103,8 @@ class AdoptionService:
         adoptions.insert(tx, Adoption(thread.id, thread.runtime, found.id, newest, thread.created_at))
         return thread.id
 
-    def _copy(self, tx: Tx, opening: lifecycle.Opening, found: OutsideSession, past: Sequence[PastTurn]) -> str:
-        """A thread of clew's own. The runtime makes its copy at the first turn, from where the history ends."""
+    def _copy(self, tx: Tx, opening: lifecycle.Opening, found: Outside, past: Sequence[PastTurn]) -> str:
+        """Create a thread with the history of the session. The runtime forks the session at the first turn."""
         thread = self._open(tx, opening, past)
         point = ForkPoint(found.continuity, past[-1].runtime_turn if past else None)
         bindings.save_fork_point(tx, thread.id, thread.runtime, point)
@@ -118,17 +116,17 @@ class AdoptionService:
         return opened
 
     async def release(self, thread: str) -> ReleasedView:
-        """Its session is free for its own program, now."""
+        """Close the session now, so that its own program can use it."""
         adoption, continuity = await self._core.store.read(lambda tx: _to_release(tx, thread))
-        if not await self._lending.let_go_soon(thread):
+        if not await self._shared_sessions.close_when_idle(thread):
             raise _still_works(thread)
-        lender = cast("SharesSessions", self._core.runtimes[adoption.runtime])
-        return ReleasedView(thread, adoption.runtime, adoption.session, lender.way_back(continuity))
+        runtime_sessions = cast("Lender", self._core.runtimes[adoption.runtime])
+        return ReleasedView(thread, adoption.runtime, adoption.session, runtime_sessions.way_back(continuity))
 
     async def _owners(self, runtime: str) -> Mapping[Continuity, str]:
         return await self._core.store.read(lambda tx: adoptions.owners(tx, runtime))
 
-    def _lender(self, name: str | None) -> tuple[str, SharesSessions]:
+    def _sessions_of(self, name: str | None) -> tuple[str, Lender]:
         known = self._core.runtimes
         able = [each for each in sorted(known) if known[each].can.adopt]
         if name is not None and name not in known:
@@ -142,9 +140,9 @@ class AdoptionService:
         return chosen, cast("SharesSessions", known[chosen])
 
 
-async def _find(name: str, lender: SharesSessions, wanted: str) -> OutsideSession:
-    found: list[OutsideSession] = []
-    async for each in lender.outside():
+async def _find(name: str, runtime_sessions: Lender, wanted: str) -> Outside:
+    found: list[Outside] = []
+    async for each in runtime_sessions.outside():
         if each.id == wanted:
             return each
         if each.id.startswith(wanted.lower()):
@@ -160,7 +158,7 @@ async def _find(name: str, lender: SharesSessions, wanted: str) -> OutsideSessio
 
 
 def _names(workspace: str | None) -> tuple[str, ...]:
-    """A folder as it was named, and as it is."""
+    """The folder as given, and with links resolved."""
     if not workspace:
         return ()
     try:

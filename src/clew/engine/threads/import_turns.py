@@ -1,5 +1,5 @@
-"""What was said and done outside clew becomes turns and history, marked as that. In one transaction, and twice is once:
-what is known already is left out."""
+"""Imports turns that were run outside clew into a thread's turns and history, marked as `outside`. Idempotent: known
+turns are left out."""
 
 from __future__ import annotations
 
@@ -21,28 +21,26 @@ from clew.support.text import clean
 
 
 def finished(past: Sequence[PastTurn]) -> list[PastTurn]:
-    """Without what may still run in another program."""
+    """The turns up to the last ended one; later ones may still run in another program."""
     ended = [number for number, turn in enumerate(past, 1) if turn.ended_at is not None]
     return list(past[: ended[-1]]) if ended else []
 
 
 def import_turns(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -> int:
-    """How many of these turns were new."""
-    known = turns.known_ids(tx, thread.id)
+    """Import turns and return how many of them were new."""
+    known = turns.known(tx, thread.id)
     new = [turn for turn in past if turn.runtime_turn not in known and not turn.end.messages & known]
     head, turn = thread.head, None
     for each in new:
-        turn = _take_in(tx, core, thread, head, each)
+        turn = _import(tx, core, thread, head, each)
         head = turn.node
     if turn is not None:
         threads.set_last_turn(tx, thread.id, turn.id)
-        enqueue_answer(
-            tx, core, turn, None, core.storable(new[-1].end.text), ""
-        )  # so that lists can show how it stands
+        enqueue_answer(tx, core, turn, None, core.storable(new[-1].end.text), "")  # for the thread list
     return len(new)
 
 
-def _take_in(tx: Tx, core: Core, thread: Thread, head: str | None, past: PastTurn) -> Turn:
+def _import(tx: Tx, core: Core, thread: Thread, head: str | None, past: PastTurn) -> Turn:
     began = past.began_at or core.clock.now()
     ended = past.ended_at or began
     said = tuple(PromptMessage(each.id, each.author, clean(each.text)) for each in past.said)

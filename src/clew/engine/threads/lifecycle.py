@@ -1,5 +1,5 @@
-"""The life of threads: how one begins, ends, is cancelled, forked and renamed. Each change is a compare-and-set, and is
-refused with words where the thread is in another state."""
+"""Lifecycle of threads: open, stop, finish, cancel, fork. Each change is a compare-and-set and is refused if the thread
+is in another state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TITLE = 60  # characters
 
 
 class Opening(Struct, frozen=True):
-    """What a new thread begins with."""
+    """The initial values of a new thread."""
 
     title: str
     kind: ThreadKind = ThreadKind.CHAT
@@ -43,11 +43,11 @@ class Opening(Struct, frozen=True):
     notify: Conversation | None = None
     bind: Conversation | None = None
     id: str | None = None
-    adopted: str | None = None  # the session outside that it is taken over from
+    adopted: str | None = None  # id of the adopted session
 
     @classmethod
     def of_message(cls, inbound: Inbound, place: Place) -> Opening:
-        """A conversation that speaks for the first time: a chat, bound to it, as was said there that it should be."""
+        """For the first message of a conversation: a chat thread bound to it, with the settings made there."""
         return cls(
             title_of(inbound.text) or ", ".join(file.name for file in inbound.attachments),
             runtime=place.runtime or inbound.runtime,
@@ -98,8 +98,8 @@ def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
 
 
 def ask_stop(tx: Tx, core: Core, thread: Thread, by: str, here: Conversation | None = None) -> Turn:
-    """The running turn is to end, or the one that was just about to run; what is queued behind it goes on. `here`:
-    where it is asked for."""
+    """Stop the running turn, or else drop the next queued one; the queue behind it goes on. `here`: the conversation
+    that asks for it, which needs no notice."""
     running = turns.live(tx, thread.id)
     waiting = turns.queued(tx, thread.id) if running is None and thread.status is ThreadStatus.IDLE else []
     if waiting:
@@ -113,7 +113,7 @@ def ask_stop(tx: Tx, core: Core, thread: Thread, by: str, here: Conversation | N
 
 
 def unqueue(tx: Tx, core: Core, name: str) -> None:
-    """What waits for its turn is taken back. Raises Refused where it has begun."""
+    """Withdraw a queued turn. Raises Refused if it has started."""
     turn = turns.get(tx, name)
     if turn is None:
         raise NotFound(f"There is no turn {name}.")
@@ -125,7 +125,7 @@ def unqueue(tx: Tx, core: Core, name: str) -> None:
 
 
 def finish(tx: Tx, core: Core, thread: Thread) -> None:
-    """A person says that it is done."""
+    """Complete a thread on request of a person."""
     if thread.status is ThreadStatus.COMPLETED:
         return
     if turns.live(tx, thread.id):
@@ -138,7 +138,7 @@ def finish(tx: Tx, core: Core, thread: Thread) -> None:
 
 
 def cancel(tx: Tx, core: Core, thread: Thread, by: str) -> None:
-    """It never runs again. What runs is stopped, what is queued is dropped. Twice is once."""
+    """Cancel a thread for good: stop its running turn and drop its queue. Idempotent."""
     if thread.status is ThreadStatus.CANCELLED:
         return
     if thread.status is ThreadStatus.COMPLETED:
@@ -150,7 +150,7 @@ def cancel(tx: Tx, core: Core, thread: Thread, by: str) -> None:
 
 
 def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | None) -> str:
-    """A new thread on the same history. Only our rows: the runtime forks at the new thread's first turn."""
+    """Create a thread on the same history. The runtime forks its session at the new thread's first turn."""
     turn = _fork_turn(tx, source, turn_id)
     now = core.clock.now()
     new = Thread(
@@ -197,7 +197,7 @@ def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
 
 
 def _fork_turn(tx: Tx, source: Thread, turn_id: str | None) -> Turn | None:
-    """After which turn it forks: the one that was named, else the newest that has ended."""
+    """The turn after which to fork: the named one, else the newest ended one."""
     wanted = turn_id or source.last_turn
     turn = turns.get(tx, wanted) if wanted else None
     if turn_id and (turn is None or turn.thread != source.id):
@@ -208,14 +208,14 @@ def _fork_turn(tx: Tx, source: Thread, turn_id: str | None) -> Turn | None:
 
 
 def _start_of(tx: Tx, source: Thread) -> str | None:
-    """Where nothing has ended yet: where the thread itself began."""
+    """The first node of the thread, to fork from if no turn has ended yet."""
     begins = (history.Started.type, history.Forked.type)
     walked = nodes.back_from(tx, source.head, 1_000)
     return next((node.hash for node in walked if node.type in begins), source.head)
 
 
 def _fork_point(tx: Tx, source: Thread, turn: Turn | None) -> ForkPoint | None:
-    """Where the runtime has to fork from, if it ever saw the source."""
+    """Where the runtime has to fork its session, if it has one of the source."""
     continuity, pending = bindings.continuity(tx, source.id, source.runtime)
     seen = turns.last_with_runtime(tx, source.id, turn.seq) if turn else None
     if continuity is None or seen is None:
@@ -224,7 +224,7 @@ def _fork_point(tx: Tx, source: Thread, turn: Turn | None) -> ForkPoint | None:
 
 
 def _known_runtime(core: Core, name: str | None) -> str | None:
-    """Also where it is the one of the settings: a thread that is made keeps its name."""
+    """Check that the runtime, or the default if None, exists, and return `name`."""
     wanted = name or core.config.threads.runtime
     if wanted not in core.runtimes:
         raise BadInput(messages.unknown_runtime(wanted, sorted(core.runtimes)))
@@ -243,12 +243,12 @@ def real_folder(path: str) -> str:
 
 
 def _resolved(core: Core, target: str) -> Conversation:
-    """A target that can be reached, checked before anything starts."""
+    """Parse and check a notify target."""
     wanted = Conversation.parse(target)
     surface = core.surfaces.get(wanted.surface)
     if surface is None or not surface.can.send:
         known = ", ".join(sorted(name for name, known in core.surfaces.items() if known.can.send)) or "none"
         raise BadInput(
-            f"{target!r} is no place to notify: there is no surface {wanted.surface!r}; known here: {known}."
+            f"{target!r} is not a notify target: there is no surface {wanted.surface!r}. Available: {known}."
         )
     return surface.resolve(wanted.address)

@@ -1,4 +1,4 @@
-"""Finds a thread by its id, or says that there is none."""
+"""Finds a thread by its id, or raises NotFound."""
 
 from __future__ import annotations
 

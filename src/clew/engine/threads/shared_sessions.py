@@ -1,5 +1,5 @@
-"""Living with other programs on adopted sessions: one is opened only where nobody else has it, what was done there
-meanwhile is taken in first, and a while after a turn it is let go. It never takes a session away from anybody."""
+"""Shares adopted sessions with other programs: opens one only if nobody else has it open, imports the turns run there
+meanwhile, and closes it some time after the last turn. It never takes a session away from another program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clew.store.tables import adoptions, bindings, threads, turns
 from clew.store.tables.adoptions import Adoption
 from clew.support.errors import RuntimeHeld, RuntimeTrouble
 
-LEAVING = 10.0  # seconds that a turn may take to leave its session once it has ended
+RELEASE_TIMEOUT = 10.0  # seconds for an ended turn to release its session
 _log = logging.getLogger(__name__)
 
 
@@ -28,11 +28,11 @@ class SharedSessions:
         self._core = core
         self._sessions = sessions
         self._threads: set[str] = set()
-        self._tried: set[str] = set()  # made ready, as far as that can be: its turn may be claimed
+        self._tried: set[str] = set()  # threads whose preparation was tried: their next turn may be claimed
         self._locks: dict[str, asyncio.Lock] = {}
         self._used: asyncio.Queue[str] = asyncio.Queue()
         self._uses: dict[str, int] = {}
-        sessions.lent = self
+        sessions.shared = self
 
     async def load(self) -> None:
         self._threads |= await self._core.read_with_retry(adoptions.threads)
@@ -48,49 +48,50 @@ class SharedSessions:
             self._used.put_nowait(thread)
 
     async def run(self) -> None:
-        """Let each session go some time after it was last used."""
+        """Close each session some time after it was last used."""
         async with asyncio.TaskGroup() as group:
             while True:
                 thread = await self._used.get()
                 use = self._uses[thread] = self._uses.get(thread, 0) + 1
-                group.create_task(self._let_go_later(thread, use))
+                group.create_task(self._close_later(thread, use))
 
-    async def _let_go_later(self, thread: str, use: int) -> None:
+    async def _close_later(self, thread: str, use: int) -> None:
         await self._core.clock.sleep(self._core.config.threads.release_after)
-        waiting = await self._core.read_with_retry(lambda tx: _waiting(tx, thread))
-        if self._uses[thread] == use and waiting is None:
-            await self.let_go(thread)
+        queued = await self._core.read_with_retry(lambda tx: _with_waiting_turn(tx, thread))
+        if self._uses[thread] == use and queued is None:
+            await self.close_if_idle(thread)
 
-    async def let_go(self, thread: str) -> bool:
-        """Free its session for other programs. False: a turn is on it."""
+    async def close_if_idle(self, thread: str) -> bool:
+        """Close the session, so that other programs can use it. False: a turn uses it."""
         was_open = self._sessions.is_open(thread)
-        if not await self._sessions.let_go(thread):
+        if not await self._sessions.close_if_idle(thread):
             return False
         if was_open:
             now = self._core.clock.now()
             await self._core.write_with_retry(lambda tx: tx.log(thread, None, "thread.released", now))
         return True
 
-    async def let_go_soon(self, thread: str) -> bool:
-        """The same, for a turn that has ended and may not have left it yet."""
+    async def close_when_idle(self, thread: str) -> bool:
+        """Wait briefly for an ended turn to release the session, then close it."""
         try:
-            async with asyncio.timeout(LEAVING):
-                await self._sessions.is_free(thread)
+            async with asyncio.timeout(RELEASE_TIMEOUT):
+                await self._sessions.wait_idle(thread)
         except TimeoutError:
             return False
-        return await self.let_go(thread)
+        return await self.close_if_idle(thread)
 
-    # Before a turn: what was done outside stands in history before what is asked now
+    # Before a turn: import first what was done outside, so that history keeps the order
 
-    def unready(self, thread: str) -> bool:
+    def needs_preparation(self, thread: str) -> bool:
+        """Whether `prepare` must be tried before the thread's next turn is claimed."""
         was_tried = thread in self._tried
         self._tried.discard(thread)
         return self.has(thread) and not was_tried and not self._sessions.is_open(thread)
 
     async def prepare(self, thread: str) -> None:
-        """Open its session, if a turn waits for it. What is wrong with it is told by that turn."""
+        """Open the session if a turn waits for it. If that fails, the turn reports the error."""
         self._tried.add(thread)
-        row = await self._core.read_with_retry(lambda tx: _waiting(tx, thread))
+        row = await self._core.read_with_retry(lambda tx: _with_waiting_turn(tx, thread))
         if row is None:
             return
         try:
@@ -102,18 +103,18 @@ class SharedSessions:
 
     async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
         assert seat.continuity is not None, thread.id
-        lender = cast("SharesSessions", runtime)
-        await self._let_others(thread, seat.continuity, lender)
+        runtime_sessions = cast("Lender", runtime)
+        await self._check_not_held(thread, seat.continuity, runtime_sessions)
         session = await runtime.open(seat)
         try:
-            await self._catch_up(thread.id, lender, held=True)
+            await self._catch_up(thread.id, runtime_sessions, held=True)
         except BaseException:
             await session.close()
             raise
         return session
 
-    async def _let_others(self, thread: Thread, session: Continuity, lender: SharesSessions) -> None:
-        who = (await lender.holders([session])).get(session)
+    async def _check_not_held(self, thread: Thread, session: Continuity, runtime_sessions: Lender) -> None:
+        who = (await runtime_sessions.holders([session])).get(session)
         if who is not None:
             raise RuntimeHeld(
                 f"The {thread.runtime} session of this thread is open in another program ({who}). Close it there, then"
@@ -122,8 +123,8 @@ class SharedSessions:
 
     # What was done outside
 
-    async def look(self, thread: str) -> None:
-        """Take in what was done outside, where that is cheap: nobody waits for a program that would have to start."""
+    async def refresh(self, thread: str) -> None:
+        """Import the turns run outside, but only if the runtime is up: starting it would take too long."""
         if not self.has(thread) or self._sessions.is_open(thread):
             return
         row = await self._core.store.read(lambda tx: threads.get(tx, thread))
@@ -133,18 +134,18 @@ class SharedSessions:
         try:
             await self._catch_up(thread, cast("SharesSessions", runtime), held=False)
         except RuntimeTrouble as trouble:
-            _log.info("what was done outside in thread %s is not known now: %s", thread, trouble.message)
+            _log.info("the turns run outside in thread %s cannot be read now: %s", thread, trouble.message)
 
-    async def _catch_up(self, thread: str, lender: SharesSessions, *, held: bool) -> None:
-        """What another program may still be working on is left for later, unless nobody can: we hold the session."""
+    async def _catch_up(self, thread: str, runtime_sessions: Lender, *, held: bool) -> None:
+        """Import new turns. Unless we hold the session, leave out those that may still run in another program."""
         async with self._locks.setdefault(thread, asyncio.Lock()):
             adoption, session = await self._core.read_with_retry(lambda tx: _adoption(tx, thread))
-            past = await lender.past(session, adoption.last_turn)
+            past = await runtime_sessions.past(session, adoption.last_turn)
             ended = past if held else finished(past)
             if ended:
-                await self._core.write_with_retry(lambda tx: self._take_in(tx, thread, ended))
+                await self._core.write_with_retry(lambda tx: self._import(tx, thread, ended))
 
-    def _take_in(self, tx: Tx, thread: str, past: Sequence[PastTurn]) -> None:
+    def _import(self, tx: Tx, thread: str, past: Sequence[PastTurn]) -> None:
         row = threads.get(tx, thread)
         assert row is not None, thread
         new = import_turns(tx, self._core, row, past)
@@ -153,8 +154,8 @@ class SharedSessions:
             tx.log(thread, None, "thread.taken_in", self._core.clock.now(), turns=new)
 
 
-def _waiting(tx: Tx, thread: str) -> Thread | None:
-    """The thread, if a turn of it could begin now."""
+def _with_waiting_turn(tx: Tx, thread: str) -> Thread | None:
+    """The thread, if a queued turn of it could start now."""
     row = threads.get(tx, thread)
     if row is None or row.status is not ThreadStatus.IDLE or turns.live(tx, thread):
         return None
