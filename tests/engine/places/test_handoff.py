@@ -224,7 +224,7 @@ async def test_the_message_of_a_handoff_is_sent_in_the_new_conversation(rig: Rig
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("nowhere", "no place where people talk"),
+        ("nowhere", "not a chat surface"),
         ("phone", "not connected: no network"),
         ("phone", "has no home yet"),
         ("room", "there already"),

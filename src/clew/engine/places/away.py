@@ -1,4 +1,4 @@
-"""Follow me: while the person is away, what only the desk would show goes to where they are."""
+"""Away mode: while the person is away, questions that only the local client would show go to a chat."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clew.store import Tx
 from clew.store.tables import bindings, gates, places, threads, turns
 from clew.store.tables.threads import Filter
 
-MOST = 100  # suspended threads that are asked about
+MAX_SUSPENDED = 100  # threads whose question is moved
 
 
 def go(tx: Tx, core: Core, where: Conversation) -> None:
-    """From now on; and what waits for an answer is asked there at once."""
+    """Turn away mode on, and ask open questions there at once."""
     now, before = core.clock.now(), places.away(tx)
     places.set_away(tx, where, now)
     tx.log("", None, "person.away", now, where=str(where))
@@ -25,19 +25,19 @@ def go(tx: Tx, core: Core, where: Conversation) -> None:
             continue
         if reachable_target(tx, core, thread, turn.conversation if gate.where else None) == where:
             cards.move(tx, core, thread, where, [gate])
-    for seen in threads.page(tx, Filter(status=ThreadStatus.SUSPENDED, limit=MOST)):
-        if isinstance(seen.thread, Thread) and _asks_the_desk(tx, core, seen.thread, where):
+    for seen in threads.page(tx, Filter(status=ThreadStatus.SUSPENDED, limit=MAX_SUSPENDED)):
+        if isinstance(seen.thread, Thread) and _asks_local_client(tx, core, seen.thread, where):
             suspension_prompt.move(tx, core, seen.thread, where)
 
 
-def _asks_the_desk(tx: Tx, core: Core, thread: Thread, where: Conversation) -> bool:
-    """The desk drives it, and what it owes to the desk comes here."""
+def _asks_local_client(tx: Tx, core: Core, thread: Thread, where: Conversation) -> bool:
+    """Whether the local client drives the thread, so that its question goes to `where` now."""
     is_here = bindings.driver(tx, thread.id) is None and reachable_target(tx, core, thread, None) == where
     return is_here and not suspension_prompt.is_for_another(tx, thread.id)
 
 
 def back(tx: Tx, core: Core) -> bool:
-    """False: they were not away. What was asked there can still be answered there."""
+    """Turn away mode off; False if it was. Questions asked there can still be answered there."""
     if not places.come_back(tx):
         return False
     tx.log("", None, "person.back", core.clock.now())

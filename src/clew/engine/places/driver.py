@@ -1,6 +1,6 @@
-"""The wheel of a thread: of the places that are bound to it one drives, and so does the desk where none does. Whoever
-speaks takes the wheel; a move carries along what runs, what waits and what is asked. The place that drove before is
-told, once. It never opens a place (`handoff` does)."""
+"""Tracks which conversation drives a thread. At most one binding does; if none, the local client. Speaking in a bound
+conversation makes it the driver; a move also takes the running turn, the queue and the open questions along. The former
+driver is notified once. It never opens a conversation (`handoff` does)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from clew.texts import handoff_messages
 
 
 def record_speaker(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> None:
-    """Answers go to where they are asked, so nothing moves; only who drives does."""
+    """Make the sender's conversation the driver. Nothing else moves, since answers go to where they were asked for."""
     where, former = inbound.conversation, bindings.driver(tx, thread.id)
     is_bound = bindings.thread_at(tx, where) == thread.id
     if not is_bound and where.surface != core.local_surface:
-        return  # a reply to an old answer, quoted from elsewhere, takes nothing from anybody
+        return  # quoting an old answer from another conversation does not change the driver
     if former == (where if is_bound else None):
         return
-    bindings.set_driver(tx, where, thread.id)
-    _tell(tx, core, thread, former, where, inbound.sender, f"{inbound.message_id}@{where}")
+    bindings.take_wheel(tx, where, thread.id)
+    _notify_former(tx, core, thread, former, where, inbound.sender, f"{inbound.message_id}@{where}")
 
 
 def move(tx: Tx, core: Core, thread: Thread, to: Conversation, by: str, name: str) -> Conversation | None:
-    """All that is under way goes on there. Returns the place that drove before. `name` is of what moves it."""
+    """Move the thread with all its open work to a conversation. Returns the former driver. `name`: id of the cause, for
+    the id of the notice."""
     former, running = bindings.driver(tx, thread.id), turns.live(tx, thread.id)
     bindings.set_driver(tx, to, thread.id)
     turns.redirect_answers(tx, thread.id, to)
@@ -38,20 +39,20 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation, by: str, name: st
     if thread.status is ThreadStatus.SUSPENDED:
         suspension_prompt.move(tx, core, thread, to)
     if former != to:
-        _tell(tx, core, thread, former, to, by, name)
+        _notify_former(tx, core, thread, former, to, by, name)
     return former
 
 
-def _tell(
+def _notify_former(
     tx: Tx, core: Core, thread: Thread, former: Conversation | None, to: Conversation, by: str, name: str
 ) -> None:
-    told = handoff_messages.taken_up(by, to.surface, core.local_surface)
+    text = handoff_messages.taken_up(by, to.surface, core.local_surface)
     if former is not None and former != to:
-        enqueue_notice(tx, core, former, told, f"{name}:wheel", thread.id)
+        enqueue_notice(tx, core, former, text, f"{name}:wheel", thread.id)
     tx.log(thread.id, None, "thread.wheel", core.clock.now(), where=to.surface, by=by)
 
 
 def drive_locally(tx: Tx, core: Core, thread: Thread, by: str) -> None:
-    """Somebody comes back to it. Where nobody else drives, there is nothing to take."""
+    """Make the local client the driver, if a conversation is."""
     if bindings.driver(tx, thread.id) is not None:
         move(tx, core, thread, Conversation(core.local_surface), by, core.clock.ulid())

@@ -1,5 +1,5 @@
-"""A question that its place refuses for good, because a topic was deleted or clew was sent out of a group, is asked
-where people can still be reached. It never decides."""
+"""Asks a question in another conversation if its own refuses it for good (topic deleted, clew removed from the group).
+It never answers a question."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from clew.texts import gate_messages
 
 
 def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
-    """Where there is no such place, it waits at the desk."""
+    """Show the refused question elsewhere. If there is no other conversation, only local clients show it."""
     thread = threads.get(tx, refused.thread)
     if is_part(refused):
-        _without_part(tx, core, refused)
+        _mark_incomplete(tx, core, refused)
     to = _elsewhere(tx, core, refused.conversation) if refused.conversation else None
     if thread is None or to is None:
         return
@@ -33,15 +33,15 @@ def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
         suspension_prompt.move(tx, core, thread, to)
 
 
-def _without_part(tx: Tx, core: Core, refused: Delivery) -> None:
-    """The card behind it must not allow what is not all there."""
+def _mark_incomplete(tx: Tx, core: Core, refused: Delivery) -> None:
+    """A card whose part was refused must not be accepted, since its text is incomplete."""
     for gate in _asked_by(tx, refused):
         if gate.state is GateState.OPEN and gate.card is not None and refused.id.startswith(f"{gate.card}{PART}"):
             cards.part_failed(tx, core, gate)
 
 
 def _elsewhere(tx: Tx, core: Core, refused_by: Conversation) -> Conversation | None:
-    """Its surface's home, else where the person is who is not at the desk; never back to where it was refused."""
+    """The home of the surface, else the away target; never the conversation that refused it."""
     ways = [place for place in (places.home(tx, refused_by.surface), places.away(tx)) if place is not None]
     if refused_by in ways:
         ways = ways[ways.index(refused_by) + 1 :]
@@ -49,6 +49,6 @@ def _elsewhere(tx: Tx, core: Core, refused_by: Conversation) -> Conversation | N
 
 
 def _asked_by(tx: Tx, refused: Delivery) -> list[Gate]:
-    """All that stand on the card; or the one that it reminds of, or is a part of."""
+    """The gates on the refused card; or the gate that the delivery is a reminder or a part of."""
     reminded = gates.get(tx, refused.id.partition(":")[0])
     return gates.on_card(tx, refused.id) or ([reminded] if reminded is not None else [])

@@ -1,8 +1,8 @@
-"""Handoff: a thread moves to another surface, with all that is under way in it. A row says how far it is, so whatever
-is killed, it goes on from there, and ends completed or failed, with the reason.
+"""Handoff: moves a thread with all its open work to another conversation. Its row stores each step, so that it goes on
+after a crash, and ends completed or failed with a reason.
 
-The receipt of its first words in the new place completes it, in one transaction; their refusal, or time, undoes it. At
-worst one empty topic stays behind, and is named."""
+The receipt of its first message there completes it, in one transaction; a refusal of that message or the timeout undoes
+it. At worst one empty topic stays behind, and the error says so."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from clew.support.display_code import plain_or_code
 from clew.support.errors import NotFound, Refused
 from clew.texts import handoff_messages
 
-SWEEP = 2.0  # seconds; a net below the wake-ups, while one is under way
+SWEEP = 2.0  # seconds between checks while a handoff is in progress, in case a wake-up was missed
 _log = logging.getLogger(__name__)
 
-PassOn = Callable[[Tx, Inbound, Thread], object]  # says something to a thread, and records what became of it
+PassOn = Callable[[Tx, Inbound, Thread], object]  # passes a message to a thread and records its fate
 
 
 class Handoffs:
@@ -41,9 +41,9 @@ class Handoffs:
         self._core = core
         self._pass_on = pass_on
         self._wake = asyncio.Event()
-        self._carried: set[str] = set()
-        self._ends: dict[str, asyncio.Event] = {}  # of those that are carried
-        self._over = asyncio.Event()  # one has ended; a fresh one for each
+        self._active: set[str] = set()
+        self._ends: dict[str, asyncio.Event] = {}  # of the active ones
+        self._over = asyncio.Event()  # set and replaced whenever one has ended
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
@@ -60,44 +60,44 @@ class Handoffs:
         self._over = asyncio.Event()
 
     async def run(self) -> None:
-        """Carry out what is asked for, each by itself: none waits for another."""
+        """Perform requested handoffs, each in a task of its own."""
         async with asyncio.TaskGroup() as group:
             while True:
                 self._wake.clear()
                 for row in await self._core.read_with_retry(handoffs.all_open):
-                    if row.id not in self._carried:
-                        self._carried.add(row.id)
-                        group.create_task(self._carry(row))
+                    if row.id not in self._active:
+                        self._active.add(row.id)
+                        group.create_task(self._perform(row))
                 await self._sleep()
 
     async def _sleep(self) -> None:
         try:
-            async with asyncio.timeout(SWEEP if self._carried else None):
+            async with asyncio.timeout(SWEEP if self._active else None):
                 await self._wake.wait()
         except TimeoutError:
             return
 
-    # What people ask for
+    # Requests
 
-    async def request(self, wish: HandoffRequest) -> HandoffView:
-        return view(await self._core.store.write(lambda tx: request_for(tx, self._core, wish)))
+    async def request(self, wanted: HandoffRequest) -> HandoffView:
+        return view(await self._core.store.write(lambda tx: request_for(tx, self._core, wanted)))
 
     async def take_back(self, name: str, by: str) -> HandoffView:
-        """Of this and the completion, one wins. Raises Refused where it is over."""
+        """Cancel a handoff. Raises Refused if it has ended."""
 
         def body(tx: Tx) -> Handoff:
-            handoff = _named(tx, name)
+            handoff = _existing(tx, name)
             if not self._fail(tx, handoff, f"{by} took it back."):
                 raise Refused(f"Handoff {name} is {handoff.state} already.")
-            return _named(tx, name)
+            return _existing(tx, name)
 
         return view(await self._core.store.write(body))
 
     async def look(self, name: str, wait: float = 0.0) -> HandoffView:
-        """How it stands; after its end, or when `wait` seconds have passed."""
+        """Its state, at its end or after `wait` seconds, whichever comes first."""
         until = self._core.clock.monotonic() + wait
         while True:
-            over, row = self._over, await self._core.store.read(lambda tx: _named(tx, name))
+            over, row = self._over, await self._core.store.read(lambda tx: _existing(tx, name))
             left = until - self._core.clock.monotonic()
             if row.ended_at is not None or left <= 0:
                 return view(row)
@@ -110,9 +110,9 @@ class Handoffs:
     async def all(self, limit: int) -> list[HandoffView]:
         return [view(row) for row in await self._core.store.read(lambda tx: handoffs.newest(tx, limit))]
 
-    # Carrying it out
+    # Steps
 
-    async def _carry(self, handoff: Handoff) -> None:
+    async def _perform(self, handoff: Handoff) -> None:
         ended = self._ends[handoff.id] = asyncio.Event()
         try:
             claimed = await self._core.write_with_retry(lambda tx: handoffs.claim(tx, handoff, self._core.incarnation))
@@ -134,22 +134,22 @@ class Handoffs:
             _log.exception("handoff %s broke clew", handoff.id)
             await self._give_up(handoff, "clew itself failed; `clew logs` has the details.")
         finally:
-            self._carried.discard(handoff.id)
+            self._active.discard(handoff.id)
             self._ends.pop(handoff.id, None)
             self._wake.set()
 
     async def _open(self, handoff: Handoff) -> None:
-        """A place for it there, as the surface names it; then one transaction: bound, and the first words owed."""
+        """Open a conversation for it; then bind it and enqueue its first message, in one transaction."""
         surface = self._core.surfaces.get(handoff.surface)
         if surface is None:
             raise Never(f"there is no surface {handoff.surface!r} any more.")
-        where, again = await self._place(handoff, surface)
+        where, again = await self._open_conversation(handoff, surface)
         crash.point("handoff.opened-not-bound")
         await self._core.write_with_retry(lambda tx: self._bind(tx, handoff, where, again))
-        crash.point("handoff.bound-not-told")
+        crash.point("handoff.bound-not-text")
 
-    async def _place(self, handoff: Handoff, surface: Surface) -> tuple[Conversation, bool]:
-        """The place, and whether one may have been made before that nobody knows."""
+    async def _open_conversation(self, handoff: Handoff, surface: Surface) -> tuple[Conversation, bool]:
+        """The conversation, and whether an earlier attempt may have left an unknown empty one."""
         if handoff.target is not None:
             return handoff.target, False
         home = await self._core.read_with_retry(lambda tx: home_of(tx, surface))
@@ -167,7 +167,7 @@ class Handoffs:
             except NotSent as failure:
                 _log.warning("no place for handoff %s yet: %s", handoff.id, failure.reason)
                 if again and isinstance(failure, InDoubt):
-                    raise  # not a third one that nobody knows of
+                    raise  # do not risk another unknown one
                 again = again or isinstance(failure, InDoubt)
                 await self._core.clock.sleep(failure.retry_after or wait)
                 wait = min(wait * 2, 8.0)
@@ -175,29 +175,29 @@ class Handoffs:
     def _bind(self, tx: Tx, handoff: Handoff, where: Conversation, again: bool) -> None:
         before = bindings.thread_at(tx, where)
         drove = before is not None and bindings.driver(tx, before) == where
-        if not handoffs.record_opened(tx, handoff, where, before, drove):
-            self._left_empty(tx, handoff, where)
+        if not handoffs.opened(tx, handoff, where, before, drove):
+            self._explain_empty(tx, handoff, where)
             return
         thread = existing_thread(tx, handoff.thread)
         if before != thread.id:
             bindings.bind(tx, where, thread.id, self._core.clock.now(), drives=False)
         displaced = threads.get(tx, before) if before not in (None, thread.id) else None
         running = turns.live(tx, thread.id) is not None
-        told = handoff_messages.handed(
-            plain_or_code(thread.title), running, plain_or_code(displaced.title) if displaced else None, again
+        text = handoff_messages.handed(
+            unmarked(thread.title), running, unmarked(displaced.title) if displaced else None, again
         )
-        enqueue_handoff_notice(tx, self._core, where, told, _notice(handoff), thread.id)
+        enqueue_handoff_notice(tx, self._core, where, text, _notice(handoff), thread.id)
 
-    # How it ends
+    # Ends
 
-    def handed(self, tx: Tx, delivery: Delivery, where: Conversation) -> None:
-        """Its first words have arrived: in the same transaction it is completed, and everything moves."""
+    def first_words_sent(self, tx: Tx, delivery: Delivery, where: Conversation) -> None:
+        """The first message was sent: complete the handoff and move everything, in the same transaction."""
         handoff = handoffs.get(tx, delivery.id.partition(":")[0])
         if handoff is None:
             return
         thread, now = existing_thread(tx, handoff.thread), self._core.clock.now()
         if handoff.state is not HandoffState.RUNNING:
-            self._take_words_back(tx, handoff, where)
+            self._send_correction(tx, handoff, where)
             return
         if bindings.thread_at(tx, where) != thread.id:
             bindings.bind(tx, where, thread.id, now, drives=False)
@@ -211,8 +211,8 @@ class Handoffs:
             greeting = PromptMessage(self._core.clock.ulid(), CLEW, handoff_messages.GREET)
             queue_turn(tx, self._core.clock, thread.id, Origin.GREETING, (greeting,), where)
 
-    def not_handed(self, tx: Tx, delivery: Delivery, reason: str) -> None:
-        """The platform refused its first words for good."""
+    def first_words_refused(self, tx: Tx, delivery: Delivery, reason: str) -> None:
+        """The platform refused the first message for good."""
         handoff = handoffs.get(tx, delivery.id.partition(":")[0])
         if handoff is not None:
             self._fail(tx, handoff, reason)
@@ -221,7 +221,7 @@ class Handoffs:
         await self._core.write_with_retry(lambda tx: self._fail(tx, handoff, reason, is_refused=is_refused))
 
     def _fail(self, tx: Tx, handoff: Handoff, reason: str, *, is_refused: bool = False) -> bool:
-        """All as it was before, in one transaction; whatever arrives later changes nothing."""
+        """Undo the handoff in one transaction. A receipt that arrives later changes nothing. False if it has ended."""
         row, now = handoffs.get(tx, handoff.id), self._core.clock.now()
         if row is not None and row.opening_at is not None and row.opened is None and not is_refused:
             reason = f"{reason} {handoff_messages.MAYBE_EMPTY}"
@@ -230,16 +230,16 @@ class Handoffs:
         if row.opened is not None:
             self._unbind(tx, row, row.opened)
             self._withdraw(tx, row, row.opened)
-        told = handoff_messages.not_handed(row.surface, reason)
-        enqueue_notice(tx, self._core, row.asked_in, told, f"{row.id}:failed", row.thread)
+        text = handoff_messages.not_handed(row.surface, reason)
+        enqueue_notice(tx, self._core, row.asked_in, text, f"{row.id}:failed", row.thread)
         tx.log(row.thread, None, "handoff.failed", now, handoff=row.id, error=reason)
         return True
 
     def _unbind(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
-        """Unless somebody has bound it elsewhere since, or has spoken there already. Whatever was handed to the same
-        place after it would bring back what was there before both."""
-        handoffs.update_displaced(tx, where, handoff)
-        taken = bindings.thread_at(tx, where) != handoff.thread or bindings.driver(tx, handoff.thread) == where
+        """Restore the former binding, unless somebody has bound the conversation to another thread or has spoken there.
+        A later handoff to the same conversation would restore what was bound before both."""
+        handoffs.displaced_again(tx, where, handoff)
+        taken = bindings.bound(tx, where) != handoff.thread or bindings.driver(tx, handoff.thread) == where
         if taken or handoff.displaced == handoff.thread:
             return
         bindings.unbind(tx, where)
@@ -248,17 +248,17 @@ class Handoffs:
             bindings.bind(tx, where, handoff.displaced, self._core.clock.now(), drives=drives)
 
     def _withdraw(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
-        """Its first words need not be said any more. Where they may stand already, or will, they are taken back."""
+        """Supersede the first message; if it may have been sent already, send a correction."""
         notice = deliveries.get(tx, _notice(handoff))
         if deliveries.supersede(tx, _notice(handoff)) and notice is not None and notice.in_doubt:
-            self._take_words_back(tx, handoff, where)
+            self._send_correction(tx, handoff, where)
 
-    def _left_empty(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
-        """It was taken back while the platform made a place for it, which would stand there without a word."""
+    def _explain_empty(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
+        """It was cancelled while the platform opened a conversation: explain the empty conversation there."""
         if where not in (handoff.target, home_of(tx, self._core.surfaces[where.surface])):
-            self._take_words_back(tx, handoff, where)
+            self._send_correction(tx, handoff, where)
 
-    def _take_words_back(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
+    def _send_correction(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
         enqueue_notice(
             tx,
             self._core,
@@ -273,7 +273,7 @@ class Handoffs:
         self._pass_on(tx, inbound, thread)
 
     def _is_quiet(self, tx: Tx, thread: Thread) -> bool:
-        """Nothing runs or waits there, and there is something to sum up."""
+        """Whether nothing runs or is queued, and there is something to summarize."""
         is_idle = thread.status is ThreadStatus.IDLE and thread.last_turn is not None
         return is_idle and turns.live(tx, thread.id) is None and not turns.count_queued(tx, thread.id)
 
@@ -282,7 +282,7 @@ def _notice(handoff: Handoff) -> str:
     return f"{handoff.id}:{DeliveryKind.HANDOFF}"
 
 
-def _named(tx: Tx, name: str) -> Handoff:
+def _existing(tx: Tx, name: str) -> Handoff:
     found = handoffs.get(tx, name)
     if found is None:
         raise NotFound(f"There is no handoff {name}; `clew handoffs` lists them.")

@@ -1,4 +1,4 @@
-"""What a person wants when a thread is to move, or when they do: checked, in words, before anything is begun."""
+"""Validates handoff requests and resolves targets, before anything is started."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ HANDOFF_TIMEOUT = 60.0  # seconds in which a handoff has to be completed
 
 
 class HandoffRequest(Struct, frozen=True):
-    """Who wants which thread where."""
+    """Who wants to move which thread where."""
 
     thread: str
     target: str  # SURFACE or SURFACE:CONVERSATION
     by: str
-    asked_in: Conversation | None = None  # None: at the desk
+    asked_in: Conversation | None = None  # None: by a local client
     say: str = ""
     quiet: bool = False
-    may_choose: bool = True  # any conversation, or only the home of a surface
+    may_choose: bool = True  # any conversation; else only the home of a surface
 
 
-def request_for(tx: Tx, core: Core, wish: HandoffRequest) -> Handoff:
-    """A handoff, pending. Raises BadInput or Refused, in words, where there can be none."""
-    thread, now = existing_thread(tx, wish.thread), core.clock.now()
-    target = resolve_target(tx, core, wish.target, may_choose=wish.may_choose)
+def request_for(tx: Tx, core: Core, wanted: HandoffRequest) -> Handoff:
+    """Create a pending handoff. Raises BadInput or Refused."""
+    thread, now = existing_thread(tx, wanted.thread), core.clock.now()
+    target = resolve_target(tx, core, wanted.target, may_choose=wanted.may_choose)
     if target == bindings.driver(tx, thread.id):
         raise Refused(f"The thread is there already: {target}.")
     if thread.status is ThreadStatus.CANCELLED:
@@ -43,14 +43,14 @@ def request_for(tx: Tx, core: Core, wish: HandoffRequest) -> Handoff:
         core.clock.ulid(),
         thread.id,
         target.surface,
-        target if ":" in wish.target else None,
+        target if ":" in wanted.target else None,
         HandoffState.PENDING,
-        clean(wish.by),
+        clean(wanted.by),
         now,
         now + int(HANDOFF_TIMEOUT * 1000),
-        wish.asked_in,
-        clean(wish.say),
-        wish.quiet,
+        wanted.asked_in,
+        clean(wanted.say),
+        wanted.quiet,
     )
     if not handoffs.request(tx, handoff):
         raise Refused("A handoff of this thread is under way already; `clew handoffs` shows it.")
@@ -59,13 +59,13 @@ def request_for(tx: Tx, core: Core, wish: HandoffRequest) -> Handoff:
 
 
 def resolve_target(tx: Tx, core: Core, target: str, *, may_choose: bool) -> Conversation:
-    """The conversation that is meant: the one that was named, else the surface's home."""
+    """The conversation that a target names: `SURFACE:CONVERSATION`, or the home of `SURFACE`."""
     wanted = Conversation.parse(target)
     surface = core.surfaces.get(wanted.surface)
     if surface is None or not surface.can.chat or not surface.can.send:
         chats = [name for name, each in sorted(core.surfaces.items()) if each.can.chat and each.can.send]
         raise BadInput(
-            f"{wanted.surface!r} is no place where people talk; there are: {', '.join(chats) or 'none'}."
+            f"{wanted.surface!r} is not a chat surface. Available: {', '.join(chats) or 'none'}."
             " `clew connect` sets one up."
         )
     if trouble := core.trouble(tx, surface.name):
@@ -76,7 +76,7 @@ def resolve_target(tx: Tx, core: Core, target: str, *, may_choose: bool) -> Conv
 
 
 def home_of(tx: Tx, surface: Surface) -> Conversation:
-    """Where somebody said `/home`, else as its config says."""
+    """The conversation in which somebody said `/home`, else the configured one. Raises Refused if there is none."""
     try:
         return places.home(tx, surface.name) or surface.resolve("")
     except BadInput as none:
