@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.engine.delivery.artifacts import MOST, Artifacts, gather, named
+from clew.engine.delivery.artifacts import MAX_FILES, Artifacts, gather, linked_paths
 from clew.engine.progress import Progress, advance
 from clew.model.delivery import DeliveryKind, DeliveryState
 from clew.model.events import Activity, ActivityKind, Phase
@@ -53,8 +53,8 @@ def work(tmp_path: Path) -> Path:
         ("![a](b(" * 50_000, []),
     ],
 )
-def test_paths_that_an_answer_links_to(answer: str, paths: list[str]) -> None:
-    assert list(named(answer)) == paths
+def test_what_an_answer_names(answer: str, paths: list[str]) -> None:
+    assert list(linked_paths(answer)) == paths
 
 
 def test_a_picture_needs_the_magic_bytes_of_its_type(work: Path, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_picture_needs_the_magic_bytes_of_its_type(work: Path, tmp_path: Path)
         ("a.png", "image/png"),
         ("b.png", "application/octet-stream"),
     ]
-    assert Path(found.files[0].path).read_bytes() == PICTURE and not found.untold
+    assert Path(found.files[0].path).read_bytes() == PICTURE and not found.notes
 
 
 def test_a_file_linked_twice_is_sent_once(work: Path, tmp_path: Path) -> None:
@@ -112,14 +112,14 @@ def test_files_that_are_not_sent_are_listed_with_a_reason(work: Path, tmp_path: 
     (work / "empty.txt").touch()
     (work / "large.txt").write_bytes(bytes(LARGEST + 1))
     found = made(f"![it]({path})", tmp_path)
-    assert not found.files and [line.partition(": ")[2] for line in found.untold] == [why]
+    assert not found.files and [line.partition(": ")[2] for line in found.notes] == [why]
 
 
-def test_files_beyond_the_limit_are_counted(work: Path, tmp_path: Path) -> None:
-    for number in range(MOST + 2):
+def test_too_many_are_told(work: Path, tmp_path: Path) -> None:
+    for number in range(MAX_FILES + 2):
         (work / f"{number}.txt").write_text("a")
-    found = made(" ".join(f"[a]({number}.txt)" for number in range(MOST + 2)), tmp_path)
-    assert len(found.files) == MOST and found.untold == (messages.more_files(2, MOST),)
+    found = made(" ".join(f"[a]({number}.txt)" for number in range(MAX_FILES + 2)), tmp_path)
+    assert len(found.files) == MAX_FILES and found.notes == (messages.more_files(2, MAX_FILES),)
 
 
 def test_a_picture_that_the_runtime_made_may_be_anywhere(work: Path, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
-"""What an agent made and its answer names: pictures and documents of the thread's folder, kept as they are when the
-turn ends, so that they can be brought to the chat behind the answer.
+"""Collects the files that an answer links to: copies pictures and documents from the thread's folder when the turn
+ends, so that they can be sent to the chat behind the answer.
 
-An answer is untrusted text. So only plain files within the folder leave, of kinds that people open and that hold no
-keys, under names without a leading dot; no link leads out of it. What was named and does not come along is told."""
+An answer is untrusted text, so only regular files inside the folder (links resolved) are sent, of document and media
+types, with no path component that starts with a dot. The answer says which linked files are not sent, and why."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from clew.model.messages import Attachment
 from clew.support.files import MAGIC_BYTES, safe_names, save
 from clew.texts import messages
 
-FOLDER = "made-"  # and the turn's id: where among clew's files it is kept
-MOST = 5  # files of one answer
+FOLDER = "made-"  # plus the turn's id: the folder of the copies
+MAX_FILES = 5  # of one answer
 LONGEST_PATH = 1000  # characters
 PLAIN = "application/octet-stream"
 
@@ -29,7 +29,7 @@ _PICTURES = {"png", "jpg", "jpeg", "gif", "webp", "svg"}
 _PAPERS = {"pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "csv", "tsv", "txt", "md", "html", "ipynb"}
 _ARCHIVES = {"zip", "gz", "tgz", "xz", "bz2", "7z", "tar"}
 _RECORDINGS = {"mp3", "ogg", "opus", "wav", "m4a", "mp4", "mov", "webm"}
-KINDS = _PICTURES | _PAPERS | _ARCHIVES | _RECORDINGS | {"log", "diff", "patch"}  # by the end of the name
+KINDS = _PICTURES | _PAPERS | _ARCHIVES | _RECORDINGS | {"log", "diff", "patch"}  # file name extensions
 
 _CODE = re.compile(
     r"^ {0,3}(?P<fence>`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}(?P=fence)[`~]*[ ]*$|\Z)"
@@ -45,76 +45,77 @@ _ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
 
 class Artifacts(Struct, frozen=True):
     files: tuple[Attachment, ...] = ()
-    untold: tuple[str, ...] = ()  # what does not come along, a line each
+    notes: tuple[str, ...] = ()  # a line for each file that is not sent
 
 
 NOTHING_MADE = Artifacts()
 
 
-class _Stays(Exception):
-    """It is not sent; why, for a person."""
+class _NotSent(Exception):
+    """The file is not sent; the message says why, for people."""
 
 
 def gather(answer: str, images: Sequence[str], workspace: Path, folder: Path, largest: int) -> Artifacts:
-    """The files that an answer names, and the images that the runtime itself tells of, copied into `folder`."""
-    found, lines = _found([*images], [*named(answer)], workspace)
-    lines += [messages.more_files(len(found) - MOST, MOST)] if len(found) > MOST else []
+    """Copy the files that an answer links to, and the images that the runtime reports, into `folder`."""
+    found, lines = _resolve_all([*images], [*linked_paths(answer)], workspace)
+    lines += [messages.more_files(len(found) - MAX_FILES, MAX_FILES)] if len(found) > MAX_FILES else []
     files: list[Attachment] = []
-    kept = found[:MOST]
+    kept = found[:MAX_FILES]
     for path, safe in zip(kept, safe_names(path.name for path in kept), strict=True):
         try:
             data = _read(path, largest)
-            save(data, folder / safe)
-        except _Stays as why:
+            keep(data, folder / safe)
+        except _NotSent as why:
             lines.append(messages.file_stays(safe, str(why)))
-        except OSError as error:  # a disk that is full must not keep the turn from ending
+        except OSError as error:  # a full disk must not keep the turn from ending
             lines.append(messages.file_stays(safe, error.strerror or messages.FILE_GONE))
         else:
             files.append(Attachment(safe, str(folder / safe), _media_type(safe, data)))
     return Artifacts(tuple(files), tuple(lines))
 
 
-def named(answer: str) -> Iterator[str]:
-    """Paths of pictures and documents that it shows or links to. A link to a line is about code, and none of them."""
+def linked_paths(answer: str) -> Iterator[str]:
+    """Paths of pictures and documents that the answer shows or links to. Links to a line of code are left out."""
     for link in _LINK.finditer(_CODE.sub("", answer)):
         target = link["quoted"] or link["bare"]
         target = target.removeprefix("file://")
         if len(target) > LONGEST_PATH or _ELSEWHERE.match(target) or target.startswith(("#", "//")):
             continue
         path = unquote(target)
-        if link["picture"] or _is_sent(path):
+        if link["picture"] or _has_sendable_type(path):
             yield path
 
 
-def _is_sent(path: str) -> bool:
+def _has_sendable_type(path: str) -> bool:
     return path.rpartition(".")[2].lower() in KINDS
 
 
-def _found(images: list[str], paths: list[str], workspace: Path) -> tuple[list[Path], list[str]]:
-    """Each file once, where it really is; and what is not there, or has to stay."""
+def _resolve_all(images: list[str], paths: list[str], workspace: Path) -> tuple[list[Path], list[str]]:
+    """The real path of each file, once; and a line for each that cannot be sent."""
     found: dict[Path, None] = {}
     lines: dict[str, None] = {}
-    for image in images:  # the runtime's own word, not the model's: it keeps them in a folder of its own
+    for image in images:  # reported by the runtime, not the model: they may be outside the workspace
         found[Path(image)] = None
     for path in paths:
         try:
             found[_within(workspace, path)] = None
-        except _Stays as why:
+        except _NotSent as why:
             lines[messages.file_stays(next(safe_names([path])), str(why))] = None
     return list(found), list(lines)
 
 
 def _within(workspace: Path, path: str) -> Path:
-    """The plain file of the folder that it names, with all links followed."""
+    """The real path that `path` names, with links resolved. Raises _NotSent if it is outside, hidden or of another
+    type."""
     root = Path(os.path.realpath(workspace))
     try:
         real = Path(os.path.realpath(root / path))
     except (OSError, ValueError):
-        raise _Stays(messages.FILE_GONE) from None
+        raise _NotSent(messages.FILE_GONE) from None
     if not real.is_relative_to(root):
-        raise _Stays(messages.FILE_OUTSIDE)
-    if any(part.startswith(".") for part in real.relative_to(root).parts) or not _is_sent(real.name):
-        raise _Stays(messages.FILE_KIND)
+        raise _NotSent(messages.FILE_OUTSIDE)
+    if any(part.startswith(".") for part in real.relative_to(root).parts) or not _has_sendable_type(real.name):
+        raise _NotSent(messages.FILE_KIND)
     return real
 
 
@@ -122,24 +123,24 @@ def _read(path: Path, largest: int) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except (OSError, ValueError):
-        raise _Stays(messages.FILE_GONE) from None
+        raise _NotSent(messages.FILE_GONE) from None
     try:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
-            raise _Stays(messages.FILE_GONE)
+            raise _NotSent(messages.FILE_GONE)
         if about.st_size > largest:
-            raise _Stays(messages.file_too_large(about.st_size, largest))
+            raise _NotSent(messages.file_too_large(about.st_size, largest))
         with os.fdopen(handle, "rb", closefd=False) as file:
             data = file.read(about.st_size)
     finally:
         os.close(handle)
     if not data:
-        raise _Stays(messages.FILE_EMPTY)
+        raise _NotSent(messages.FILE_EMPTY)
     return data
 
 
 def _media_type(name: str, data: bytes) -> str:
-    """What calls itself a picture has to look like one."""
+    """The media type by the name; a picture must also start with the magic bytes of its type."""
     kind = mimetypes.guess_type(name)[0] or PLAIN
     if kind.startswith("image/") and not data.startswith(MAGIC_BYTES.get(kind, ())):
         return PLAIN

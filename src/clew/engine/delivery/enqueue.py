@@ -1,5 +1,5 @@
-"""What is owed to whom: the one place where a delivery is written. Where nothing can be brought, that is written down
-too. It never sends."""
+"""Enqueues deliveries: the only module that creates them. A delivery that cannot be sent is recorded too, with that
+state. It never sends."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ from clew.support.display import shortened
 from clew.texts import messages
 
 _MARKS = [text for mark in (messages.POSSIBLE_REPEAT, messages.RECOVERED) for text in (mark, mark.zh)]
-SEAMS = 16  # characters in which a surface sets text and small print apart
+SEPARATORS = 16  # characters that a surface may put between text and note
 
 
 def answer_target(tx: Tx, core: Core, thread: Thread, turn: Turn) -> Conversation | None:
-    """Where an answer goes: to where it was asked, or has moved to since."""
+    """Where a turn's answer goes: the turn's conversation (which may have moved), if it can be reached."""
     now = turns.get(tx, turn.id) or turn
     return reachable_target(tx, core, thread, now.conversation)
 
 
 def reachable_target(tx: Tx, core: Core, thread: Thread, wanted: Conversation | None) -> Conversation | None:
-    """There; where nothing can be sent, to where the thread notifies; else to where the person is who is not at the
-    desk."""
+    """The wanted conversation; if we cannot send there, the thread's notify target, else the away target."""
     if core.can_send_to(wanted):
         return wanted
     return Conversation.parse(thread.notify_target) if thread.notify_target else places.away(tx)
@@ -56,8 +55,8 @@ def enqueue_delivery(
     buttons: Sequence[Button] = (),
     file: Attachment | None = None,
 ) -> None:
-    """A message for a conversation, under an id that is chosen: owing twice is owing once. It is due `after` so many
-    milliseconds, and stands behind all that was owed before `since`."""
+    """Enqueue a delivery. Its id is deterministic, so that enqueueing twice creates one. It is due `after` so many
+    milliseconds, and ordered behind all that was enqueued before `since`."""
     body, note = localized(tx, core, where, body), localized(tx, core, where, note)
     body = body if kind is DeliveryKind.FINAL else shortened_to_fit(core, where, body)
     now = core.clock.now()
@@ -83,7 +82,7 @@ def enqueue_delivery(
 
 
 def enqueue_answer(tx: Tx, core: Core, turn: Turn, where: Conversation | None, body: str, note: str) -> None:
-    """The answer; where it is too long for one message of its surface, in parts, each with an identity of its own."""
+    """Enqueue an answer; if it is too long for one message of its surface, in parts, each a delivery of its own."""
     body, note = localized(tx, core, where, body), localized(tx, core, where, note)
     parts = _parts(core, where, body, note)
     for number, text in enumerate(parts, 1):
@@ -93,7 +92,7 @@ def enqueue_answer(tx: Tx, core: Core, turn: Turn, where: Conversation | None, b
 
 
 def enqueue_files(tx: Tx, core: Core, turn: Turn, where: Conversation | None, files: Sequence[Attachment]) -> None:
-    """What the answer names, each as a message behind it."""
+    """Enqueue the files of an answer, each as a message behind it."""
     for number, file in enumerate(files, 1):
         enqueue_delivery(tx, core, turn, DeliveryKind.FILE, where, file.name, id=f"{turn.id}:file:{number}", file=file)
 
@@ -107,7 +106,7 @@ def _parts(core: Core, where: Conversation | None, body: str, note: str) -> list
 
 
 def shortened_to_fit(core: Core, where: Conversation | None, body: str) -> str:
-    """What has to be one message, such as a card, as long as it may be there: its beginning and its end."""
+    """A text that must fit into one message, such as a card: its beginning and its end, if it is too long."""
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return body
@@ -119,12 +118,12 @@ def shortened_to_fit(core: Core, where: Conversation | None, body: str) -> str:
 
 
 def reserved_length(units: Units) -> int:
-    """What a message may need beside its text, should it have to be said again."""
-    return SEAMS + max(size(mark, units) for mark in _MARKS)
+    """Length to reserve for the marks that a repeated send adds to the text."""
+    return SEPARATORS + max(size(mark, units) for mark in _MARKS)
 
 
 def enqueue_reply(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> None:
-    """What became of a message, for its sender; where its surface is a chat, since others hand it back themselves."""
+    """Tell the sender of a chat message what became of it. Other surfaces return that to their caller themselves."""
     surface = core.surfaces.get(inbound.conversation.surface)
     if surface is None or not surface.can.chat or inbound.pressed or not arrival.words:
         return
@@ -133,18 +132,18 @@ def enqueue_reply(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Non
 
 
 def enqueue_greeting(tx: Tx, core: Core, where: Conversation, words: str, id: str) -> None:
-    """Something that belongs to no thread."""
+    """Enqueue a message that belongs to no thread."""
     _enqueue(tx, core, where, words, id, "", None)
 
 
 def enqueue_notice(tx: Tx, core: Core, where: Conversation | None, words: str, id: str, thread: str) -> None:
-    """One line about a thread, for a place that can be reached."""
+    """Enqueue one line about a thread, if we can send to the conversation."""
     if where is not None and core.can_send_to(where):
         _enqueue(tx, core, where, words, id, thread, None)
 
 
 def enqueue_dropped_notices(tx: Tx, core: Core, dropped: Sequence[Turn], why: str, here: Conversation | None) -> None:
-    """One line in each place whose messages do not run; `here`, where that was wanted, it is known already."""
+    """Notify each conversation whose queued messages were dropped, except `here`, where that was requested."""
     waited = [turn for turn in dropped if turn.origin is not Origin.GREETING]
     for where in dict.fromkeys(turn.conversation for turn in waited):
         told = [turn for turn in waited if turn.conversation == where]
@@ -153,7 +152,7 @@ def enqueue_dropped_notices(tx: Tx, core: Core, dropped: Sequence[Turn], why: st
 
 
 def enqueue_handoff_notice(tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str) -> None:
-    """The first words where a thread is handed to."""
+    """Enqueue the first message of a handoff, in the new conversation."""
     _enqueue(tx, core, where, words, id, thread, None, DeliveryKind.HANDOFF)
 
 
@@ -176,7 +175,7 @@ def _enqueue(
 
 
 def deliveries_named(tx: Tx, name: str) -> Iterator[Delivery]:
-    """The deliveries of one kind about one thing, in order: the name, and the name with a number."""
+    """Deliveries whose id is `name`, `name:2`, `name:3`, …, in order."""
     for number in count(1):
         found = deliveries.get(tx, name if number == 1 else f"{name}:{number}")
         if found is None:
@@ -185,20 +184,20 @@ def deliveries_named(tx: Tx, name: str) -> Iterator[Delivery]:
 
 
 def next_free_id(tx: Tx, name: str) -> str:
-    """What comes to the same state a second time is told a second time."""
+    """`name`, or `name:N` if earlier deliveries have that id, so that the same event can be reported again."""
     before = len(list(deliveries_named(tx, name)))
     return f"{name}:{before + 1}" if before else name
 
 
 def shown_buttons(tx: Tx, core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:
-    """Those that the surface can show; the text says how to answer without any."""
+    """The buttons that the surface can show, localized. The text says how to answer without buttons."""
     surface = core.surfaces.get(where.surface) if where else None
     shown = buttons[: surface.can.buttons] if surface is not None else ()
     return tuple(replace(button, label=localized(tx, core, where, button.label)) for button in shown)
 
 
 def mark_superseded(tx: Tx, core: Core, turn: Turn) -> None:
-    """Its answer is not wanted any more, or comes from another turn."""
+    """Record that a turn gets no answer of its own: it was dropped, or another turn continues it."""
     now = core.clock.now()
     name, kind = f"{turn.id}:{DeliveryKind.FINAL}", DeliveryKind.FINAL
     nothing = Delivery(name, kind, turn.thread, turn.id, turn.conversation, "", DeliveryState.SUPERSEDED, now)
@@ -216,7 +215,7 @@ def _initial_state(core: Core, where: Conversation | None) -> tuple[DeliveryStat
     return DeliveryState.FAILED, gone
 
 
-PART = ":part:"  # in the name of a delivery: `<card>:part:2`
+PART = ":part:"  # in the id of a delivery: `<card>:part:2`
 
 
 def is_part(delivery: Delivery) -> bool:

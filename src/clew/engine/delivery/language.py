@@ -1,6 +1,6 @@
-"""In which language clew speaks in a conversation: that of what was said there last. Chinese where it has Chinese
-characters, English where it has at least two words in Latin letters; what is neither, such as `y`, a code or a command,
-changes nothing. Where nothing was said yet, a setting counts. Outside of chats it is always English."""
+"""The language that clew uses in a conversation: that of the last message there. Chinese if it has Chinese characters,
+English if it has at least two words in Latin letters; anything else (`y`, a code, a command) changes nothing. Before
+the first message a setting decides. Outside chats it is always English."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _WORD = re.compile("[A-Za-z]{2,}")
 
 
 def detect_language(text: str) -> str | None:
-    """The language of a message, if it tells."""
+    """The language of a message; None if unclear."""
     if _HAN.search(text) and not _KANA.search(text):
         return CHINESE
     return ENGLISH if len(_WORD.findall(text)) >= 2 else None
 
 
 def remember_language(tx: Tx, core: Core, inbound: Inbound) -> None:
-    said = detect_language(inbound.text)
-    if said is None or inbound.pressed or not _is_chat(core, inbound.conversation):
+    found = detect_language(inbound.text)
+    if found is None or inbound.pressed or not _is_chat(core, inbound.conversation):
         return
-    if places.get(tx, inbound.conversation).language != said:
-        places.put(tx, inbound.conversation, "language", said)
+    if places.get(tx, inbound.conversation).language != found:
+        places.put(tx, inbound.conversation, "language", found)
 
 
 def language_of(tx: Tx, core: Core, where: Conversation | None) -> str:
@@ -40,8 +40,8 @@ def language_of(tx: Tx, core: Core, where: Conversation | None) -> str:
 
 
 def localized(tx: Tx, core: Core, where: Conversation | None, text: str) -> str:
-    """As it is said there. What is not ours to translate stays as it is."""
-    if not isinstance(text, Bilingual):
+    """The text in the language of the conversation. Text that is not bilingual is returned unchanged."""
+    if not isinstance(text, Both):
         return text
     return zh(text) if language_of(tx, core, where) == CHINESE else str(text)
 

@@ -1,5 +1,5 @@
-"""Delivery: what is owed is brought to its conversation, once, and the receipt is kept. A send in doubt is settled by
-the ladder of promise 5. It never decides what is said, and a surface that is down costs no attempt."""
+"""Sends pending deliveries, each once, and stores the receipts. If it is unknown whether a send arrived, it proceeds as
+promise 5 says. It never decides what is sent; a surface that is down does not use up attempts."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from clew.support.files import delete
 from clew.support.histogram import Histogram
 from clew.texts import messages
 
-PARALLEL = 8  # deliveries on their way at once, per surface
+PARALLEL = 8  # deliveries in progress at once, per surface
 LONGEST_WAIT = 60.0  # seconds of back-off
 SET_BACK = 5.0  # seconds by which the clock must have been set back to matter
-LONGEST_OBEYED = 3600.0  # seconds of a platform's own Retry-After
+LONGEST_RETRY_AFTER = 3600.0  # seconds; a longer Retry-After of a platform is cut to this
 _log = logging.getLogger(__name__)
 
-Handed = Callable[[Tx, Delivery, Conversation], None]
-NotHanded = Callable[[Tx, Delivery, str], None]
+OnHandoffSent = Callable[[Tx, Delivery, Conversation], None]
+OnHandoffRefused = Callable[[Tx, Delivery, str], None]
 
-RefusedForGood = Callable[[Tx, Core, Delivery], None]
+OnRefused = Callable[[Tx, Core, Delivery], None]
 
 
 class Outbox:
-    def __init__(self, core: Core, refused: RefusedForGood) -> None:
+    def __init__(self, core: Core, refused: OnRefused) -> None:
         self._core = core
-        self._refused = refused  # the listener for a question that its place will never take
+        self._on_refused = refused  # called if a question is refused for good
         self._wakes = {name: asyncio.Event() for name in core.surfaces}
-        self._downs: dict[str, int] = {}  # surfaces that are out of reach, and how often in a row
-        self._on_the_way: set[asyncio.Task[None]] = set()
+        self._downs: dict[str, int] = {}  # failed sends in a row, by surface that is down
+        self._sends: set[asyncio.Task[None]] = set()
         self._claiming = {name: asyncio.Lock() for name in core.surfaces}
-        self._ahead = self._clocks_apart()
-        self.latency = Histogram()  # seconds from owed to sent
-        self.handed: Handed = lambda tx, delivery, where: None  # the first words of a handoff arrived
-        self.not_handed: NotHanded = lambda tx, delivery, reason: None  # or never will
+        self._clock_offset = self._read_clock_offset()
+        self.latency = Histogram()  # seconds from enqueued to sent
+        self.on_handoff_sent: OnHandoffSent = lambda tx, delivery, where: None  # first message of a handoff
+        self.on_handoff_refused: OnHandoffRefused = lambda tx, delivery, reason: None
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
@@ -70,17 +70,17 @@ class Outbox:
                 if surface.can.send:
                     group.create_task(self._serve(surface))
 
-    async def settle(self, grace: float) -> None:
-        """Let what is on its way arrive, and nothing more leave, so that a plain stop leaves nothing in doubt."""
+    async def drain(self, grace: float) -> None:
+        """Start no more sends, and wait for those in progress, so that a normal stop leaves no unknown outcome."""
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 for claiming in self._claiming.values():
                     await claiming.acquire()
-                if self._on_the_way:
-                    await asyncio.wait(set(self._on_the_way))
+                if self._sends:
+                    await asyncio.wait(set(self._sends))
 
     async def deliver(self, delivery: Delivery, surface: Surface) -> None:
-        """Send one claimed delivery and write down what came of it."""
+        """Send one claimed delivery and record the result."""
         outcome = await self._try(delivery, surface)
         if outcome is not None and not isinstance(outcome, Down):
             self._core.down.pop(surface.name, None)
@@ -95,44 +95,44 @@ class Outbox:
         self.latency.add(max(0, self._core.clock.now() - delivery.created_at) / 1000)
         await self._core.write_with_retry(partial(self._sent, delivery=delivery, receipt=outcome))
         if delivery.file is not None:
-            await asyncio.to_thread(_forget, Path(delivery.file.path))
+            await asyncio.to_thread(_delete_file, Path(delivery.file.path))
 
-    async def clear(self) -> None:
-        """At the start: forget what is kept and named by nothing that has yet to be sent. A daemon may have died just
-        before it did so; or before a turn ended, which then keeps it anew."""
+    async def remove_sent_files(self) -> None:
+        """At the start: delete copied files that no pending delivery needs. A daemon may have died before it deleted
+        them, or before the turn ended, which then copies them again."""
         if self._core.files is None:
             return
-        for folder, kept in (await asyncio.to_thread(_all_kept, self._core.files)).items():
+        for folder, kept in (await asyncio.to_thread(_copied_files, self._core.files)).items():
             turn = folder.removeprefix(FOLDER)
             owed = await self._core.read_with_retry(partial(deliveries.unsent_files, turn=turn))
             for path in kept:
                 if path.name not in owed:
-                    await asyncio.to_thread(_forget, path)
+                    await asyncio.to_thread(_delete_file, path)
 
     async def _serve(self, surface: Surface) -> None:
-        """Bring what is due, sleep until more is owed or due."""
+        """Send due deliveries of a surface, forever; sleep until one is enqueued or due."""
         wake = self._wakes[surface.name]
-        on_the_way: set[asyncio.Task[None]] = set()
+        sends: set[asyncio.Task[None]] = set()
 
-        def arrived(task: asyncio.Task[None]) -> None:
-            on_the_way.discard(task)
-            self._on_the_way.discard(task)
+        def done(task: asyncio.Task[None]) -> None:
+            sends.discard(task)
+            self._sends.discard(task)
             wake.set()
 
         async with asyncio.TaskGroup() as group:
             while True:
                 wake.clear()
                 async with self._claiming[surface.name]:
-                    claimed, due = await self._claim(surface, PARALLEL - len(on_the_way))
+                    claimed, due = await self._claim(surface, PARALLEL - len(sends))
                     for delivery in claimed:
                         task = group.create_task(self.deliver(delivery, surface))
-                        on_the_way.add(task)
-                        self._on_the_way.add(task)
-                        task.add_done_callback(arrived)
-                await self._sleep(wake, None if len(on_the_way) >= PARALLEL else due)
+                        sends.add(task)
+                        self._sends.add(task)
+                        task.add_done_callback(done)
+                await self._sleep(wake, None if len(sends) >= PARALLEL else due)
 
     async def _sleep(self, wake: asyncio.Event, due: int | None) -> None:
-        """Until more is owed, something arrived, or the next one is due."""
+        """Sleep until a delivery is enqueued, sent or due."""
         wait = None if due is None else max(0.0, (due - self._core.clock.now()) / 1000)
         try:
             async with asyncio.timeout(wait):
@@ -141,29 +141,30 @@ class Outbox:
             return
 
     async def _claim(self, surface: Surface, free: int) -> tuple[list[Delivery], int | None]:
-        """What can leave now, and when the next one is due."""
+        """Claim the deliveries that can be sent now; also returns when the next one is due."""
         now = self._core.clock.now()
         owner = self._core.incarnation
         was_set_back = self._was_set_back()
-        leaving = now if surface.can.idempotency_window else None  # there doubt is cheap, and saves a commit
+        # With an idempotency window sending twice is harmless; recording the first send with the claim saves a commit.
+        first_sent_at = now if surface.can.idempotency_window else None
 
         def body(tx: Tx) -> tuple[list[Delivery], int | None]:
             if was_set_back:
                 deliveries.retry_now(tx, now)
             waiting = deliveries.next_to_send(tx, surface.name, free + 1)
             ready = [id for id, due in waiting[:free] if due <= now]
-            claimed = (deliveries.claim_pending(tx, id, owner, leaving) for id in ready)
+            claimed = (deliveries.claim_pending(tx, id, owner, first_sent_at) for id in ready)
             next_due = waiting[len(ready)][1] if len(waiting) > len(ready) else None
             return [delivery for delivery in claimed if delivery is not None], next_due
 
         return await self._core.write_with_retry(body)
 
     def _was_set_back(self) -> bool:
-        """Whether the clock was, since this was last asked. What was put off would then wait for that much longer."""
-        before, self._ahead = self._ahead, self._clocks_apart()
-        return self._ahead < before - SET_BACK
+        """Whether the clock was set back since the last call: due times are then too far in the future."""
+        before, self._clock_offset = self._clock_offset, self._read_clock_offset()
+        return self._clock_offset < before - SET_BACK
 
-    def _clocks_apart(self) -> float:
+    def _read_clock_offset(self) -> float:
         return self._core.clock.now() / 1000 - self._core.clock.monotonic()
 
     async def _try(self, delivery: Delivery, surface: Surface) -> Receipt | NotSent | None:
@@ -173,42 +174,42 @@ class Outbox:
             return await self._send(delivery, surface)
         except NotSent as failure:
             return failure
-        except Exception as error:  # a surface's own bug: this delivery waits, the others go on
+        except Exception as error:  # a bug of the surface: retry this delivery, go on with the others
             _log.exception("surface %s broke on delivery %s", surface.name, delivery.id)
             return InDoubt(f"the surface {surface.name} failed: {error}")
 
     async def _send(self, delivery: Delivery, surface: Surface) -> Receipt:
         outgoing = outgoing_of(delivery)
         if delivery.in_doubt:
-            return await self._settle_doubt(delivery, surface, outgoing)
+            return await self._resend(delivery, surface, outgoing)
         if delivery.first_sent_at is None:
-            await self._leaving(delivery)
+            await self._record_first_send(delivery)
         crash.point("outbox.claimed-not-sent")
-        return await _bring(outgoing, surface)
+        return await _send_or_explain(outgoing, surface)
 
     async def _edit(self, delivery: Delivery, earlier: str, surface: Surface) -> Receipt | None:
-        """Doing it twice is doing it once. None: there is nothing to rewrite."""
+        """Edit an earlier message; idempotent. None: there is nothing to edit."""
         receipt = await self._receipt(earlier)
         if receipt is not None and await self._is_answer(receipt):
-            return None  # a send in doubt was settled by making it the answer
+            return None  # `_resend` has edited it into the answer
         if receipt is not None and surface.can.edit:
             await surface.edit(receipt, outgoing_of(delivery))
             crash.point("outbox.edited-not-recorded")
         return receipt
 
-    async def _settle_doubt(self, delivery: Delivery, surface: Surface, outgoing: Outgoing) -> Receipt:
-        """It may have arrived already."""
+    async def _resend(self, delivery: Delivery, surface: Surface, outgoing: Outgoing) -> Receipt:
+        """Send a delivery that may have arrived already."""
         age = (self._core.clock.now() - (delivery.first_sent_at or 0)) / 1000
         window = surface.can.idempotency_window
-        if 0 <= age < window or window == inf:  # for ever is for ever, wherever the clock was set
-            return await _bring(replace(outgoing, again=True), surface)
+        if 0 <= age < window or window == inf:  # an infinite window does not depend on the clock
+            return await _send_or_explain(replace(outgoing, again=True), surface)
         if surface.can.read_back:
-            return await surface.find(outgoing) or await _bring(outgoing, surface)
+            return await surface.find(outgoing) or await _send_or_explain(outgoing, surface)
         placeholder = await self._placeholder(delivery)
         recovered = await self._noted(outgoing, messages.RECOVERED)
-        if placeholder is not None and surface.can.edit and await _became(placeholder, recovered, surface):
+        if placeholder is not None and surface.can.edit and await _edit_into_answer(placeholder, recovered, surface):
             return placeholder
-        return await _bring(await self._noted(outgoing, messages.POSSIBLE_REPEAT), surface)
+        return await _send_or_explain(await self._noted(outgoing, messages.POSSIBLE_REPEAT), surface)
 
     async def _noted(self, outgoing: Outgoing, note: str) -> Outgoing:
         said = await self._core.read_with_retry(lambda tx: localized(tx, self._core, outgoing.conversation, note))
@@ -216,7 +217,7 @@ class Outbox:
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
-            return None  # a later part of an answer would take the place of the first
+            return None  # only the first part of an answer may replace the placeholder
         return _receipt_of(await self._core.read_with_retry(lambda tx: placeholder_of(tx, delivery)))
 
     async def _receipt(self, name: str) -> Receipt | None:
@@ -226,8 +227,8 @@ class Outbox:
         where, id = receipt.conversation, receipt.message_id
         return await self._core.read_with_retry(lambda tx: deliveries.is_answer(tx, where, id))
 
-    async def _leaving(self, delivery: Delivery) -> None:
-        """Written before it leaves: from here on, a death means doubt."""
+    async def _record_first_send(self, delivery: Delivery) -> None:
+        """Record the time before sending: if we die from here on, it is unknown whether it arrived."""
         now = self._core.clock.now()
         await self._core.write_with_retry(lambda tx: deliveries.record_first_send(tx, delivery, now))
 
@@ -236,7 +237,7 @@ class Outbox:
         if deliveries.record_sent(tx, delivery, receipt.message_id, now, receipt.conversation):
             tx.log(delivery.thread, delivery.turn, "delivery.sent", now, delivery=delivery.id)
             if delivery.kind is DeliveryKind.HANDOFF:
-                self.handed(tx, delivery, receipt.conversation)
+                self.on_handoff_sent(tx, delivery, receipt.conversation)
 
     def _not_sent(self, tx: Tx, delivery: Delivery, failure: NotSent) -> None:
         now = self._core.clock.now()
@@ -244,29 +245,29 @@ class Outbox:
             deliveries.record_failed(tx, delivery, failure.reason)
             tx.log(delivery.thread, delivery.turn, "delivery.failed", now, delivery=delivery.id, error=failure.reason)
             if delivery.kind is DeliveryKind.HANDOFF:
-                self.not_handed(tx, delivery, failure.reason)
+                self.on_handoff_refused(tx, delivery, failure.reason)
             if delivery.kind is DeliveryKind.ASK or is_part(delivery):
-                self._refused(tx, self._core, delivery)
+                self._on_refused(tx, self._core, delivery)
             return
         down = isinstance(failure, Down)
         if down and delivery.conversation is not None:
             name = delivery.conversation.surface
             self._core.down[name] = failure.reason
             self._downs[name] = self._downs.get(name, 0) + 1
-        doubt = isinstance(failure, InDoubt) or delivery.in_doubt
+        in_doubt = isinstance(failure, InDoubt) or delivery.in_doubt
         due = now + int(self._wait(delivery, failure) * 1000)
-        deliveries.postpone(tx, delivery, due, failure.reason, in_doubt=doubt, uncounted=down)
+        deliveries.later(tx, delivery, due, failure.reason, in_doubt=in_doubt, uncounted=down)
 
     def _wait(self, delivery: Delivery, failure: NotSent) -> float:
         if failure.retry_after is not None:
-            return min(failure.retry_after, LONGEST_OBEYED)
+            return min(failure.retry_after, LONGEST_RETRY_AFTER)
         name = delivery.conversation.surface if delivery.conversation else ""
         tried = self._downs.get(name, 1) if isinstance(failure, Down) else delivery.attempts
         steps = min(tried - 1, 10)
         return float(min(LONGEST_WAIT, 2.0**steps) * (0.5 + self._core.clock.random() / 2))
 
     async def _refuse_unknown(self) -> None:
-        """What is owed to a surface that is no longer configured says so, instead of waiting in silence."""
+        """Fail the deliveries to surfaces that are no longer configured, with that reason."""
 
         def body(tx: Tx) -> None:
             for name in deliveries.surfaces_pending(tx):
@@ -277,24 +278,24 @@ class Outbox:
         await self._core.write_with_retry(body)
 
 
-def _all_kept(files: Path) -> dict[str, list[Path]]:
-    """By folder. Where they cannot be looked at, they are left for another time."""
+def _copied_files(files: Path) -> dict[str, list[Path]]:
+    """Copied files by folder; empty if they cannot be listed."""
     try:
         return {folder.name: list(folder.iterdir()) for folder in files.glob(f"{FOLDER}*")}
     except OSError as error:
-        _log.warning("what is kept in %s cannot be looked at: %s", files, error)
+        _log.warning("the files in %s cannot be listed: %s", files, error)
         return {}
 
 
-def _forget(kept: Path) -> None:
+def _delete_file(kept: Path) -> None:
     try:
-        delete(kept)
-    except OSError as error:  # it is in nobody's way
-        _log.warning("%s is not needed any more, and cannot be removed: %s", kept, error)
+        forget(kept)
+    except OSError as error:  # harmless
+        _log.warning("%s is not needed any more, but cannot be deleted: %s", kept, error)
 
 
-async def _became(placeholder: Receipt, recovered: Outgoing, surface: Surface) -> bool:
-    """The placeholder is made the answer. False: it is not there any more, since people can delete what they see."""
+async def _edit_into_answer(placeholder: Receipt, recovered: Outgoing, surface: Surface) -> bool:
+    """Edit the placeholder into the answer. False: it does not exist any more (people can delete messages)."""
     try:
         await surface.edit(placeholder, recovered)
     except Never:
@@ -303,8 +304,8 @@ async def _became(placeholder: Receipt, recovered: Outgoing, surface: Surface) -
     return True
 
 
-async def _bring(outgoing: Outgoing, surface: Surface) -> Receipt:
-    """A file that cannot be read, or that the platform does not take, is told in its place."""
+async def _send_or_explain(outgoing: Outgoing, surface: Surface) -> Receipt:
+    """Send. Instead of a file that cannot be read or that the platform refuses, send a line that says so."""
     if outgoing.file is None:
         return await surface.send(outgoing)
     try:

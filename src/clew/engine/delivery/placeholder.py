@@ -1,5 +1,5 @@
-"""What a turn is doing, shown in its placeholder: edited in place while it runs, no more often than the platform bears,
-and once more at the end. Only for the eye: nothing of it is stored, and nothing waits for it."""
+"""The placeholder message of a turn: edited while the turn runs, as often as the platform allows, and once more at the
+end. The edits during the turn are not stored, and nothing waits for them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from clew.support.display_code import plain_or_code
 from clew.support.text import visible
 from clew.texts import bilingual, handoff_messages, messages
 
-WRITTEN = 2000  # characters of the text that is being written
-LINES = 4  # of the newest steps
-LOOK = 2.0  # seconds between two looks whether a turn of the desk has moved to where it is shown
-WIDTH = 80  # characters of each
-_UNSHOWN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
+WRITTEN = 2000  # last characters of the open text that are shown
+LINES = 4  # newest steps that are shown
+LOOK = 2.0  # seconds between checks whether a turn of a local client has moved to a chat
+WIDTH = 80  # characters of each step
+_HIDDEN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
 
 
 def working(progress: Progress, seconds: float) -> bilingual.Bilingual:
@@ -35,7 +35,7 @@ def working(progress: Progress, seconds: float) -> bilingual.Bilingual:
     return bilingual.joined("\n", head, *_steps(progress)[-LINES:])
 
 
-def over(state: TurnState, steps: int, seconds: float) -> bilingual.Bilingual:
+def end_line(state: TurnState, steps: int, seconds: float) -> bilingual.Both:
     mark = {TurnState.COMPLETED: "✓", TurnState.FAILED: "⚠"}.get(state, "⏹")
     return bilingual.joined(
         " ", mark, bilingual.joined(", ", messages.seconds(seconds), messages.steps(steps) if steps else "")
@@ -43,10 +43,8 @@ def over(state: TurnState, steps: int, seconds: float) -> bilingual.Bilingual:
 
 
 def _steps(progress: Progress) -> list[str]:
-    done = (item for item in progress.items.values() if item.kind not in _UNSHOWN and item.title)
-    return [
-        f"{'·' if item.phase == Phase.DONE else '▸'} {item.kind}: {plain_or_code(_short(item.title))}" for item in done
-    ]
+    done = (item for item in progress.items.values() if item.kind not in _HIDDEN and item.title)
+    return [f"{'·' if item.phase == Phase.DONE else '▸'} {item.kind}: {unmarked(_short(item.title))}" for item in done]
 
 
 def _short(title: str) -> str:
@@ -54,14 +52,14 @@ def _short(title: str) -> str:
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
-def _edits(core: Core, where: Conversation | None) -> Surface | None:
+def _editable_surface(core: Core, where: Conversation | None) -> Surface | None:
     surface = core.surfaces.get(where.surface) if where else None
     return surface if surface is not None and surface.can.chat and surface.can.edit else None
 
 
 def streams(core: Core, turn: Turn) -> bool:
-    """Whether people see its text as it is being written."""
-    surface = _edits(core, turn.conversation)
+    """Whether the surface of the turn shows the open text."""
+    surface = _editable_surface(core, turn.conversation)
     return surface is not None and surface.can.stream
 
 
@@ -72,19 +70,19 @@ def _newest(text: str) -> str:
 async def show(
     core: Core, turn: Turn, progress: Callable[[], Progress], written: Callable[[], str], changed: asyncio.Event
 ) -> None:
-    """For as long as the turn runs, wherever it moves to."""
+    """Keep the placeholder up to date until cancelled, also if the turn moves to another conversation."""
     began, last = core.clock.monotonic(), None
-    first = _edits(core, turn.conversation)
+    first = _editable_surface(core, turn.conversation)
     pause = first.can.edit_every if first else LOOK
     while True:
         await changed.wait()
         changed.clear()
         await core.clock.sleep(pause)
         receipt = await _placeholder(core, turn)
-        surface = _edits(core, receipt.conversation) if receipt else None
+        surface = _editable_surface(core, receipt.conversation) if receipt else None
         if receipt is None or surface is None:
             continue
-        text = await _spoken(core, receipt.conversation, working(progress(), core.clock.monotonic() - began))
+        text = await _localized(core, receipt.conversation, working(progress(), core.clock.monotonic() - began))
         live, pause = _newest(written()) if surface.can.stream else "", surface.can.edit_every
         if (receipt, text, live) == last:
             continue
@@ -93,14 +91,14 @@ async def show(
         try:
             await surface.edit(receipt, now)
             last = receipt, text, live
-        except Never:  # it is not there any more; another may be, in another place
+        except Never:  # it was deleted; the turn may have another one elsewhere later
             last = receipt, text, live
         except NotSent as failure:
             pause = max(failure.retry_after or 0.0, 2 * surface.can.edit_every)
             changed.set()
 
 
-async def _spoken(core: Core, where: Conversation, text: str) -> str:
+async def _localized(core: Core, where: Conversation, text: str) -> str:
     return await core.read_with_retry(lambda tx: localized(tx, core, where, text))
 
 
@@ -112,27 +110,28 @@ async def _placeholder(core: Core, turn: Turn) -> Receipt | None:
 
 
 def placeholder(tx: Tx, turn: str) -> Delivery | None:
-    """The one in the place where the turn is now; none that has had its last words."""
+    """The turn's newest placeholder, unless its last edit is enqueued."""
     shown = list(deliveries_named(tx, f"{turn}:{DeliveryKind.PLACEHOLDER}"))
-    is_over = not shown or deliveries.get(tx, _over(shown[-1])) is not None
+    is_over = not shown or deliveries.get(tx, _end_id(shown[-1])) is not None
     return None if is_over else shown[-1]
 
 
 def placeholder_of(tx: Tx, answer: Delivery) -> Delivery | None:
-    """The one where the answer goes, which can be made the answer until its last words are said there."""
+    """The placeholder in the conversation of the answer, which can be edited into the answer until its last edit is
+    sent."""
     shown = deliveries_named(tx, f"{answer.turn}:{DeliveryKind.PLACEHOLDER}")
     here = [each for each in shown if each.conversation == answer.conversation]
-    last = deliveries.get(tx, _over(here[-1])) if here else None
+    last = deliveries.get(tx, _end_id(here[-1])) if here else None
     is_over = last is not None and last.state is DeliveryState.SENT
     return here[-1] if here and not is_over else None
 
 
-def _over(shown: Delivery) -> str:
+def _end_id(shown: Delivery) -> str:
     return f"{shown.id}:over"
 
 
 def enqueue_placeholder(tx: Tx, core: Core, turn: Turn, where: Conversation | None) -> None:
-    """A sign that it is being worked on, where it can later be edited."""
+    """Enqueue a placeholder, if the surface can edit messages."""
     surface = core.surfaces.get(where.surface) if where else None
     if surface is not None and surface.can.edit:
         name = next_free_id(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
@@ -140,29 +139,32 @@ def enqueue_placeholder(tx: Tx, core: Core, turn: Turn, where: Conversation | No
 
 
 def move(tx: Tx, core: Core, turn: Turn, to: Conversation) -> None:
-    """The turn is worked on while its thread moves: one place stops saying so, another begins."""
+    """Move the placeholder of a running turn: end the one in the old conversation, and enqueue one in the new."""
     shown = placeholder(tx, turn.id)
     if shown is not None and shown.conversation == to:
         return
     if shown is not None:
-        _last_words(tx, core, turn, shown, handoff_messages.moved(to.surface, core.local_surface))
+        _enqueue_last_edit(tx, core, turn, shown, handoff_messages.moved(to.surface, core.local_surface))
     enqueue_placeholder(tx, core, turn, to)
 
 
 def enqueue_end(tx: Tx, core: Core, turn: Turn, state: TurnState, done: Sequence[Item]) -> None:
-    """The placeholder's last words, after the answer: whatever is killed, nothing goes on saying that it works."""
+    """Enqueue the placeholder's last edit, behind the answer, so that after any crash none goes on saying "working"."""
     shown = placeholder(tx, turn.id)
     seconds = max(0, core.clock.now() - (turn.started_at or turn.queued_at)) / 1000
     if shown is not None:
-        _last_words(tx, core, turn, shown, over(state, sum(item.kind not in _UNSHOWN for item in done), seconds))
+        _enqueue_last_edit(
+            tx, core, turn, shown, end_line(state, sum(item.kind not in _HIDDEN for item in done), seconds)
+        )
 
 
-def _last_words(tx: Tx, core: Core, turn: Turn, shown: Delivery, text: str) -> None:
-    surface = _edits(core, shown.conversation)
+def _enqueue_last_edit(tx: Tx, core: Core, turn: Turn, shown: Delivery, text: str) -> None:
+    surface = _editable_surface(core, shown.conversation)
     if surface is None or shown.state is DeliveryState.SUPERSEDED:
         deliveries.supersede(tx, shown.id)
         return
-    is_found = surface.can.idempotency_window > 0 or surface.can.read_back  # also where it is not known to have arrived
+    # On such a surface we get the receipt even if it is unknown whether the placeholder arrived.
+    is_found = surface.can.idempotency_window > 0 or surface.can.read_back
     if not (shown.first_sent_at is not None and is_found) and deliveries.supersede(tx, shown.id):
         return
-    enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, shown.conversation, text, id=_over(shown), edits=shown.id)
+    enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, shown.conversation, text, id=_end_id(shown), edits=shown.id)

@@ -1,5 +1,5 @@
-"""A long text as several messages: cut at a paragraph, else at a line, else at a space, never within what is one
-character to a person. A code fence that is cut is closed, and opened again in the next message. Pure."""
+"""Splits a long text into several messages: at a paragraph, else at a line, else at a space, never inside what people
+see as one character. A code fence that is split is closed, and opened again in the next message. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from clew.model.surface import Units
 
-_LONGEST_REOPENED = 40  # characters of a fence's own line that are repeated
-_FENCE = re.compile(r"^ {0,3}(`{3,40}|~{3,40})([^\n`]*)$", re.MULTILINE)  # what is longer fences nothing here
+_LONGEST_REOPENED = 40  # characters of a fence's opening line that are repeated
+_FENCE = re.compile(r"^ {0,3}(`{3,40}|~{3,40})([^\n`]*)$", re.MULTILINE)  # longer ones are not treated as fences
 
 
 class Part(Struct, frozen=True):
@@ -38,7 +38,7 @@ def size(text: str, units: Units) -> int:
 
 
 def split(text: str, limit: int, units: Units) -> list[Part]:
-    """Parts that each fit. What would be seen as nothing makes no part of its own."""
+    """Parts that each fit the limit. No part consists of whitespace only."""
     if size(text, units) <= limit:
         return [Part(text)]
     return list(_cut(text, limit, units))
@@ -48,8 +48,8 @@ def _cut(text: str, limit: int, units: Units) -> Iterator[Part]:
     at, fence = 0, ""
     while at < len(text):
         before = f"{fence}\n" if fence else ""
-        room = limit - size(before, units) - size(_closing(text[at : at + limit], fence), units)
-        end = at + _fitting(text[at : at + limit], max(room, 1), units)
+        space = limit - size(before, units) - size(_closing(text[at : at + limit], fence), units)
+        end = at + _fitting(text[at : at + limit], max(space, 1), units)
         end = end if end >= len(text) else at + _good_end(text[at:end], text[end:], fence)
         end = end if text[end:].strip() else len(text)
         body = text[at:end]
@@ -60,34 +60,34 @@ def _cut(text: str, limit: int, units: Units) -> Iterator[Part]:
 
 
 def _closing(text: str, fence: str) -> str:
-    """The most that closing may take: of the fence that is open, or of the longest one in the text."""
+    """The longest closing that may be needed: for the open fence, or the longest one in the text."""
     ticks = [_ticks(fence), *(found[1] for found in _FENCE.finditer(text))]
     return f"\n{max(ticks, key=len)}" if any(ticks) else ""
 
 
-def _fitting(text: str, room: int, units: Units) -> int:
-    """How many characters of it fit."""
+def _fitting(text: str, space: int, units: Units) -> int:
+    """How many characters of the text fit."""
     low, high = 1, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if size(text[:middle], units) <= room else (low, middle - 1)
+        low, high = (middle, high) if size(text[:middle], units) <= space else (low, middle - 1)
     return low
 
 
 def _good_end(head: str, tail: str, fence: str) -> int:
     """Where to cut, at the latest at the end of `head`."""
-    least = len(head) // 4  # rather a worse place than a tiny message
+    least = len(head) // 4  # no tiny messages
     for ends in (_paragraphs(head, fence), _ends(head, "\n"), _ends(head, " ")):
         if (good := [end for end in ends if end > least]) and head[: good[-1]].strip():
             return good[-1]
     end = len(head)
-    while end > 1 and _is_one(head[:end], head[end:] + tail[:1]):
+    while end > 1 and _are_one_character(head[:end], head[end:] + tail[:1]):
         end -= 1
     return end if end > 1 else len(head)
 
 
 def _paragraphs(head: str, fence: str) -> list[int]:
-    """Ends of paragraphs that are not within a fence."""
+    """Ends of paragraphs outside fences."""
     return [end for end in _ends(head, "\n\n") if not _open_after(fence, head[:end])][-1:]
 
 
@@ -96,7 +96,7 @@ def _ends(text: str, mark: str) -> list[int]:
 
 
 def _open_after(fence: str, text: str) -> str:
-    """The line of the fence that is open after the text, where `fence` was open before it."""
+    """The opening line of the fence that is open after the text; `fence` was open before it."""
     for found in _FENCE.finditer(text):
         ticks, rest = found[1], found[2]
         if not fence:
@@ -111,14 +111,14 @@ def _ticks(fence: str) -> str:
     return fence[: len(fence) - len(fence.lstrip(fence[0]))] if fence else ""
 
 
-def _is_one(left: str, right: str) -> bool:
-    """Whether a person sees the last character of the one and the first of the other as one."""
+def _are_one_character(left: str, right: str) -> bool:
+    """Whether people see the last character of `left` and the first of `right` as one."""
     if not left or not right:
         return False
-    return left[-1] == "\u200d" or right[0] == "\u200d" or _hangs_on(right[0]) or _is_half_a_flag(left, right)
+    return left[-1] == "\u200d" or right[0] == "\u200d" or _is_combining(right[0]) or _is_half_a_flag(left, right)
 
 
-def _hangs_on(char: str) -> bool:
+def _is_combining(char: str) -> bool:
     return unicodedata.category(char) in ("Mn", "Me", "Mc") or 0x1F3FB <= ord(char) <= 0x1F3FF
 
 
