@@ -1,5 +1,5 @@
-"""Who may speak: nobody, unless the config names them or somebody at the desk has confirmed their code. A watcher may
-look on; a driver may also send and answer; an owner may also say who else may. It never looks at what is said."""
+"""Access control: only senders whom the config names, or whose pairing code was confirmed locally, may speak. A watcher
+may read; a driver may also send and answer; an owner may also admit others. It never looks at the message text."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from clew.support.text import clean
 from clew.texts import messages
 
 SPEAKERS = frozenset({Role.OWNER, Role.DRIVER})
-LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # thirty-two, none that is mistaken for another
+LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # 32, without look-alikes
 LENGTH = 8
-LASTS = 3600 * 1000  # milliseconds
-PENDING = 20  # codes that one surface gives out in that time
-FAILURES = 5  # in a row, after which no code is taken for LASTS
+CODE_LASTS = 3600 * 1000  # milliseconds
+MAX_CODES = 20  # that one surface gives out in that time
+MAX_FAILURES = 5  # wrong codes in a row, after which none is accepted for CODE_LASTS
 
 
 def role_of(tx: Tx, core: Core, inbound: Inbound) -> Role | None:
-    """None: nobody knows them."""
+    """The sender's role; None if the sender is unknown."""
     surface = core.surfaces.get(inbound.conversation.surface)
     if surface is None or not surface.can.chat:
-        return Role.OWNER  # a door of its own, with a key of its own
+        return Role.OWNER  # such a surface authenticates its clients itself
     if not inbound.sender_id:
         return None
     person = rows.get(tx, surface.name, inbound.sender_id)
@@ -36,31 +36,31 @@ def role_of(tx: Tx, core: Core, inbound: Inbound) -> Role | None:
     allowed = core.allowed(surface.name)
     if inbound.sender_id not in allowed:
         return None
-    return Role.OWNER if len(allowed) == 1 else Role.DRIVER  # who is allowed alone is whose clew it is
+    return Role.OWNER if len(allowed) == 1 else Role.DRIVER  # the only one who is allowed owns this clew
 
 
 def refusal(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
-    """None: they may speak."""
+    """The refusal for a sender who may not speak; None if they may."""
     role = role_of(tx, core, inbound)
     if role is None:
-        return Arrival(Fate.REFUSED, None, None, _to_a_stranger(tx, core, inbound))
+        return Arrival(Fate.REFUSED, None, None, _reply_to_stranger(tx, core, inbound))
     if role not in SPEAKERS:
         return Arrival(Fate.REFUSED, None, None, messages.WATCHER)
     return None
 
 
-def _to_a_stranger(tx: Tx, core: Core, inbound: Inbound) -> str:
-    """A code, once an hour, and only where nobody else reads it; elsewhere, as often, that nobody knows them."""
+def _reply_to_stranger(tx: Tx, core: Core, inbound: Inbound) -> str:
+    """Once an hour: a pairing code in a direct chat; in a group, where others read it, only that they are unknown."""
     surface, now = inbound.conversation.surface, core.clock.now()
     asked = rows.asked_at(tx, surface, inbound.sender_id)
     if not inbound.sender_id or inbound.pressed:
         return messages.STRANGER
     if inbound.in_group:
-        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, LASTS) else ""
-    if asked is not None and now - LASTS < asked <= now:
-        return ""  # they have been told
-    if rows.count_asked(tx, surface, now - LASTS) >= PENDING:
-        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, LASTS) else ""
+        return messages.STRANGER if rows.tell_stranger(tx, surface, inbound.sender_id, now, CODE_LASTS) else ""
+    if asked is not None and now - CODE_LASTS < asked <= now:
+        return ""  # they have a code already
+    if rows.count_asked(tx, surface, now - CODE_LASTS) >= MAX_CODES:
+        return messages.STRANGER if rows.tell_stranger(tx, surface, inbound.sender_id, now, CODE_LASTS) else ""
     code = _code(core)
     rows.request_pairing(tx, PairingRequest(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
     tx.log("", None, "person.asked", now, surface=surface)
@@ -73,7 +73,7 @@ def _code(core: Core) -> str:
 
 
 class Access:
-    """The door for those at the desk."""
+    """Lists, pairs and removes people, for local clients."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -82,25 +82,25 @@ class Access:
         return await self._core.store.read(lambda tx: [_view(person) for person in rows.all_people(tx)])
 
     async def asking(self) -> list[AskingView]:
-        """Who has written for the first time in the last hour, and is not let in yet."""
-        since = self._core.clock.now() - LASTS
-        found = await self._core.store.read(lambda tx: rows.pairing_requests(tx, since))
+        """Unknown senders of the last hour with their pairing codes."""
+        since = self._core.clock.now() - CODE_LASTS
+        found = await self._core.store.read(lambda tx: rows.asking(tx, since))
         return [AskingView(f"{each.where.surface}:{each.id}", each.name, each.code, each.at) for each in found]
 
     async def pair(self, code: str, role: Role, by: str, *, force: bool = False) -> PersonView:
-        """Raises Refused if the code is wrong or too old, or if too many were. `force`: the owner, at the machine, does
-        not wait for that; a wrong code stays wrong, and does not end the wait of others."""
+        """Admit the sender who got this code. Raises Refused if the code is wrong or expired, or after too many wrong
+        ones. `force`: skip that lock; a wrong code is still refused, and does not lift the lock for others."""
         now = self._core.clock.now()
 
         def body(tx: Tx) -> PersonView | str:
             failed, until = rows.failures(tx)
-            locked = until if now < until <= now + LASTS else 0
+            locked = until if now < until <= now + CODE_LASTS else 0
             if locked and not force:
                 return _locked((locked - now) // 60_000 + 1)
-            found = rows.redeem_code(tx, code.strip().upper(), now - LASTS)
+            found = rows.take(tx, code.strip().upper(), now - CODE_LASTS)
             if found is None:
                 failed += 1
-                rows.set_failures(tx, failed % FAILURES, now + LASTS if failed >= FAILURES else locked)
+                rows.set_failures(tx, failed % MAX_FAILURES, now + CODE_LASTS if failed >= MAX_FAILURES else locked)
                 return f"There is no code {code}; it lasts an hour, and a new message there gives a new one."
             rows.set_failures(tx, 0, 0)
             person = Person(found.where.surface, found.id, found.name, role, now, by)
@@ -108,7 +108,7 @@ class Access:
             enqueue_greeting(tx, self._core, found.where, messages.WELCOME, f"{found.code}:welcome")
             return _view(person)
 
-        paired = await self._core.store.write(body)  # a wrong code is written down too, so it is no exception in there
+        paired = await self._core.store.write(body)  # the error is returned: raising would undo the failure count
         if isinstance(paired, str):
             raise Refused(paired)
         return paired
@@ -117,7 +117,7 @@ class Access:
         """`SURFACE:ID`. Raises NotFound."""
         surface, _, id = name.partition(":")
         if not id:
-            raise BadInput(f"{name!r} names nobody; give SURFACE:ID, as `clew people` shows it.")
+            raise BadInput(f"{name!r} is not a person. Give SURFACE:ID, as `clew people` shows it.")
 
         if id in self._core.allowed(surface):
             where = f"`allow` under [surfaces.{surface}] in config.toml"

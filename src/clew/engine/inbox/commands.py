@@ -1,6 +1,5 @@
-"""Commands in chats, English and 中文: a word with a slash at the beginning of a message. Each either does something
-and has words for it, or is another way to say what is then treated as said. What only looks like one goes to the
-agent."""
+"""Chat commands, English and 中文: a message that begins with a slash and a word. A command either does something and
+returns a reply, or is rewritten into a message that is then handled normally. Unknown commands go to the agent."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ _COMMAND = re.compile(r"\s*[/!](\w+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
 class Command(Struct, frozen=True):
-    """A command that was given: the rest of its line, where, and the thread that is bound there."""
+    """A command with the rest of its line, its message, and the thread that is bound to the conversation."""
 
     tx: Tx
     core: Core
@@ -60,11 +59,11 @@ class Command(Struct, frozen=True):
         return self.rest
 
 
-Obey = Callable[[Command], str | Inbound]
+Handler = Callable[[Command], str | Inbound]
 
 
 def run_command(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | None:
-    """None: it is no command. An Inbound: it means this."""
+    """Run a chat command. None: it is not a command. An Inbound: handle this message instead."""
     surface = core.surfaces.get(inbound.conversation.surface)
     found = _COMMAND.fullmatch(inbound.text)
     if found is None or surface is None or not surface.can.chat or inbound.text.lstrip()[0] not in surface.can.prefix:
@@ -82,57 +81,57 @@ def run_command(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | Non
     return done if isinstance(done, Inbound) else Arrival(Fate.COMMAND, name, None, done)
 
 
-def _unknown(word: str, rest: str, tell: Replies) -> Arrival | None:
-    """A slip of the finger is said; a path, or an agent's own command, is for the agent."""
+def _unknown(word: str, rest: str, tell: Tell) -> Arrival | None:
+    """Suggest the command that was probably meant; anything else (a path, an agent's own command) is for the agent."""
     near = difflib.get_close_matches(word, COMMANDS, 1, 0.75)
     return Arrival(Fate.REFUSED, None, None, tell("unknown", word=word, near=near[0])) if near and not rest else None
 
 
-def _new(order: Command) -> str | Inbound:
-    """What comes with it is for the new thread: `/new 1` answers no gate that is shown here."""
-    if order.rest:
-        refuse_secrets(order.tx, order.thread)
-    bindings.unbind(order.tx, order.where)
-    return replace(order.inbound, text=order.rest, quoted=None, sees=()) if order.rest else order.tell("new")
+def _new(command: Command) -> str | Inbound:
+    """The text behind `/new` goes to the new thread: `/new 1` does not answer a gate."""
+    if command.rest:
+        refuse_secrets(command.tx, command.thread)
+    bindings.unbind(command.tx, command.where)
+    return replace(command.inbound, text=command.rest, quoted=None, sees=()) if command.rest else command.tell("new")
 
 
-def _threads(order: Command) -> str:
-    found = _listed(order.tx)
+def _threads(command: Command) -> str:
+    found = _listed(command.tx)
     if not found:
-        return order.tell("no_threads")
-    lines = [f"{number}. {_line(order, each)}" for number, each in enumerate(found, 1)]
-    return "\n".join([*lines, order.tell("resume_how")])
+        return command.tell("no_threads")
+    lines = [f"{number}. {_line(command, each)}" for number, each in enumerate(found, 1)]
+    return "\n".join([*lines, command.tell("resume_how")])
 
 
 def _listed(tx: Tx) -> list[threads.ThreadSummary]:
     return threads.page(tx, Filter(limit=LISTED))
 
 
-def _line(order: Command, seen: threads.ThreadSummary) -> str:
+def _line(command: Command, seen: threads.Seen) -> str:
     row = seen.thread
     if isinstance(row, Damaged):
         return f"{row.id} ({row.reason})"
-    here = " ←" if order.thread is not None and row.id == order.thread.id else ""
-    return f"{plain_or_code(row.title)} ({_standing(order, row, seen.live_turn)}, {row.id[-6:]}){here}"
+    here = " ←" if command.thread is not None and row.id == command.thread.id else ""
+    return f"{unmarked(row.title)} ({_status_word(command, row, seen.live_turn)}, {row.id[-6:]}){here}"
 
 
-def _standing(order: Command, thread: Thread, running: object) -> str:
-    return order.tell("running" if running else thread.status)
+def _status_word(command: Command, thread: Thread, running: object) -> str:
+    return command.tell("running" if running else thread.status)
 
 
-def _resume(order: Command) -> str:
-    """Coming back to a thread: it is bound here, whatever its status, and what runs in it goes on here."""
-    if not order.rest:
-        return _threads(order)
-    found = _listed(order.tx)
-    row = _by_number(found, order.rest) if len(order.rest) < 3 else _by_id(order.tx, order.rest)
+def _resume(command: Command) -> str:
+    """Bind a thread to this conversation, whatever its status, and move its open work here."""
+    if not command.rest:
+        return _threads(command)
+    found = _listed(command.tx)
+    row = _by_number(found, command.rest) if len(command.rest) < 3 else _by_id(command.tx, command.rest)
     if row is None:
-        raise NotFound(order.tell("no_such_thread", name=order.rest))
-    if bindings.thread_at(order.tx, order.where) != row.id:
-        bindings.bind(order.tx, order.where, row.id, order.core.clock.now(), drives=False)
-    name = f"{order.inbound.message_id}@{order.where}"
-    driver.move(order.tx, order.core, row, order.where, order.inbound.sender, name)
-    return order.tell("resumed", title=plain_or_code(row.title))
+        raise NotFound(command.tell("no_such_thread", name=command.rest))
+    if bindings.bound(command.tx, command.where) != row.id:
+        bindings.bind(command.tx, command.where, row.id, command.core.clock.now(), drives=False)
+    name = f"{command.inbound.message_id}@{command.where}"
+    driver.move(command.tx, command.core, row, command.where, command.inbound.sender, name)
+    return command.tell("resumed", title=unmarked(row.title))
 
 
 def _by_number(found: list[threads.ThreadSummary], number: str) -> Thread | None:
@@ -148,161 +147,161 @@ def _by_id(tx: Tx, id: str) -> Thread | None:
     return threads.get(tx, names[0]) if len(names) == 1 else None
 
 
-def _fork(order: Command) -> str:
-    if order.rest:
-        refuse_secrets(order.tx, order.thread)
-    new = lifecycle.fork(order.tx, order.core, order.bound(), None, order.rest or None)
-    bindings.bind(order.tx, order.where, new, order.core.clock.now())
-    return order.tell("forked")
+def _fork(command: Command) -> str:
+    if command.rest:
+        refuse_secrets(command.tx, command.thread)
+    new = lifecycle.fork(command.tx, command.core, command.bound(), None, command.rest or None)
+    bindings.bind(command.tx, command.where, new, command.core.clock.now())
+    return command.tell("forked")
 
 
-def _stop(order: Command) -> str:
-    lifecycle.ask_stop(order.tx, order.core, order.bound(), order.inbound.sender, order.where)
-    return order.tell("stopping")
+def _stop(command: Command) -> str:
+    lifecycle.ask_stop(command.tx, command.core, command.bound(), command.inbound.sender, command.where)
+    return command.tell("stopping")
 
 
-def _queue(order: Command) -> Inbound:
-    return replace(order.inbound, text=order.needs("TEXT"), queue=True)
+def _queue(command: Command) -> Inbound:
+    return replace(command.inbound, text=command.needs("TEXT"), queue=True)
 
 
-def _status(order: Command) -> str:
-    thread = order.bound()
-    running, queued = turns.live(order.tx, thread.id), turns.count_queued(order.tx, thread.id)
-    open_now = ", ".join(gate.code for gate in gates.open_in(order.tx, thread.id))
+def _status(command: Command) -> str:
+    thread = command.bound()
+    running, queued = turns.live(command.tx, thread.id), turns.count_queued(command.tx, thread.id)
+    open_now = ", ".join(gate.code for gate in gates.open_in(command.tx, thread.id))
     lines = [
-        f"{plain_or_code(thread.title)} ({thread.id})",
-        f"{_standing(order, thread, running)}, {thread.runtime}, {plain_or_code(thread.workspace)}",
-        *([order.tell("queued", count=queued)] if queued else []),
-        *([order.tell("waits", codes=open_now)] if open_now else []),
-        *([_asked(order, thread, queued)] if thread.suspend_message and not running else []),
+        f"{unmarked(thread.title)} ({thread.id})",
+        f"{_status_word(command, thread, running)}, {thread.runtime}, {unmarked(thread.workspace)}",
+        *([command.tell("queued", count=queued)] if queued else []),
+        *([command.tell("waits", codes=open_now)] if open_now else []),
+        *([_asked(command, thread, queued)] if thread.suspend_message and not running else []),
     ]
     return "\n".join(lines)
 
 
-def _asked(order: Command, thread: Thread, queued: int) -> str:
-    """What it waits for; written down in English."""
+def _asked(command: Command, thread: Thread, queued: int) -> str:
+    """The question of a suspended thread, which is stored in English."""
     by_backlog = thread.suspended_by is SuspendedBy.BACKLOG
     question = messages.backlog(queued) if by_backlog else stored.stored(thread.suspend_message or "")
-    return bilingual.zh(question) if order.tell.is_chinese else question
+    return bilingual.zh(question) if command.tell.is_chinese else question
 
 
-def _where(order: Command) -> str:
-    rows = [row for row in deliveries.of_thread(order.tx, order.bound().id, 30) if row.kind == "final"][-5:]
+def _where(command: Command) -> str:
+    rows = [row for row in deliveries.of_thread(command.tx, command.bound().id, 30) if row.kind == "final"][-5:]
     lines = [f"{row.state}: {row.conversation or '-'}" + (f" ({row.error})" if row.error else "") for row in rows]
-    return "\n".join(lines) or order.tell("nothing_sent")
+    return "\n".join(lines) or command.tell("nothing_sent")
 
 
-def _gates(order: Command) -> str:
-    found = gates.all_open(order.tx, 20)
-    return "\n".join(f"{gate.code}: {plain_or_code(one_line(gate))}" for gate in found) or order.tell("no_gates")
+def _gates(command: Command) -> str:
+    found = gates.all_open(command.tx, 20)
+    return "\n".join(f"{gate.code}: {unmarked(one_line(gate))}" for gate in found) or command.tell("no_gates")
 
 
-def _approve(order: Command) -> Inbound:
-    """Nobody can allow with a condition: with more words than its code it allows nothing."""
-    code, more = _code(order)
+def _approve(command: Command) -> Inbound:
+    """Accept by code. Refused if there is more text, since a yes cannot have a condition."""
+    code, more = _code(command)
     if more and messages.word(more) not in messages.YES:
-        raise BadInput(order.tell("only_code", code=code))
-    return replace(order.inbound, text=f"{code} y")
+        raise BadInput(command.tell("only_code", code=code))
+    return replace(command.inbound, text=f"{code} y")
 
 
-def _deny(order: Command) -> Inbound:
-    code, reason = _code(order)
-    return replace(order.inbound, text=f"{code} n {reason}".strip())
+def _deny(command: Command) -> Inbound:
+    code, reason = _code(command)
+    return replace(command.inbound, text=f"{code} n {reason}".strip())
 
 
-def _answer(order: Command) -> Inbound:
-    return replace(order.inbound, text=" ".join(_code(order)))
+def _answer(command: Command) -> Inbound:
+    return replace(command.inbound, text=" ".join(_code(command)))
 
 
-def _code(order: Command) -> tuple[str, str]:
-    """Whatever is no code is a slip, and never words for the agent."""
-    code, _, rest = order.needs("CODE").partition(" ")
+def _code(command: Command) -> tuple[str, str]:
+    """The gate code and the rest. Raises BadInput if there is no code: the text never goes to the agent."""
+    code, _, rest = command.needs("CODE").partition(" ")
     if not is_code(code):
-        raise BadInput(order.tell("no_code", word=code))
+        raise BadInput(command.tell("no_code", word=code))
     return code.upper(), rest.strip()
 
 
-def _handoff(order: Command) -> str:
-    wish = HandoffRequest(
-        order.bound().id,
-        order.needs("SURFACE"),
-        order.inbound.sender,
-        order.where,
-        may_choose=_may_choose(order),
+def _handoff(command: Command) -> str:
+    wanted = HandoffRequest(
+        command.bound().id,
+        command.needs("SURFACE"),
+        command.inbound.sender,
+        command.where,
+        may_choose=_may_choose(command),
     )
-    return order.tell("handing", surface=request_for(order.tx, order.core, wish).surface)
+    return command.tell("handing", surface=request_for(command.tx, command.core, wanted).surface)
 
 
-def _away(order: Command) -> str:
-    """Things come here, or to the place that is named."""
-    _owners_only(order)
-    named = resolve_target(order.tx, order.core, order.rest, may_choose=True) if order.rest else order.where
-    away.go(order.tx, order.core, named)
-    return order.tell("away", surface=named.surface)
+def _away(command: Command) -> str:
+    """Set the away target to the named conversation, or to this one."""
+    _owners_only(command)
+    named = resolve_target(command.tx, command.core, command.rest, may_choose=True) if command.rest else command.where
+    away.go(command.tx, command.core, named)
+    return command.tell("away", surface=named.surface)
 
 
-def _may_choose(order: Command) -> bool:
-    """Any conversation; else only the home of a surface."""
-    return role_of(order.tx, order.core, order.inbound) is Role.OWNER
+def _may_choose(command: Command) -> bool:
+    """Whether the sender may name any conversation, not only the home of a surface."""
+    return role_of(command.tx, command.core, command.inbound) is Role.OWNER
 
 
-def _owners_only(order: Command) -> None:
-    """What is not said in this thread, but about all that clew has to say."""
-    if not _may_choose(order):
-        raise Refused(order.tell("owners_only"))
+def _owners_only(command: Command) -> None:
+    """Refuse commands that affect all threads to anybody but owners."""
+    if not _may_choose(command):
+        raise Refused(command.tell("owners_only"))
 
 
-def _back(order: Command) -> str:
-    _owners_only(order)
-    return order.tell("back" if away.back(order.tx, order.core) else "not_away")
+def _back(command: Command) -> str:
+    _owners_only(command)
+    return command.tell("back" if away.back(command.tx, command.core) else "not_away")
 
 
-def _home(order: Command) -> str:
-    _owners_only(order)
-    places.set_home(order.tx, order.where)
-    return order.tell("home", surface=order.where.surface)
+def _home(command: Command) -> str:
+    _owners_only(command)
+    places.set_home(command.tx, command.where)
+    return command.tell("home", surface=command.where.surface)
 
 
-def _runtime(order: Command) -> str:
-    known = sorted(order.core.runtimes)
-    if not order.rest:
-        now = places.get(order.tx, order.where).runtime or order.core.config.threads.runtime
-        return order.tell("runtime_is", name=now, known=", ".join(known))
-    if order.rest not in known:
-        raise BadInput(order.tell("no_runtime", name=order.rest, known=", ".join(known)))
-    places.put(order.tx, order.where, "runtime", order.rest)
-    return order.tell("from_now", what=order.rest)
+def _runtime(command: Command) -> str:
+    known = sorted(command.core.runtimes)
+    if not command.rest:
+        now = places.get(command.tx, command.where).runtime or command.core.config.threads.runtime
+        return command.tell("runtime_is", name=now, known=", ".join(known))
+    if command.rest not in known:
+        raise BadInput(command.tell("no_runtime", name=command.rest, known=", ".join(known)))
+    places.put(command.tx, command.where, "runtime", command.rest)
+    return command.tell("from_now", what=command.rest)
 
 
-def _model(order: Command) -> str:
-    if not order.rest:
-        return order.tell("model_is", name=places.get(order.tx, order.where).model or "-")
-    places.put(order.tx, order.where, "model", order.rest[:200])
-    return order.tell("from_now", what=order.rest[:200])
+def _model(command: Command) -> str:
+    if not command.rest:
+        return command.tell("model_is", name=places.get(command.tx, command.where).model or "-")
+    places.put(command.tx, command.where, "model", command.rest[:200])
+    return command.tell("from_now", what=command.rest[:200])
 
 
-def _dir(order: Command) -> str:
-    if not order.rest:
-        return order.thread.workspace if order.thread else _folder_here(order)
-    folder = lifecycle.real_folder(order.rest)
-    places.put(order.tx, order.where, "workspace", folder)
-    return order.tell("from_now", what=folder)
+def _dir(command: Command) -> str:
+    if not command.rest:
+        return command.thread.workspace if command.thread else _folder_here(command)
+    folder = lifecycle.real_folder(command.rest)
+    places.put(command.tx, command.where, "workspace", folder)
+    return command.tell("from_now", what=folder)
 
 
-def _folder_here(order: Command) -> str:
-    return places.get(order.tx, order.where).workspace or order.core.workspace
+def _folder_here(command: Command) -> str:
+    return places.get(command.tx, command.where).workspace or command.core.workspace
 
 
-def _done(order: Command) -> str:
-    lifecycle.finish(order.tx, order.core, order.bound())
-    return order.tell("done")
+def _done(command: Command) -> str:
+    lifecycle.finish(command.tx, command.core, command.bound())
+    return command.tell("done")
 
 
-def _help(order: Command) -> str:
-    return order.tell("help")
+def _help(command: Command) -> str:
+    return command.tell("help")
 
 
-_ENGLISH: Mapping[str, Obey] = {
+_ENGLISH: Mapping[str, Handler] = {
     "new": _new,
     "threads": _threads,
     "resume": _resume,
@@ -324,9 +323,9 @@ _ENGLISH: Mapping[str, Obey] = {
     "dir": _dir,
     "done": _done,
     "help": _help,
-    "start": _help,  # what Telegram says for people when they open a bot
+    "start": _help,  # sent by Telegram when somebody opens a bot
 }
-_ALSO = {
+_CHINESE = {
     "新建": "new",
     "会话": "threads",
     "继续": "resume",
@@ -349,4 +348,4 @@ _ALSO = {
     "完成": "done",
     "帮助": "help",
 }
-COMMANDS: Mapping[str, Obey] = {**_ENGLISH, **{word: _ENGLISH[name] for word, name in _ALSO.items()}}
+COMMANDS: Mapping[str, Handler] = {**_ENGLISH, **{word: _ENGLISH[name] for word, name in _CHINESE.items()}}

@@ -1,4 +1,4 @@
-"""Names the author of a message that came in."""
+"""Turns an inbound message into one for a runtime, with its author."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from clew.model.messages import CLEW, Inbound, PromptMessage
 from clew.support.text import clean
 
 
-def message_of(inbound: Inbound) -> PromptMessage:
-    """Nobody but clew speaks in clew's name."""
+def message_of(inbound: Inbound) -> Said:
+    """The message with a cleaned text; a sender who is named like clew is marked as a sender."""
     author = clean(inbound.sender)
     named = f"{author} (a sender)" if author.strip().lower() == CLEW else author
     return PromptMessage(inbound.message_id, named, clean(inbound.text), inbound.attachments, inbound.in_group)
