@@ -1,5 +1,5 @@
-"""Conversations of front ends: what is said in one and becomes a turn, how that turn stands, and all that was said. A
-conversation is a place of the desk: who speaks there fetches the answer. It decides only which runtime it may be."""
+"""Conversations of chat front ends: accepts a message, reports the status of its turn, and lists all messages. Such a
+conversation belongs to the local surface: its client fetches the answers. It decides only which runtime is allowed."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class OpenGate(Struct, frozen=True):
 
 
 class TurnStatus(Struct, frozen=True):
-    """How a turn stands, and up to which number of the log that is so."""
+    """The status of a turn as of the log entry `newest`."""
 
     turn: str
     thread: str
     runtime: str
     model: str | None
     state: str
-    begun: bool  # by its runtime
+    begun: bool  # its runtime has started it
     ended: bool
     text: str
     problem: Problem | None
@@ -54,10 +54,10 @@ class TurnStatus(Struct, frozen=True):
 
 
 class AcceptedMessage(Struct, frozen=True):
-    """What became of a message, and how the turn stands that it is in, all as of one moment."""
+    """The fate of a message and the status of its turn, read in one transaction."""
 
     accepted: Accepted
-    standing: TurnStatus | None  # of the turn, or of what continues it by now
+    standing: TurnStatus | None  # of the turn, or of the newest one that continues it
     continuity: str | None = None
 
 
@@ -79,18 +79,18 @@ class ConversationService:
         return await self._core.store.read(lambda tx: bindings.thread_at(tx, where))
 
     async def accept(self, inbound: Inbound) -> AcceptedMessage:
-        """Committed when this returns; the same message again gets the first one's fate."""
+        """Accept a message; it is committed when this returns. A repeated message gets the first one's fate."""
 
         def body(tx: Tx) -> tuple[Accepted, TurnStatus | None, bool]:
             accepted = self._decide(tx, inbound)
             standing = _newest_of(tx, accepted.turn) if accepted.turn else None
-            return accepted, standing, standing is not None and _has_met(tx, standing)
+            return accepted, standing, standing is not None and _knows_thread(tx, standing)
 
-        accepted, standing, has_met = await self._core.store.write(body)
-        return AcceptedMessage(accepted, standing, self._continuity(standing, has_met))
+        accepted, standing, knows_thread = await self._core.store.write(body)
+        return AcceptedMessage(accepted, standing, self._continuity(standing, knows_thread))
 
     async def again(self, taken: AcceptedMessage) -> AcceptedMessage:
-        """The same, as it stands by now; nothing new where the turn has only just been made."""
+        """The same with the current status; unchanged if the turn was only just queued."""
         standing = taken.standing
         if standing is None or (standing.state == "queued" and not taken.accepted.repeated):
             return taken
@@ -100,12 +100,12 @@ class ConversationService:
     async def standing(self, turn: str) -> TurnStatus:
         return await self._core.store.read(lambda tx: _standing(tx, turn))
 
-    def _continuity(self, standing: TurnStatus | None, has_met: bool) -> str | None:
-        """How its agent comes to a turn: it still has the thread open (warm), comes back to it (resumed), or meets it
-        for the first time (cold). None once it has ended."""
+    def _continuity(self, standing: TurnStatus | None, knows_thread: bool) -> str | None:
+        """How the runtime gets at the thread: `warm`, `resumed` or `cold` (see `Sessions`). None if the turn has
+        ended."""
         if standing is None or standing.ended:
             return None
-        return self._sessions.came(standing.thread, has_met)
+        return self._sessions.attach_mode(standing.thread, knows_thread)
 
     async def look(self, conversation_id: str, limit: int, before: str | None) -> ConversationView:
         return await self._core.store.read(lambda tx: self._look(tx, conversation_id, limit, before))
@@ -114,12 +114,12 @@ class ConversationService:
         seen = repeated(tx, inbound)
         if seen is not None:
             return seen
-        if (trouble := self._unfit(tx, inbound)) is not None:
+        if (trouble := self._runtime_problem(tx, inbound)) is not None:
             return write_fate(tx, self._core, inbound, Arrival(Fate.REFUSED, None, None, trouble))
         return self._admission.decide(tx, inbound)
 
-    def _unfit(self, tx: Tx, inbound: Inbound) -> str | None:
-        """Why the runtime that is asked for cannot be had."""
+    def _runtime_problem(self, tx: Tx, inbound: Inbound) -> str | None:
+        """Why the requested runtime cannot be used; None if it can."""
         wanted = inbound.runtime
         if wanted is None:
             return None
@@ -135,24 +135,24 @@ class ConversationService:
             raise NotFound(f"There is no conversation {conversation_id}; it begins with its first message.")
         thread = existing_thread(tx, bound)
         walked = nodes.back_from(tx, before or thread.head, limit)
-        told = [message for node in reversed(walked) for message in _message(node)]
+        found = [message for node in reversed(walked) for message in _message(node)]
         status = "running" if turns.live(tx, thread.id) else str(thread.status)
         return ConversationView(
             conversation_id,
             thread.id,
             thread.runtime,
             status,
-            (*told, *(() if before else _now(tx, thread))),
+            (*found, *(() if before else _unstored(tx, thread))),
             walked[-1].prev if len(walked) == limit else None,
         )
 
 
-def _has_met(tx: Tx, standing: TurnStatus) -> bool:
+def _knows_thread(tx: Tx, standing: TurnStatus) -> bool:
     return bindings.continuity(tx, standing.thread, standing.runtime) != (None, None)
 
 
 def _newest_of(tx: Tx, name: str) -> TurnStatus:
-    """Of a turn, or of the last one that continues it."""
+    """The status of a turn, or of the last one that continues it."""
     standing = _standing(tx, name)
     return _newest_of(tx, standing.continued_by) if standing.continued_by else standing
 
@@ -184,7 +184,7 @@ def _standing(tx: Tx, name: str) -> TurnStatus:
 
 
 def _question(tx: Tx, thread: Thread, turn: Turn) -> Problem | None:
-    """A turn that was cut off, where a person has to say how it goes on."""
+    """The question to the person, if this turn was cut off and its thread is suspended for that."""
     waits = thread.status is ThreadStatus.SUSPENDED and thread.suspended_by is SuspendedBy.CUT
     cut = turns.last_own(tx, thread.id) if waits else None
     return Problem(CUT, thread.suspend_message or messages.CUT_AGAIN) if cut is not None and cut.id == turn.id else None
@@ -228,26 +228,26 @@ def _file(file: Attachment) -> AttachmentView:
 
 
 def _diagnostics(outcome: history.Outcome) -> tuple[AttachmentView, ...]:
-    """What the runtime did on its way: never text, always under its name."""
+    """The activities of the runtime, as an attachment under its name."""
     if not outcome.deeds:
         return ()
     deeds = tuple(replace(deed, title=visible(deed.title), body=visible(deed.body)) for deed in outcome.deeds)
     return (AttachmentView("diagnostics", outcome.runtime, runtime=outcome.runtime, data=Diagnostics(deeds)),)
 
 
-def _now(tx: Tx, thread: Thread) -> list[MessageView]:
-    """What is not history yet: the answer that is being written, what is said into it, what waits behind it."""
-    running, told = turns.live(tx, thread.id), []
+def _unstored(tx: Tx, thread: Thread) -> list[MessageView]:
+    """Messages that are not in history yet: open steers, the unfinished answer, queued requests."""
+    running, found = turns.live(tx, thread.id), []
     if running is not None:
         steers = inbox.open_steers(tx, running.id)
-        told += [_spoken(steer.message, running.id, running.queued_at, "steered") for steer in steers]
-        told.append(_being_written(thread, running, items.of_turn(tx, running.id)))
+        found += [_spoken(steer.message, running.id, running.queued_at, "steered") for steer in steers]
+        found.append(_unfinished_answer(thread, running, items.of_turn(tx, running.id)))
     for turn in turns.queued(tx, thread.id):
-        told += [_spoken(said, turn.id, turn.queued_at, str(turn.state)) for said in turn.request]
-    return told
+        found += [_spoken(said, turn.id, turn.queued_at, str(turn.state)) for said in turn.request]
+    return found
 
 
-def _being_written(thread: Thread, turn: Turn, so_far: list[Item]) -> MessageView:
+def _unfinished_answer(thread: Thread, turn: Turn, so_far: list[Item]) -> MessageView:
     texts = [item.body for item in so_far if item.kind == TEXT and item.body]
     text = visible(texts[-1]) if texts else ""
     at = turn.started_at or turn.queued_at

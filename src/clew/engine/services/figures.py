@@ -1,5 +1,5 @@
-"""How the last day went: what ended, how long it took, how long people were waited for. It only looks, and not more
-often than every few seconds, however many watch."""
+"""Figures of the last day: ended turns, their durations, how long gates waited for people. Read-only and cached for a
+few seconds."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from clew.store.metrics import Span
 
 STEP = 30 * 60 * 1000  # milliseconds of a bucket
 BUCKETS = 48
-FRESH = 5_000  # milliseconds for which what was found is good enough
+FRESH = 5_000  # milliseconds that a result is cached
 
 
 class Figures:
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._known: tuple[int, FiguresView] | None = None
+        self._cached: tuple[int, FiguresView] | None = None
 
     async def last_day(self) -> FiguresView:
         now = self._core.clock.now()
-        if self._known is None or not 0 <= now - self._known[0] < FRESH:
+        if self._cached is None or not 0 <= now - self._cached[0] < FRESH:
             begins = (now // STEP - BUCKETS + 1) * STEP
 
             def read(tx: Tx) -> FiguresView:
                 return summed(begins, now, metrics.turns_since(tx, begins), metrics.gates_since(tx, begins))
 
-            self._known = now, await self._core.store.read(read)
-        return self._known[1]
+            self._cached = now, await self._core.store.read(read)
+        return self._cached[1]
 
 
 def summed(begins: int, now: int, turns: Sequence[Span], gates: Sequence[Span]) -> FiguresView:
-    """Pure."""
+    """Aggregate turns and gates into buckets. Pure."""
     ended: list[list[Span]] = [[] for _ in range(BUCKETS)]
     for turn in turns:
         ended[min(((turn.end or now) - begins) // STEP, BUCKETS - 1)].append(turn)
@@ -43,14 +43,17 @@ def summed(begins: int, now: int, turns: Sequence[Span], gates: Sequence[Span]) 
 
 def _bucket(turns: Sequence[Span], waited: int | None) -> Bucket:
     took = sorted((turn.end or 0) - turn.begin for turn in turns)
-    return Bucket(len(turns), sum(turn.failed for turn in turns), _share(took, 0.5), _share(took, 0.95), waited)
+    return Bucket(
+        len(turns), sum(turn.failed for turn in turns), _percentile(took, 0.5), _percentile(took, 0.95), waited
+    )
 
 
-def _share(ordered: Sequence[int], share: float) -> int | None:
+def _percentile(ordered: Sequence[int], share: float) -> int | None:
     return max(0, ordered[min(int(len(ordered) * share), len(ordered) - 1)]) if ordered else None
 
 
 def _waits(begins: int, now: int, gates: Sequence[Span]) -> Iterator[int | None]:
+    """For each bucket, the longest time that a gate had been open."""
     for begin in range(begins, begins + BUCKETS * STEP, STEP):
         end = min(begin + STEP, now)
         ages = [min(gate.end or now, end) - gate.begin for gate in gates if _waited_in(gate, begin, end)]

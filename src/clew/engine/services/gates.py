@@ -1,4 +1,4 @@
-"""What waits for a person, and the rules that answer for one, as the outside sees and changes them."""
+"""Gates and rules for clients: list, answer, add, remove and test them."""
 
 from __future__ import annotations
 
@@ -40,33 +40,31 @@ DETAIL = 2000  # characters of a diff in a list
 
 
 class GateService:
-    """The door to gates and rules."""
-
     def __init__(self, core: Core, admission: Admission) -> None:
         self._core = core
         self._admission = admission
 
     async def all(self) -> list[GateView]:
-        """Everything that waits, over all threads, oldest first."""
+        """All open gates of all threads, oldest first."""
         return await self._core.store.read(lambda tx: [_brief(gate) for gate in gates.all_open(tx)])
 
     async def count(self) -> int:
         return await self._core.store.read(gates.count_open)
 
     async def of_thread(self, thread: str, limit: int = 100) -> list[GateView]:
-        """Of one thread, newest first, whatever became of them."""
+        """All gates of a thread, open or not, newest first."""
         return await self._core.store.read(lambda tx: [_brief(gate) for gate in gates.of_thread(tx, thread, limit)])
 
     async def one(self, name: str) -> GateView:
         return await self._core.store.read(lambda tx: _view(find(tx, name)))
 
     async def answer(self, name: str, given: AnswerGate) -> GateView:
-        """Raises Refused where somebody was faster, with who it was."""
+        """Answer a gate. Raises Refused, with who answered, if it is not open any more."""
 
         def body(tx: Tx) -> GateView:
             gate = find(tx, name)
             if gate.state is not GateState.OPEN:
-                raise Refused(stored.answered_before(gate))  # whatever the answer is
+                raise Refused(stored.answered_before(gate))  # even if the answers are the same
             thread = existing_thread(tx, gate.thread)
             chosen = _chosen(gate, given)
             if given.pattern is not None and chosen.rule is not None:
@@ -79,7 +77,7 @@ class GateService:
         return await self._core.store.write(body)
 
     async def accept_all(self, thread: str, sender: str, codes: Collection[str] | None = None) -> list[GateView]:
-        """With `codes`: only those. What opened since somebody looked is not meant."""
+        """Accept all open gates of a thread. With `codes` only those, so that a gate opened since is not accepted."""
 
         def body(tx: Tx) -> list[GateView]:
             found = [
@@ -120,8 +118,8 @@ class GateService:
         return await self._core.store.write(body)
 
     async def test_rule(self, asked: Asked, workspace: str, thread: str | None) -> RuleTest:
-        """What would become of a request here, without asking anybody. It looks through the workspace, which may take a
-        while: no reader of the store waits for that."""
+        """Decide a request by policy and rules, without asking anybody. Runs outside the read transaction, since it may
+        have to search the workspace."""
 
         def body(tx: Tx) -> tuple[Thread | None, list[Rule]]:
             found = existing_thread(tx, thread) if thread else None
@@ -137,7 +135,7 @@ class GateService:
         return RuleTest(verdict.effect, verdict.why or "no rule covers it", note)
 
     def _check_covers(self, gate: Gate, thread: Thread, new: NewRule) -> None:
-        """A rule that is made with a yes is about what is asked. Raises BadInput."""
+        """Check that a rule that is added with a yes covers the request. Raises BadInput."""
         now = self._core.clock.now()
         rule = Rule("", Effect.ALLOW, new.kind, new.pattern, Scope.EVERYWHERE, "", now, None, "")
         verdict = decide.decide(gate.asked, Policy.CAREFUL, thread.workspace, [rule], now, thread.id)
@@ -148,7 +146,7 @@ class GateService:
             )
 
     def _say(self, tx: Tx, gate: Gate, thread: Thread, answer: Answer, by: str) -> None:
-        """A question in passing is answered by a message."""
+        """Send the answer to a non-blocking question as a message."""
         where = Conversation(self._core.local_surface)
         inbound = Inbound(where, f"answer-{gate.id}", by, as_message(gate, answer), thread=thread.id)
         write_fate(tx, self._core, inbound, self._admission.pass_on(tx, inbound, thread))
@@ -176,7 +174,7 @@ def _check_yes(gate: Gate, given: AnswerGate) -> None:
 
 
 def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
-    """The rule that is offered, or one in the person's own words that covers what is asked."""
+    """Accept with the offered rule, or with the person's own pattern."""
     if given.pattern is None:
         offered = accept(gate.asked, gate.offer, Word.RULE)
         assert offered.rule is not None
@@ -187,15 +185,15 @@ def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
 
 
 def _brief(gate: Gate) -> GateView:
-    return _seen(replace(_raw(gate), detail=shortened(gate.asked.detail, DETAIL)))
+    return _with_shown(replace(_raw(gate), detail=shortened(gate.asked.detail, DETAIL)))
 
 
 def _view(gate: Gate) -> GateView:
-    return _seen(_raw(gate))
+    return _with_shown(_raw(gate))
 
 
-def _seen(view: GateView) -> GateView:
-    """With its texts as a person has to see them, so that no client needs to know which characters deceive."""
+def _with_shown(view: GateView) -> GateView:
+    """Add the texts as people must see them, with deceptive characters escaped, so that no client has to do that."""
     return replace(
         view,
         shown=GateShown(

@@ -1,4 +1,4 @@
-"""What a person can choose from when a thread begins or is handed over. It only looks."""
+"""The options for a new thread or a handoff: runtimes, policies, workspaces, targets. Read-only."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from clew.store import Tx
 from clew.store.tables import bindings, threads
 from clew.support.errors import ClewError
 
-AMONG = 200  # of the newest threads
-PLACES = 30  # conversations
+AMONG = 200  # newest threads whose workspaces are offered
+PLACES = 30  # conversations that are offered
 
 
 async def thread_options(core: Core, runtimes: Sequence[RuntimeView]) -> ChoicesView:
@@ -33,7 +33,7 @@ async def thread_options(core: Core, runtimes: Sequence[RuntimeView]) -> Choices
 
 
 def _targets(tx: Tx, core: Core) -> Iterator[TargetView]:
-    """The home of each chat first; then where was talked last."""
+    """The home of each chat surface, then the most recently used conversations."""
     chats = [name for name, surface in sorted(core.surfaces.items()) if surface.can.chat and surface.can.send]
     for name in chats:
         if _has_home(tx, core, name):

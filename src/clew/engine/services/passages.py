@@ -1,5 +1,5 @@
-"""What a transcript says beyond history itself: whether somebody stopped a turn or it was cut off, where it goes on,
-and why somebody said no."""
+"""Adds to a transcript what history does not contain: whether an interrupted turn was cut off, which turn continues it,
+and the reasons given with a no."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def _may_be_cut(passage: Passage) -> bool:
 
 
 def _with_cut(tx: Tx, passage: Passage, thread: str, shown: set[str | None]) -> Passage:
-    """Whether a person stopped it only its row knows. A fork may end before the turn in which its source went on."""
+    """Mark a turn as cut off unless its row says that a person stopped it. In a fork the continuation is named only if
+    the fork contains it."""
     row = turns.get(tx, passage.turn) if passage.turn else None
     if row is None or row.stop_asked:
         return passage
@@ -40,7 +41,7 @@ def _with_cut(tx: Tx, passage: Passage, thread: str, shown: set[str | None]) -> 
 
 
 def with_reasons(tx: Tx, turn: str | None, items: tuple[ItemView, ...]) -> tuple[ItemView, ...]:
-    """The line of a gate that is not open any more begins with its code."""
+    """Add the reasons to closed gates. An item of a closed gate begins with the gate's code."""
     if turn is None or not any(_is_closed_gate(item) for item in items):
         return items
     reasons = {gate.code: _reason(gate) for gate in gates.of_turn(tx, turn)}
@@ -58,12 +59,12 @@ def _code(item: ItemView) -> str:
 
 
 def _reason(gate: Gate) -> str:
-    """Where a rule said no, who answered says why."""
+    """The reason given with an answer; empty for a rule, since `answered_by` has it."""
     return "" if gate.answer is None or gate_messages.is_by_rule(gate.answered_by) else gate.answer.reason
 
 
 def with_closing(tx: Tx, view: GateView) -> GateView:
-    """With what is known of its end."""
+    """Add the reason of the answer and the time of closing."""
     row = gates.get(tx, view.id)
     assert row is not None, view.id
     return replace(view, answer_reason=_reason(row), closed_at=row.closed_at)

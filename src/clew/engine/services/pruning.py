@@ -1,5 +1,5 @@
-"""Pruning: what the event log keeps. It never touches content, which lives in nodes. Woken by what is written, so that
-who is idle does nothing; in small batches, so that nobody waits for it."""
+"""Prunes the event log by age and size. It never touches history. Woken by writes, so that an idle daemon does nothing;
+works in small batches, so that it blocks nobody."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from clew.engine.core import Core
 from clew.store import Entry, Tx
 from clew.store.tables import log
 
-EVERY = 1_000  # new entries after which it looks again
-BATCH = 200  # entries that go in one transaction
+EVERY = 1_000  # new entries between two runs
+BATCH = 200  # entries per transaction
 DAY = 24 * 3600 * 1000  # milliseconds
 ANY = 1 << 62
 
@@ -31,7 +31,7 @@ class Pruning:
             self._wake.set()
 
     async def run(self) -> None:
-        """At the start, then whenever enough has been written."""
+        """Prune at the start, then after every EVERY new entries."""
         while True:
             while gone := await self._core.read_with_retry(self._too_old):
                 await self._core.write_with_retry(partial(log.prune, last=gone[-1]))

@@ -1,4 +1,4 @@
-"""Looking: threads, turns and receipts as the outside sees them. It changes nothing, ever."""
+"""Read-only queries: threads, turns and deliveries as views for clients."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from clew.store.tables.threads import Damaged, Filter, ThreadSummary
 from clew.support.errors import BadInput, NotFound, Refused, SearchTooLong
 
 WALK = 500  # nodes per read
-SLICE = 500  # threads that are searched at a time
+SLICE = 500  # threads per part of a search
 
 
 async def find(core: Core, prefix: str) -> str:
-    """The one thread whose id begins so."""
+    """The id of the only thread whose id starts with `prefix`."""
     wanted = prefix.strip().upper()
     if not wanted or not wanted.isalnum():
         raise BadInput(f"{prefix!r} is no thread id; `clew threads` lists them.")
@@ -61,8 +61,8 @@ def _page(tx: Tx, core: Core, wanted: Filter, rows: Sequence[ThreadSummary]) -> 
 
 
 async def _search(core: Core, wanted: Filter) -> Page:
-    """It may have to look at every answer, so it has a deadline, and says at that how far it came."""
-    rows: list[ThreadSummary] = []
+    """Search in parts: it may have to read every answer, so it has a deadline, and its error says how far it got."""
+    rows: list[Seen] = []
     searched: list[str] = []  # the oldest thread of each part that was searched
 
     def read(tx: Tx) -> Page:
@@ -111,7 +111,7 @@ async def turn(core: Core, name: str) -> TurnView:
 
 
 async def queue(core: Core, name: str) -> list[QueuedView]:
-    """What was said in a thread and waits for its turn, in order."""
+    """The queued messages of a thread, in order."""
     rows = await core.store.read(lambda tx: turns.queued(tx, name))
     return [
         QueuedView(
@@ -123,8 +123,8 @@ async def queue(core: Core, name: str) -> list[QueuedView]:
 
 
 async def continuity(core: Core, name: str) -> list[ContinuityView]:
-    """How each runtime that has met a thread stands to it."""
-    return [await _bond(core, bond) for bond in await core.store.read(lambda tx: bindings.runtime_links(tx, name))]
+    """The links of a thread to its runtimes, with their health."""
+    return [await _bond(core, bond) for bond in await core.store.read(lambda tx: bindings.bonds(tx, name))]
 
 
 async def _bond(core: Core, bond: bindings.RuntimeLink) -> ContinuityView:
@@ -136,7 +136,7 @@ async def _bond(core: Core, bond: bindings.RuntimeLink) -> ContinuityView:
 
 
 async def where(core: Core, name: str) -> list[WhereRow]:
-    """The receipts of a thread."""
+    """The deliveries of a thread with their receipts."""
     rows = await core.store.read(lambda tx: deliveries.of_thread(tx, name))
     return [
         WhereRow(
@@ -154,7 +154,7 @@ async def where(core: Core, name: str) -> list[WhereRow]:
 
 
 async def undelivered(core: Core, limit: int) -> list[OwedView]:
-    """What has not arrived where it should, the newest first."""
+    """Deliveries that have not arrived, newest first."""
     rows = await core.store.read(lambda tx: deliveries.outstanding(tx, limit))
     return [
         OwedView(
@@ -174,7 +174,7 @@ async def undelivered(core: Core, limit: int) -> list[OwedView]:
 
 
 async def verify(core: Core, name: str | None) -> AsyncIterator[Verdict]:
-    """Whether history is what was written: one verdict per thread. A damaged one does not hide the others."""
+    """Check the hashes of a thread's history, or of all: one verdict per thread."""
     if name is not None:
         yield await _verify(core, name)
         return
@@ -186,7 +186,7 @@ async def verify(core: Core, name: str | None) -> AsyncIterator[Verdict]:
 
 
 async def _verify(core: Core, name: str) -> Verdict:
-    """From the newest node back to the first; the oldest bad one is named."""
+    """Walk from the newest node to the first; the verdict names the oldest bad one."""
     digest = await core.store.read(lambda tx: threads.head(tx, name))
     count, bad, reason = 0, None, None
     while digest is not None:
@@ -261,7 +261,7 @@ def _last_line(text: str) -> str | None:
 
 
 def _notification(row: Thread, receipt: str | None) -> str | None:
-    """Pending once there is a target; then as the newest answer's delivery stands."""
+    """The state of the newest answer's delivery; `pending` if there is none yet but a notify target."""
     if receipt is None:
         return "pending" if row.notify_target else None
     return "pending" if receipt in ("sending", "superseded") else receipt

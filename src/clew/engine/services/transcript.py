@@ -1,5 +1,4 @@
-"""What was said and done in a thread, as the outside sees it: a window of its history, and what is being said now. It
-changes nothing, ever."""
+"""The transcript of a thread: a window of its history, and the running turn. Read-only."""
 
 from __future__ import annotations
 
@@ -18,18 +17,18 @@ from clew.store import Tx
 from clew.store.tables import nodes, turns
 from clew.support.errors import NotFound
 
-BRIEF = 2_000  # characters of what a command printed, where only an overview is wanted
+BRIEF = 2_000  # characters of an item's output in a brief transcript
 
 
 async def transcript(core: Core, name: str, limit: int, before: str | None = None, *, brief: bool) -> list[Passage]:
-    """The newest part of a thread's history up to the node `before`, in order; without one, and what is said now."""
+    """The last `limit` nodes of history before the node `before`, in order; without it, up to the running turn."""
 
     def read(tx: Tx) -> list[Passage]:
         row = existing_thread(tx, name)
         walked = nodes.back_from(tx, _before(tx, before) if before else row.head, limit)
-        told = [passage for node in reversed(walked) if (passage := _passage(node)) is not None]
+        found = [passage for node in reversed(walked) if (passage := _passage(node)) is not None]
         running = turns.live(tx, row.id) if before is None else None
-        return _with_times(tx, [*told, *([_running(tx, running)] if running else [])])
+        return _with_times(tx, [*found, *([_running(tx, running)] if running else [])])
 
     passages = await core.store.read(read)
     return [replace(each, items=tuple(map(_brief, each.items))) for each in passages] if brief else passages
@@ -43,8 +42,8 @@ def _before(tx: Tx, digest: str) -> str | None:
 
 
 def _with_times(tx: Tx, passages: Sequence[Passage]) -> list[Passage]:
-    """When the work on each answer began."""
-    began: Mapping[str, int | None] = turns.start_times(tx, [each.turn for each in passages if each.turn])
+    """Add the start time of each turn to its answer."""
+    began: Mapping[str, int | None] = turns.began(tx, [each.turn for each in passages if each.turn])
     return [replace(each, started_at=began.get(each.turn or "")) if each.role == "agent" else each for each in passages]
 
 
@@ -68,8 +67,8 @@ def _passage(node: Node) -> Passage | None:
         case history.Started(adopted=None):
             return None
         case history.Started():
-            told = f"(taken over from the {content.runtime} session {content.adopted})"
-            return Passage("clew", "clew", told, content.at, None, node=node.hash)
+            text = f"(taken over from the {content.runtime} session {content.adopted})"
+            return Passage("clew", "clew", text, content.at, None, node=node.hash)
 
 
 def _spoken(content: history.Spoken, digest: str) -> Passage:
