@@ -1,4 +1,4 @@
-"""What all engine packages share: the store, the clock, the config, the adapters. It decides nothing."""
+"""What every room of the engine shares, and nothing that decides anything."""
 
 from __future__ import annotations
 
@@ -30,23 +30,24 @@ class Core(Struct, frozen=True):
     store: Store
     clock: Clock
     config: Config
-    incarnation: str  # id of this daemon process, the owner of its leases
+    incarnation: str  # this daemon: the owner of every lease it takes
     runtimes: Mapping[str, Runtime]
     surfaces: Mapping[str, Surface]
     live: Live
-    workspace: str  # default folder of threads
-    files: Path | None = None  # where files of answers are stored until they are sent; None: files are not sent
-    local_surface: str = "cli"  # surface name of local clients (CLI, API), which fetch their answers themselves
-    answers: dict[str, Answer] = field(default_factory=dict)  # by gate; in memory only, since an answer may be secret
-    broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, with the reason
-    down: dict[str, str] = field(default_factory=dict)  # surfaces that the last send could not reach, with the reason
+    workspace: str  # for threads that begin where there is no folder
+    files: Path | None = None  # where what agents made is kept until it is sent; None: it stays where it is
+    local_surface: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
+    answers: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
+    told: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by conversation of a front end: what it was asked
+    broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
+    down: dict[str, str] = field(default_factory=dict)  # surfaces that could not be reached at the last try, and why
 
     async def write_with_retry(self, body: Callable[[Tx], T]) -> T:
-        """Write; if the store fails (disk full, file locked), retry until it works."""
+        """A write that must not be lost because the disk is full or the file is locked for a while."""
         return await self._retry(self.store.write, body, "does not take what happened")
 
     async def read_with_retry(self, body: Callable[[Tx], T]) -> T:
-        """Read; if the store fails, retry until it works. For background work, where nobody waits for an error."""
+        """A read of what clew does by itself, where nobody waits who could be told that it failed."""
         return await self._retry(self.store.read, body, "cannot be read")
 
     async def _retry(
@@ -62,11 +63,11 @@ class Core(Struct, frozen=True):
                 wait = min(wait * 2, 30.0)
 
     def storable(self, text: str) -> str:
-        """An agent's text, cleaned and shortened to the configured length, as it may be stored."""
+        """A text of an agent as it may be stored, also of a runtime that does not bound it by itself."""
         return shortened(clean(text), self.config.turns.longest_text)
 
     def can_send_to(self, where: Conversation | None) -> bool:
-        """Whether we can send to this conversation (a local client fetches its answers instead)."""
+        """Whether an answer can be brought there by us, rather than fetched by them."""
         surface = self.surfaces.get(where.surface) if where else None
         if where is None or surface is None or not surface.can.send:
             return False
@@ -76,18 +77,18 @@ class Core(Struct, frozen=True):
             return False
 
     def trouble(self, tx: Tx, surface: str) -> str:
-        """Why a surface cannot be reached; empty if it can, or if no delivery is pending that would show it."""
+        """Why a surface is out of reach; empty while it is not, or while nothing is tried there that would tell."""
         down = self.down.get(surface, "")
-        has_pending = bool(down) and deliveries.is_owed(tx, surface)
-        return self.broken.get(surface) or self.surfaces[surface].trouble or (down if has_pending else "")
+        is_tried = bool(down) and deliveries.has_unsent(tx, surface)
+        return self.broken.get(surface) or self.surfaces[surface].trouble or (down if is_tried else "")
 
     def max_file_size(self, where: Conversation | None) -> int:
-        """The largest file, in bytes, that can be sent there; 0: none."""
+        """How large a file may be that is brought there; 0: none is."""
         surface = self.surfaces.get(where.surface) if where else None
         return surface.can.files if surface is not None and self.files is not None else 0
 
     def allowed(self, surface: str) -> tuple[str, ...]:
-        """Ids of the senders that the config allows on a surface."""
+        """Who may speak there because the config says so."""
         return tuple(getattr(section(self.config.surfaces, surface), "allow", ()))
 
     @property

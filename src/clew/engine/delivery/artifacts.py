@@ -64,10 +64,10 @@ def gather(answer: str, images: Sequence[str], workspace: Path, folder: Path, la
     for path, safe in zip(kept, safe_names(path.name for path in kept), strict=True):
         try:
             data = _read(path, largest)
-            keep(data, folder / safe)
+            save(data, folder / safe)
         except _NotSent as why:
             lines.append(messages.file_stays(safe, str(why)))
-        except OSError as error:  # a full disk must not keep the turn from ending
+        except OSError as error:  # a full disk must not save the turn from ending
             lines.append(messages.file_stays(safe, error.strerror or messages.FILE_GONE))
         else:
             files.append(Attachment(safe, str(folder / safe), _media_type(safe, data)))

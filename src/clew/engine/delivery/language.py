@@ -41,7 +41,7 @@ def language_of(tx: Tx, core: Core, where: Conversation | None) -> str:
 
 def localized(tx: Tx, core: Core, where: Conversation | None, text: str) -> str:
     """The text in the language of the conversation. Text that is not bilingual is returned unchanged."""
-    if not isinstance(text, Both):
+    if not isinstance(text, Bilingual):
         return text
     return zh(text) if language_of(tx, core, where) == CHINESE else str(text)
 

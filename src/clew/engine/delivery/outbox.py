@@ -256,7 +256,7 @@ class Outbox:
             self._downs[name] = self._downs.get(name, 0) + 1
         in_doubt = isinstance(failure, InDoubt) or delivery.in_doubt
         due = now + int(self._wait(delivery, failure) * 1000)
-        deliveries.later(tx, delivery, due, failure.reason, in_doubt=in_doubt, uncounted=down)
+        deliveries.postpone(tx, delivery, due, failure.reason, in_doubt=in_doubt, uncounted=down)
 
     def _wait(self, delivery: Delivery, failure: NotSent) -> float:
         if failure.retry_after is not None:
@@ -289,7 +289,7 @@ def _copied_files(files: Path) -> dict[str, list[Path]]:
 
 def _delete_file(kept: Path) -> None:
     try:
-        forget(kept)
+        delete(kept)
     except OSError as error:  # harmless
         _log.warning("%s is not needed any more, but cannot be deleted: %s", kept, error)
 

@@ -35,7 +35,7 @@ def working(progress: Progress, seconds: float) -> bilingual.Bilingual:
     return bilingual.joined("\n", head, *_steps(progress)[-LINES:])
 
 
-def end_line(state: TurnState, steps: int, seconds: float) -> bilingual.Both:
+def end_line(state: TurnState, steps: int, seconds: float) -> bilingual.Bilingual:
     mark = {TurnState.COMPLETED: "✓", TurnState.FAILED: "⚠"}.get(state, "⏹")
     return bilingual.joined(
         " ", mark, bilingual.joined(", ", messages.seconds(seconds), messages.steps(steps) if steps else "")
@@ -44,7 +44,8 @@ def end_line(state: TurnState, steps: int, seconds: float) -> bilingual.Both:
 
 def _steps(progress: Progress) -> list[str]:
     done = (item for item in progress.items.values() if item.kind not in _HIDDEN and item.title)
-    return [f"{'·' if item.phase == Phase.DONE else '▸'} {item.kind}: {unmarked(_short(item.title))}" for item in done]
+    marks = {True: "·", False: "▸"}
+    return [f"{marks[item.phase == Phase.DONE]} {item.kind}: {plain_or_code(_short(item.title))}" for item in done]
 
 
 def _short(title: str) -> str:

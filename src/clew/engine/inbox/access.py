@@ -56,11 +56,11 @@ def _reply_to_stranger(tx: Tx, core: Core, inbound: Inbound) -> str:
     if not inbound.sender_id or inbound.pressed:
         return messages.STRANGER
     if inbound.in_group:
-        return messages.STRANGER if rows.tell_stranger(tx, surface, inbound.sender_id, now, CODE_LASTS) else ""
+        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else ""
     if asked is not None and now - CODE_LASTS < asked <= now:
         return ""  # they have a code already
     if rows.count_asked(tx, surface, now - CODE_LASTS) >= MAX_CODES:
-        return messages.STRANGER if rows.tell_stranger(tx, surface, inbound.sender_id, now, CODE_LASTS) else ""
+        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else ""
     code = _code(core)
     rows.request_pairing(tx, PairingRequest(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
     tx.log("", None, "person.asked", now, surface=surface)
@@ -84,7 +84,7 @@ class Access:
     async def asking(self) -> list[AskingView]:
         """Unknown senders of the last hour with their pairing codes."""
         since = self._core.clock.now() - CODE_LASTS
-        found = await self._core.store.read(lambda tx: rows.asking(tx, since))
+        found = await self._core.store.read(lambda tx: rows.pairing_requests(tx, since))
         return [AskingView(f"{each.where.surface}:{each.id}", each.name, each.code, each.at) for each in found]
 
     async def pair(self, code: str, role: Role, by: str, *, force: bool = False) -> PersonView:
@@ -97,7 +97,7 @@ class Access:
             locked = until if now < until <= now + CODE_LASTS else 0
             if locked and not force:
                 return _locked((locked - now) // 60_000 + 1)
-            found = rows.take(tx, code.strip().upper(), now - CODE_LASTS)
+            found = rows.redeem_code(tx, code.strip().upper(), now - CODE_LASTS)
             if found is None:
                 failed += 1
                 rows.set_failures(tx, failed % MAX_FAILURES, now + CODE_LASTS if failed >= MAX_FAILURES else locked)

@@ -1,5 +1,5 @@
-"""Admission: gives every message exactly one fate, committed in one transaction before the platform gets its
-acknowledgement. It starts nothing itself: the commit wakes the scheduler."""
+"""Admission: every message gets exactly one fate, written down in one transaction, before its platform is told that it
+was received. It starts nothing by itself: the commit wakes who has to act."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class Admission(Struct, frozen=True):
     core: Core
 
     async def welcomes(self, inbound: Inbound) -> bool:
-        """Whether the message is meant for clew and its sender may speak."""
+        """Whether its sender may speak there."""
         return await self.core.store.read(
             lambda tx: is_meant(tx, self.core, inbound) and role_of(tx, self.core, inbound) in SPEAKERS
         )
 
     async def accept(self, inbound: Inbound) -> Accepted:
-        """Accept a message; it is committed when this returns. A repeated message gets the first one's fate."""
-        if inbound.pressed or _looks_like_an_answer(inbound):
+        """Committed when this returns; the same message again gets the first one's fate."""
+        if inbound.pressed or _looks_like_an_answer(inbound) or messages.word(inbound.text) in _ANSWERS:
             await self._receipt(inbound)
         try:
             accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
@@ -77,7 +77,7 @@ class Admission(Struct, frozen=True):
             await self.core.clock.sleep(LOOK)
 
     def _comes(self, tx: Tx, inbound: Inbound) -> bool:
-        """Whether to wait for a receipt: only for senders who may speak, and not for repeated messages."""
+        """Nobody else is kept waiting for a stranger, or for what was pressed before."""
         comes = _is_unplaced(tx, inbound) if inbound.pressed else _is_for_coming(tx, inbound)
         if not (comes and deliveries.is_ask_sending(tx, inbound.conversation)):
             return False
@@ -92,7 +92,7 @@ class Admission(Struct, frozen=True):
         if seen is not None:
             return seen
         if not is_meant(tx, self.core, inbound):
-            return Accepted(Fate.REFUSED, None, None)  # people talk to each other, not to clew
+            return Accepted(Fate.REFUSED, None, None)  # people talk among themselves: it is no message to clew
         arrival = self._fate(tx, inbound)
         return write_fate(tx, self.core, inbound, arrival)
 
@@ -127,7 +127,7 @@ class Admission(Struct, frozen=True):
         return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, _opening(tx, inbound)))
 
     def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None) -> Arrival:
-        """Pass a message on to the agent; the reply to its sender names the gates that are still open."""
+        """For the agent, whatever it looks like; its sender hears what still waits."""
         assert thread is not None, inbound.thread
         arrival = self._for_thread(tx, inbound, thread)
         if arrival.fate is not Fate.REFUSED:
@@ -175,8 +175,8 @@ def _opening(tx: Tx, inbound: Inbound) -> Opening:
 
 
 def _is_unplaced(tx: Tx, inbound: Inbound) -> bool:
-    """A button without a gate code, on a message whose receipt is not stored: its question is unknown and must not be
-    guessed from other open questions."""
+    """A button that names nothing, on a message whose receipt has not come or never will: nobody knows what it is
+    about, and it must not be guessed from what else is asked here."""
     if not inbound.pressed or inbound.quoted is None or typed(inbound.text).code is not None:
         return False
     return deliveries.by_receipt(tx, inbound.conversation, inbound.quoted) is None
@@ -188,7 +188,7 @@ def _looks_like_an_answer(inbound: Inbound) -> bool:
 
 
 def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
-    """Whether the message can answer a gate whose card is being sent here right now."""
+    """Whether it can mean a gate whose card is just being sent here, or the question of a suspended thread."""
     code = typed(inbound.text).code
     meant = [gate for gate in gates.open_at(tx, inbound.conversation) if code in (None, gate.code)]
     cards = [deliveries.get(tx, gate.card or "") for gate in meant]
@@ -197,8 +197,10 @@ def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
     return any(card is not None and card.state is DeliveryState.SENDING for card in (*cards, question))
 
 
-def _means_its_question(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
-    """Whether the message was sent after a suspended thread asked its question, and quotes nothing else."""
+def _means_its_question(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> bool:
+    """Whether its sender had the question of a suspended thread before them: they say so, press or quote it, or it had
+    left for this conversation before this was said, by the chat stream too. A backlog is asked about before anything of
+    it is done, so there it is enough that this was not said before."""
     asked = deliveries.newest_ask(tx, thread.id)
     if asked is None or inbound.pressed or inbound.answers is not None:
         return asked is not None
@@ -215,8 +217,8 @@ def _means_its_question(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
 
 
 def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:
-    """Limit a button or a quote to the gates that its own message shows. Quoting a message without a gate answers
-    none."""
+    """A button means what its own message shows, and nothing that has come since; and so does a quote: of a message
+    that asks about no gate, it answers none."""
     if inbound.quoted is None or inbound.hangs:
         return inbound
     card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
@@ -227,7 +229,7 @@ def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:
 
 
 def _pressed_on(tx: Tx, card: Delivery, inbound: Inbound) -> Sequence[Gate]:
-    """A button names its gate; a reaction is a bare yes or no to the gates that are still open there."""
+    """A button names its gate; a reaction is a bare yes or no, and means what is still open there."""
     if typed(inbound.text).code is not None:
         return gates_on(tx, card)
     shown = gates.on_card(tx, card.edits or card.id)
@@ -235,8 +237,8 @@ def _pressed_on(tx: Tx, card: Delivery, inbound: Inbound) -> Sequence[Gate]:
 
 
 def _meant_by_quote(shown: Sequence[Gate], inbound: Inbound) -> Sequence[Gate]:
-    """The open gates of a quoted card. If none is open, all of them for a short reply, whose sender is told what became
-    of them, and none for other text, which is not an answer."""
+    """Of the gates on a quoted card those that are open. If none is, a short reply hears what became of them; other
+    words are about them, and no answer."""
     still = [gate for gate in shown if gate.state is GateState.OPEN]
     return still or (shown if _looks_like_an_answer(inbound) else ())
 
@@ -246,7 +248,7 @@ def _ids(shown: Sequence[Gate]) -> tuple[str, ...]:
 
 
 def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:
-    """Whether the thread is still suspended with the question of this button, about the same turn."""
+    """Whether the thread still waits for what this button says, about the turn that its message was about."""
     if thread is None or thread.status is not ThreadStatus.SUSPENDED or thread.suspended_by is None:
         return False
     card = deliveries.by_receipt(tx, inbound.conversation, inbound.quoted or "")
@@ -257,13 +259,13 @@ def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:
 
 
 def is_meant(tx: Tx, core: Core, inbound: Inbound) -> bool:
-    """Whether the message is addressed to clew, or sent by a known person in a platform thread that is bound here."""
-    is_here = inbound.in_thread and bindings.bound(tx, inbound.conversation) is not None
+    """Said to clew, or by somebody whom it knows in a thread of the platform where it works."""
+    is_here = inbound.in_thread and bindings.thread_at(tx, inbound.conversation) is not None
     return inbound.direct or (is_here and role_of(tx, core, inbound) is not None)
 
 
 def quoted(tx: Tx, inbound: Inbound) -> str | None:
-    """The thread of the quoted answer or message, which takes precedence over the binding."""
+    """The thread of the answer that is quoted, or of the message: that is meant, whatever is bound here."""
     return None if inbound.hangs else _thread_of_quoted(tx, inbound)
 
 
@@ -290,7 +292,7 @@ def _go_on_under(tx: Tx, core: Core, inbound: Inbound) -> None:
 
 
 def repeated(tx: Tx, inbound: Inbound) -> Accepted | None:
-    """The fate of this message if it was received before."""
+    """What became of this message the first time, if there was one."""
     first = inbox.find(tx, inbound.conversation, inbound.message_id)
     if first is None:
         return None
@@ -308,8 +310,8 @@ def write_fate(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Accept
     return Accepted(arrival.fate, arrival.thread, arrival.turn, turn.state if turn else None, arrival.words)
 
 
-def resume_completed(tx: Tx, core: Core, thread: Thread, message: Said, inbound: Inbound) -> Arrival:
-    """Reopen a completed thread with a new turn. Of two concurrent attempts one succeeds."""
+def resume_completed(tx: Tx, core: Core, thread: Thread, message: PromptMessage, inbound: Inbound) -> Arrival:
+    """Picked up again: back to idle, one new turn on the old head. Of two at once, one does it."""
     if not threads.reopen(tx, thread.id, ThreadStatus.COMPLETED):
         return Arrival(Fate.REFUSED, thread.id, None, messages.cannot_resume(thread.id, thread.status))
     tx.log(thread.id, None, "thread.status", core.clock.now(), status=ThreadStatus.IDLE)

@@ -81,7 +81,7 @@ def run_command(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | Non
     return done if isinstance(done, Inbound) else Arrival(Fate.COMMAND, name, None, done)
 
 
-def _unknown(word: str, rest: str, tell: Tell) -> Arrival | None:
+def _unknown(word: str, rest: str, tell: Replies) -> Arrival | None:
     """Suggest the command that was probably meant; anything else (a path, an agent's own command) is for the agent."""
     near = difflib.get_close_matches(word, COMMANDS, 1, 0.75)
     return Arrival(Fate.REFUSED, None, None, tell("unknown", word=word, near=near[0])) if near and not rest else None
@@ -107,12 +107,12 @@ def _listed(tx: Tx) -> list[threads.ThreadSummary]:
     return threads.page(tx, Filter(limit=LISTED))
 
 
-def _line(command: Command, seen: threads.Seen) -> str:
+def _line(command: Command, seen: threads.ThreadSummary) -> str:
     row = seen.thread
     if isinstance(row, Damaged):
         return f"{row.id} ({row.reason})"
     here = " ←" if command.thread is not None and row.id == command.thread.id else ""
-    return f"{unmarked(row.title)} ({_status_word(command, row, seen.live_turn)}, {row.id[-6:]}){here}"
+    return f"{plain_or_code(row.title)} ({_status_word(command, row, seen.live_turn)}, {row.id[-6:]}){here}"
 
 
 def _status_word(command: Command, thread: Thread, running: object) -> str:
@@ -127,11 +127,11 @@ def _resume(command: Command) -> str:
     row = _by_number(found, command.rest) if len(command.rest) < 3 else _by_id(command.tx, command.rest)
     if row is None:
         raise NotFound(command.tell("no_such_thread", name=command.rest))
-    if bindings.bound(command.tx, command.where) != row.id:
+    if bindings.thread_at(command.tx, command.where) != row.id:
         bindings.bind(command.tx, command.where, row.id, command.core.clock.now(), drives=False)
     name = f"{command.inbound.message_id}@{command.where}"
     driver.move(command.tx, command.core, row, command.where, command.inbound.sender, name)
-    return command.tell("resumed", title=unmarked(row.title))
+    return command.tell("resumed", title=plain_or_code(row.title))
 
 
 def _by_number(found: list[threads.ThreadSummary], number: str) -> Thread | None:
@@ -169,8 +169,8 @@ def _status(command: Command) -> str:
     running, queued = turns.live(command.tx, thread.id), turns.count_queued(command.tx, thread.id)
     open_now = ", ".join(gate.code for gate in gates.open_in(command.tx, thread.id))
     lines = [
-        f"{unmarked(thread.title)} ({thread.id})",
-        f"{_status_word(command, thread, running)}, {thread.runtime}, {unmarked(thread.workspace)}",
+        f"{plain_or_code(thread.title)} ({thread.id})",
+        f"{_status_word(command, thread, running)}, {thread.runtime}, {plain_or_code(thread.workspace)}",
         *([command.tell("queued", count=queued)] if queued else []),
         *([command.tell("waits", codes=open_now)] if open_now else []),
         *([_asked(command, thread, queued)] if thread.suspend_message and not running else []),
@@ -193,7 +193,7 @@ def _where(command: Command) -> str:
 
 def _gates(command: Command) -> str:
     found = gates.all_open(command.tx, 20)
-    return "\n".join(f"{gate.code}: {unmarked(one_line(gate))}" for gate in found) or command.tell("no_gates")
+    return "\n".join(f"{gate.code}: {plain_or_code(one_line(gate))}" for gate in found) or command.tell("no_gates")
 
 
 def _approve(command: Command) -> Inbound:

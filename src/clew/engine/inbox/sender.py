@@ -6,7 +6,7 @@ from clew.model.messages import CLEW, Inbound, PromptMessage
 from clew.support.text import clean
 
 
-def message_of(inbound: Inbound) -> Said:
+def message_of(inbound: Inbound) -> PromptMessage:
     """The message with a cleaned text; a sender who is named like clew is marked as a sender."""
     author = clean(inbound.sender)
     named = f"{author} (a sender)" if author.strip().lower() == CLEW else author

@@ -23,7 +23,7 @@ def record_speaker(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> None
         return  # quoting an old answer from another conversation does not change the driver
     if former == (where if is_bound else None):
         return
-    bindings.take_wheel(tx, where, thread.id)
+    bindings.set_driver(tx, where, thread.id)
     _notify_former(tx, core, thread, former, where, inbound.sender, f"{inbound.message_id}@{where}")
 
 

@@ -175,7 +175,7 @@ class Handoffs:
     def _bind(self, tx: Tx, handoff: Handoff, where: Conversation, again: bool) -> None:
         before = bindings.thread_at(tx, where)
         drove = before is not None and bindings.driver(tx, before) == where
-        if not handoffs.opened(tx, handoff, where, before, drove):
+        if not handoffs.record_opened(tx, handoff, where, before, drove):
             self._explain_empty(tx, handoff, where)
             return
         thread = existing_thread(tx, handoff.thread)
@@ -184,7 +184,7 @@ class Handoffs:
         displaced = threads.get(tx, before) if before not in (None, thread.id) else None
         running = turns.live(tx, thread.id) is not None
         text = handoff_messages.handed(
-            unmarked(thread.title), running, unmarked(displaced.title) if displaced else None, again
+            plain_or_code(thread.title), running, plain_or_code(displaced.title) if displaced else None, again
         )
         enqueue_handoff_notice(tx, self._core, where, text, _notice(handoff), thread.id)
 
@@ -238,8 +238,8 @@ class Handoffs:
     def _unbind(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
         """Restore the former binding, unless somebody has bound the conversation to another thread or has spoken there.
         A later handoff to the same conversation would restore what was bound before both."""
-        handoffs.displaced_again(tx, where, handoff)
-        taken = bindings.bound(tx, where) != handoff.thread or bindings.driver(tx, handoff.thread) == where
+        handoffs.update_displaced(tx, where, handoff)
+        taken = bindings.thread_at(tx, where) != handoff.thread or bindings.driver(tx, handoff.thread) == where
         if taken or handoff.displaced == handoff.thread:
             return
         bindings.unbind(tx, where)

@@ -62,7 +62,7 @@ def _page(tx: Tx, core: Core, wanted: Filter, rows: Sequence[ThreadSummary]) -> 
 
 async def _search(core: Core, wanted: Filter) -> Page:
     """Search in parts: it may have to read every answer, so it has a deadline, and its error says how far it got."""
-    rows: list[Seen] = []
+    rows: list[ThreadSummary] = []
     searched: list[str] = []  # the oldest thread of each part that was searched
 
     def read(tx: Tx) -> Page:
@@ -124,7 +124,7 @@ async def queue(core: Core, name: str) -> list[QueuedView]:
 
 async def continuity(core: Core, name: str) -> list[ContinuityView]:
     """The links of a thread to its runtimes, with their health."""
-    return [await _bond(core, bond) for bond in await core.store.read(lambda tx: bindings.bonds(tx, name))]
+    return [await _bond(core, bond) for bond in await core.store.read(lambda tx: bindings.runtime_links(tx, name))]
 
 
 async def _bond(core: Core, bond: bindings.RuntimeLink) -> ContinuityView:

@@ -43,8 +43,11 @@ def _before(tx: Tx, digest: str) -> str | None:
 
 def _with_times(tx: Tx, passages: Sequence[Passage]) -> list[Passage]:
     """Add the start time of each turn to its answer."""
-    began: Mapping[str, int | None] = turns.began(tx, [each.turn for each in passages if each.turn])
-    return [replace(each, started_at=began.get(each.turn or "")) if each.role == "agent" else each for each in passages]
+    start_times: Mapping[str, int | None] = turns.start_times(tx, [each.turn for each in passages if each.turn])
+    return [
+        replace(each, started_at=start_times.get(each.turn or "")) if each.role == "agent" else each
+        for each in passages
+    ]
 
 
 def _brief(item: ItemView) -> ItemView:

@@ -45,7 +45,7 @@ class AdoptionService:
         """Sessions that are not threads of clew yet, newest first."""
         name, runtime_sessions = self._sessions_of(runtime)
         ours = await self._owners(name)
-        found: list[Outside] = []
+        found: list[OutsideSession] = []
         async for each in runtime_sessions.outside(_names(workspace)):
             if each.continuity not in ours:
                 found.append(each)
@@ -76,7 +76,9 @@ class AdoptionService:
             return await self._core.store.write(lambda tx: self._copy(tx, opening, found, past))
         return await self._take_over(name, runtime_sessions, found, opening)
 
-    async def _take_over(self, name: str, runtime_sessions: Lender, found: Outside, opening: lifecycle.Opening) -> str:
+    async def _take_over(
+        self, name: str, runtime_sessions: SharesSessions, found: OutsideSession, opening: lifecycle.Opening
+    ) -> str:
         """Hold the session open while its history is read, so that nobody changes it; then close it."""
         if (who := (await runtime_sessions.holders([found.continuity])).get(found.continuity)) is not None:
             raise _in_use(name, found, who)
@@ -103,7 +105,7 @@ class AdoptionService:
         adoptions.insert(tx, Adoption(thread.id, thread.runtime, found.id, newest, thread.created_at))
         return thread.id
 
-    def _copy(self, tx: Tx, opening: lifecycle.Opening, found: Outside, past: Sequence[PastTurn]) -> str:
+    def _copy(self, tx: Tx, opening: lifecycle.Opening, found: OutsideSession, past: Sequence[PastTurn]) -> str:
         """Create a thread with the history of the session. The runtime forks the session at the first turn."""
         thread = self._open(tx, opening, past)
         point = ForkPoint(found.continuity, past[-1].runtime_turn if past else None)
@@ -120,13 +122,13 @@ class AdoptionService:
         adoption, continuity = await self._core.store.read(lambda tx: _to_release(tx, thread))
         if not await self._shared_sessions.close_when_idle(thread):
             raise _still_works(thread)
-        runtime_sessions = cast("Lender", self._core.runtimes[adoption.runtime])
+        runtime_sessions = cast("SharesSessions", self._core.runtimes[adoption.runtime])
         return ReleasedView(thread, adoption.runtime, adoption.session, runtime_sessions.way_back(continuity))
 
     async def _owners(self, runtime: str) -> Mapping[Continuity, str]:
         return await self._core.store.read(lambda tx: adoptions.owners(tx, runtime))
 
-    def _sessions_of(self, name: str | None) -> tuple[str, Lender]:
+    def _sessions_of(self, name: str | None) -> tuple[str, SharesSessions]:
         known = self._core.runtimes
         able = [each for each in sorted(known) if known[each].can.adopt]
         if name is not None and name not in known:
@@ -140,8 +142,8 @@ class AdoptionService:
         return chosen, cast("SharesSessions", known[chosen])
 
 
-async def _find(name: str, runtime_sessions: Lender, wanted: str) -> Outside:
-    found: list[Outside] = []
+async def _find(name: str, runtime_sessions: SharesSessions, wanted: str) -> OutsideSession:
+    found: list[OutsideSession] = []
     async for each in runtime_sessions.outside():
         if each.id == wanted:
             return each

@@ -28,8 +28,8 @@ def finished(past: Sequence[PastTurn]) -> list[PastTurn]:
 
 def import_turns(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -> int:
     """Import turns and return how many of them were new."""
-    known = turns.known(tx, thread.id)
-    new = [turn for turn in past if turn.runtime_turn not in known and not turn.end.messages & known]
+    known_ids = turns.known_ids(tx, thread.id)
+    new = [turn for turn in past if turn.runtime_turn not in known_ids and not turn.end.messages & known_ids]
     head, turn = thread.head, None
     for each in new:
         turn = _import(tx, core, thread, head, each)

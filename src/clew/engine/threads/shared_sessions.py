@@ -103,7 +103,7 @@ class SharedSessions:
 
     async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
         assert seat.continuity is not None, thread.id
-        runtime_sessions = cast("Lender", runtime)
+        runtime_sessions = cast("SharesSessions", runtime)
         await self._check_not_held(thread, seat.continuity, runtime_sessions)
         session = await runtime.open(seat)
         try:
@@ -113,7 +113,7 @@ class SharedSessions:
             raise
         return session
 
-    async def _check_not_held(self, thread: Thread, session: Continuity, runtime_sessions: Lender) -> None:
+    async def _check_not_held(self, thread: Thread, session: Continuity, runtime_sessions: SharesSessions) -> None:
         who = (await runtime_sessions.holders([session])).get(session)
         if who is not None:
             raise RuntimeHeld(
@@ -136,7 +136,7 @@ class SharedSessions:
         except RuntimeTrouble as trouble:
             _log.info("the turns run outside in thread %s cannot be read now: %s", thread, trouble.message)
 
-    async def _catch_up(self, thread: str, runtime_sessions: Lender, *, held: bool) -> None:
+    async def _catch_up(self, thread: str, runtime_sessions: SharesSessions, *, held: bool) -> None:
         """Import new turns. Unless we hold the session, leave out those that may still run in another program."""
         async with self._locks.setdefault(thread, asyncio.Lock()):
             adoption, session = await self._core.read_with_retry(lambda tx: _adoption(tx, thread))

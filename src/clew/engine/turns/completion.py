@@ -80,7 +80,7 @@ def end_in_silence(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     return True
 
 
-def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Said, ...]) -> bool:
+def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[PromptMessage, ...]) -> bool:
     """End a turn that was cut off and queue a new one that continues it and gives the answer."""
     if turns.is_stopping(tx, turn.id):
         return end_turn(tx, core, turn, end)
@@ -229,7 +229,7 @@ def _driven_from(tx: Tx, core: Core, steer: Steer) -> Conversation | None:
     where, driver = steer.conversation, bindings.driver(tx, steer.thread)
     if where is None or driver is None:
         return where
-    is_in_thread = where.surface == core.local_surface or bindings.bound(tx, where) == steer.thread
+    is_in_thread = where.surface == core.local_surface or bindings.thread_at(tx, where) == steer.thread
     return driver if is_in_thread else where
 
 

@@ -196,8 +196,8 @@ class TurnConsumer:
     async def _begun(self, runtime_turn: str) -> None:
         def body(tx: Tx) -> None:
             now = self._core.clock.now()
-            turns.begun(tx, self.turn, self.thread.runtime, runtime_turn)
-            bindings.used(tx, self.thread.id, self.thread.runtime, self._attach_mode, now)
+            turns.record_started(tx, self.turn, self.thread.runtime, runtime_turn)
+            bindings.record_use(tx, self.thread.id, self.thread.runtime, self._attach_mode, now)
             tx.log(self.thread.id, self.turn.id, "turn.started", now)
 
         crash.point("turn.sent-not-recorded")

@@ -46,7 +46,7 @@ class Leftover(Struct, frozen=True):
     thread: Thread
     turn: Turn
     items: tuple[Item, ...]
-    taken: tuple[Said, ...]  # steers that its record contains
+    taken: tuple[PromptMessage, ...]  # steers that its record contains
     held: frozenset[str] = frozenset()  # activities whose gate was not accepted
     at_gate: bool = False  # it waited at an open gate
 
@@ -80,9 +80,9 @@ def begun_without_end(leftover: Leftover, record: TurnRecord) -> list[str]:
     ]
 
 
-def repeated_request(clock_id: str, leftover: Leftover, begun: Sequence[str]) -> tuple[Said, ...]:
+def repeated_request(clock_id: str, leftover: Leftover, begun: Sequence[str]) -> tuple[PromptMessage, ...]:
     """The original request, and a note that says why it comes again."""
-    note = Said(clock_id, CLEW, messages.continuation(begun))
+    note = PromptMessage(clock_id, CLEW, messages.continuation(begun))
     return (*own_words(leftover.turn), *leftover.taken, note)
 
 
@@ -236,7 +236,8 @@ class Recovery:
             request = repeated_request(self._core.clock.ulid(), leftover, begun)
             await self._core.write_with_retry(lambda tx: end_and_continue(tx, self._core, turn, end, request))
             return
-        question = messages.cut_off(list(map(unmarked, begun))) if has_acted(leftover, record) else messages.CUT_AGAIN
+        acted = has_acted(leftover, record)
+        question = messages.cut_off(list(map(plain_or_code, begun))) if acted else messages.CUT_AGAIN
         await self._core.write_with_retry(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
     async def _ask_about_unknown(self, turn: Turn, reason: str) -> None:

@@ -28,7 +28,7 @@ def _read(node: history.Node) -> history.Content | None:
         return None  # `clew verify` reports it
 
 
-def _message(content: history.Content) -> Past | None:
+def _message(content: history.Content) -> PastMessage | None:
     match content:
         case history.Spoken(author=author, text=text) if author != CLEW:
             return PastMessage(author, text)

@@ -112,7 +112,7 @@ class Runner:
         return await asyncio.to_thread(gather, end.text, end.images, Path(thread.workspace), folder, largest)
 
     def _fail(self, tx: Tx, turn: Turn, thread: Thread, trouble: RuntimeTrouble) -> None:
-        bindings.failed(tx, thread.id, thread.runtime, trouble.message, self._core.clock.now())
+        bindings.record_failure(tx, thread.id, thread.runtime, trouble.message, self._core.clock.now())
         end_turn(tx, self._core, turn, End(TurnState.FAILED, problem=_problem(trouble)))
 
     async def _thread(self, turn: Turn) -> Thread:

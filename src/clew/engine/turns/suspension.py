@@ -1,5 +1,5 @@
-"""Suspended threads: suspends a thread because of its backlog, and interprets the message that answers the question of
-a suspended thread. It never guesses a yes."""
+"""Threads that wait for a person: how they come to ask about a backlog, and what a message means to one that waits. It
+answers what was asked; it never guesses a yes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from clew.texts import messages
 
 
 def hold_backlog(tx: Tx, core: Core, name: str) -> None:
-    """Suspend a thread whose messages waited too long, and ask once what to do with them. Steers of a turn that never
-    ran are among them."""
+    """Suspend a thread whose messages waited too long, and ask once what to do with them. What was said into a turn
+    that had never run is one of them."""
     for turn in turns.queued(tx, name):
         if turn.origin is Origin.GREETING:
-            drop_queued(tx, core, turn)  # nobody asked for it
+            drop_queued(tx, core, turn)  # nobody waits for it
         for steer in inbox.open_steers(tx, turn.id):
             requeue_steer(tx, core, steer)
     thread, waiting = threads.get(tx, name), turns.queued(tx, name)
@@ -35,7 +35,7 @@ def hold_backlog(tx: Tx, core: Core, name: str) -> None:
 
 
 def none_waits(tx: Tx, core: Core, name: str, outcome: str) -> None:
-    """Reopen a thread that was suspended because of its backlog, if its queue is empty by now."""
+    """What was asked about is not there any more: there is nothing to ask."""
     thread = threads.get(tx, name)
     if thread and thread.suspended_by is SuspendedBy.BACKLOG and not turns.count_queued(tx, name):
         _reopen(tx, core, thread, outcome)
@@ -51,8 +51,8 @@ def answer_suspended(
     means_it: bool = True,
     resumes: bool = False,
 ) -> Arrival:
-    """Interpret a message to a suspended thread. Of two answers at once the first counts; the second is a message.
-    `means_it`: the message came after the question and refers to it. `resumes`: it came with the command to resume."""
+    """Of two answers at once, one counts; the other comes after it, as a message. `means_it`: it was said after the
+    question, and not to something else. `resumes`: it came with the command to go on."""
     if thread.suspended_by is SuspendedBy.BACKLOG:
         return _answer_backlog(tx, core, thread, message, where, means_it=means_it)
     word = _word(message)
@@ -66,18 +66,18 @@ def answer_suspended(
     return _go_on(tx, core, thread, message, where)
 
 
-def own_words(turn: Turn) -> tuple[Said, ...]:
-    """A turn's request without the notes that clew added."""
+def own_words(turn: Turn) -> tuple[PromptMessage, ...]:
+    """A turn's request without what clew added to it."""
     return tuple(said for said in turn.request if said.author != CLEW)
 
 
-def _word(message: Said) -> str | None:
-    """The message as a possible answer word; None if it has attachments."""
+def _word(message: PromptMessage) -> str | None:
+    """What may be a word of command; a message that carries a file never is one."""
     return None if message.attachments else messages.word(message.text)
 
 
-def _go_on(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
-    """Continue the work that was cut off or failed, with the person's message if it says more than to continue."""
+def _go_on(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation) -> Arrival:
+    """With the work that was cut off, or failed; with what the person adds, if they say more than to go on."""
     _reopen(tx, core, thread, messages.continued_by(message.author))
     cut = turns.last_own(tx, thread.id)
     if cut is None:
@@ -87,13 +87,13 @@ def _go_on(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversatio
     if not is_bare:
         gates.forget_carried(tx, thread.id)
     request = _again(tx, core, cut, () if is_bare else (message,))
-    there = where if core.can_send_to(where) else bindings.driver(tx, thread.id)  # the answer goes to who decides
+    there = where if core.can_send_to(where) else bindings.driver(tx, thread.id)  # whoever decides gets the answer
     return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there), "")
 
 
-def _put_aside(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
-    """The answer to "continue?" was neither yes nor no: send it to the agent as a message, with a note that the work
-    that was cut off is not continued."""
+def _put_aside(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation) -> Arrival:
+    """Asked whether to do again what may be done already, somebody said neither yes nor no: the agent hears that, and
+    nothing of what was cut off is begun again."""
     _reopen(tx, core, thread, messages.put_aside_by(message.author))
     gates.forget_carried(tx, thread.id)
     note = PromptMessage(core.clock.ulid(), CLEW, messages.PUT_ASIDE)
@@ -103,16 +103,16 @@ def _put_aside(tx: Tx, core: Core, thread: Thread, message: Said, where: Convers
 
 
 def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conversation) -> Arrival:
-    """If the question was asked in another conversation, send a final notice there that the turn was stopped."""
+    """Whoever was asked elsewhere, where the thread is now, hears that there is no answer."""
     target = reachable_target(tx, core, thread, suspension_prompt.place(tx, thread.id))
     if cut is not None and target != where:
         enqueue_delivery(tx, core, cut, DeliveryKind.FINAL, target, messages.final(TurnState.INTERRUPTED, "", None))
     return Arrival(Fate.ANSWER, thread.id, None, messages.STOPPED)
 
 
-def _again(tx: Tx, core: Core, cut: Turn, supplement: tuple[Said, ...]) -> tuple[Said, ...]:
-    """The original request with its steers, a note why it comes again, and the person's supplement."""
-    note = Said(core.clock.ulid(), CLEW, messages.continuation(()))
+def _again(tx: Tx, core: Core, cut: Turn, supplement: tuple[PromptMessage, ...]) -> tuple[PromptMessage, ...]:
+    """The request again, with what was said into it, why it comes again, and what the person adds."""
+    note = PromptMessage(core.clock.ulid(), CLEW, messages.continuation(()))
     return (*own_words(cut), *inbox.taken_steers(tx, cut.id), note, *supplement)
 
 
@@ -142,9 +142,9 @@ def _behind_backlog(
     return Arrival(Fate.TURN, thread.id, turn.id, messages.still_backlog(len(waiting)))
 
 
-def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
-    """Merge the queued turns into the first one, per conversation, so that each answer goes to where it was asked.
-    Turns whose request is in history already stay as they are."""
+def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: PromptMessage) -> Arrival:
+    """All of it as one request, in the place of the first; what was said in different conversations as one for each, so
+    that every answer comes to where it was asked for. What is history already stays as it is."""
     fresh = [turn for turn in waiting if turn.request_node is None]
     places = list(dict.fromkeys(turn.conversation for turn in fresh))
     _reopen(tx, core, thread, messages.merged_by(message.author, len(places)))
@@ -158,7 +158,7 @@ def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Sai
 def _merge_into_first(tx: Tx, core: Core, waiting: list[Turn]) -> None:
     turns.set_request(tx, waiting[0].id, tuple(said for turn in waiting for said in turn.request))
     for turn in waiting[1:]:
-        turns.set_request(tx, turn.id, ())  # its request is in the first turn now
+        turns.set_request(tx, turn.id, ())  # what was said is said once
         drop_queued(tx, core, turn)
 
 
