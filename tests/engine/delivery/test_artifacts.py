@@ -167,7 +167,7 @@ async def test_a_copy_that_cannot_be_deleted_is_deleted_by_the_next_daemon(
     (tmp_path / "a.txt").write_text("a")
     async with Rig(tmp_path, room=Room(can=FILES)) as rig:
         with monkeypatch.context() as now:
-            now.setattr("clew.engine.delivery.outbox.forget", stuck)
+            now.setattr("clew.engine.delivery.outbox.delete", stuck)
             sent = (await rig.say("!text [a](a.txt)")).turn
             await rig.delivered(f"{sent}:file:1")
             behind = (await rig.say("!text behind it")).turn
