@@ -18,7 +18,7 @@ SECRET = "a secret of this test"
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class System:
     clew: Clew
     model: Model
     hook: Receiver
@@ -26,9 +26,9 @@ class Desk:
 
 
 @contextmanager
-def open_desk(
+def open_system(
     folder: Path, *, codex: str = "", more: str = "", model_url: str = "", transport: str = "stdio"
-) -> Iterator[Desk]:
+) -> Iterator[System]:
     """`codex` are further settings of that runtime, `more` of anything else."""
     with Model() as model, Receiver() as hook:
         codex_home = write_codex_home(folder / "codex", model_url or model.url)
@@ -45,13 +45,13 @@ def open_desk(
             {more}
         """
         with Clew(folder / "home", config) as clew:
-            yield Desk(clew, model, hook, transport)
+            yield System(clew, model, hook, transport)
 
 
 TRANSPORTS = ("stdio", pytest.param("socket", marks=pytest.mark.heavy))  # the second by `./check --all`
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with open_desk(tmp_path) as made:
+def desk(tmp_path: Path) -> Iterator[System]:
+    with open_system(tmp_path) as made:
         yield made

@@ -12,10 +12,10 @@ from typing import Any
 
 from clew.client.sync import Client, Event
 from clew.support.errors import OutOfReach
-from tests.crash.conftest import SECRET, Desk
+from tests.crash.conftest import SECRET, System
 from tests.helpers.receivers import post_signed
 
-Step = Callable[[Desk, Path], None]
+Step = Callable[[System, Path], None]
 OPEN = ("pending", "sending")
 
 
@@ -30,7 +30,7 @@ class Flow:
     deaths: int = 0  # of daemons, in `prepare`
     fetched: tuple[str, ...] = ()  # answers that nobody brings
 
-    def finish(self, desk: Desk) -> None:
+    def finish(self, desk: System) -> None:
         """Drive it to its end."""
         least = min(map(len, self.answers)) + len(self.fetched)
         ended: set[str] = set()
@@ -42,7 +42,7 @@ class Flow:
                 return
 
 
-def happenings(desk: Desk) -> Iterator[Event]:
+def happenings(desk: System) -> Iterator[Event]:
     """Everything that is written down, from the beginning, through the death of daemons."""
     after = 0
     while True:
@@ -54,7 +54,7 @@ def happenings(desk: Desk) -> Iterator[Event]:
             desk.clew.up()
 
 
-def ask(desk: Desk, *path: str, **query: object) -> Any:
+def ask(desk: System, *path: str, **query: object) -> Any:
     while True:
         try:
             return Client(desk.clew.home, start=False).get(*path, **query)
@@ -62,18 +62,18 @@ def ask(desk: Desk, *path: str, **query: object) -> Any:
             desk.clew.up()
 
 
-def threads(desk: Desk) -> list[Any]:
+def threads(desk: System) -> list[Any]:
     both = (ask(desk, "threads", history=history)["threads"] for history in (False, True))
     return [thread for some in both for thread in some]
 
 
-def only(desk: Desk) -> str:
+def only(desk: System) -> str:
     """The one thread that there is."""
     [thread] = threads(desk)
     return str(thread["id"])
 
 
-def post(desk: Desk, id: str, text: str, conversation: str = "c") -> Any:
+def post(desk: System, id: str, text: str, conversation: str = "c") -> Any:
     """By the webhook, until it is acknowledged."""
     body = json.dumps({"id": id, "conversation": conversation, "sender": "ann", "text": text}).encode()
     while True:
@@ -83,11 +83,11 @@ def post(desk: Desk, id: str, text: str, conversation: str = "c") -> Any:
             desk.clew.up()
 
 
-def start(desk: Desk, folder: Path, prompt: str) -> None:
+def start(desk: System, folder: Path, prompt: str) -> None:
     desk.clew.json("start", prompt, "--notify", "webhook:x", "--workspace", str(folder))
 
 
-def _react(desk: Desk, event: Event) -> None:
+def _react(desk: System, event: Event) -> None:
     """What a person does who wants it to go on."""
     data = event.data.get("data", {})
     while event.kind == "gate.opened" and ask(desk, "gates", data["gate"])["state"] == "open":
@@ -98,11 +98,11 @@ def _react(desk: Desk, event: Event) -> None:
             desk.clew("resume", thread, "--supplement", "continue")
 
 
-def _at_rest(desk: Desk) -> bool:
+def _at_rest(desk: System) -> bool:
     return not any(_is_busy(desk, thread) for thread in threads(desk))
 
 
-def _is_busy(desk: Desk, thread: Any) -> bool:
+def _is_busy(desk: System, thread: Any) -> bool:
     owed = ask(desk, "threads", thread["id"], "deliveries")
     goes_on = thread["status"] in ("running", "suspended") or thread["queued"]
     return bool(goes_on or any(row["state"] in OPEN for row in owed))
@@ -111,46 +111,46 @@ def _is_busy(desk: Desk, thread: Any) -> bool:
 # The flows
 
 
-def _chat(desk: Desk, folder: Path) -> None:
+def _chat(desk: System, folder: Path) -> None:
     post(desk, "m1", "!text hello")
 
 
-def _task(desk: Desk, folder: Path) -> None:
+def _task(desk: System, folder: Path) -> None:
     start(desk, folder, "!say 12")
 
 
-def _held(desk: Desk, folder: Path) -> None:
+def _held(desk: System, folder: Path) -> None:
     start(desk, folder, "!text one moment\n!hold here\n!text the end")
     desk.model.wait_held("here")
 
 
-def _steer(desk: Desk, folder: Path) -> None:
+def _steer(desk: System, folder: Path) -> None:
     _held(desk, folder)
     desk.clew("send", only(desk), "!text steered")
     desk.model.release("here")
 
 
-def _queue(desk: Desk, folder: Path) -> None:
+def _queue(desk: System, folder: Path) -> None:
     _held(desk, folder)
     desk.clew("send", only(desk), "--queue", "!text second")
     desk.model.release("here")
 
 
-def _gate(desk: Desk, folder: Path) -> None:
+def _gate(desk: System, folder: Path) -> None:
     start(desk, folder, f"!shell echo ran >> {folder}/runs\n!text allowed")
 
 
-def _finished(desk: Desk, folder: Path) -> None:
+def _finished(desk: System, folder: Path) -> None:
     start(desk, folder, "!text first")
     desk.clew.wait_for(only(desk), "delivery.sent")
     desk.clew("down")
 
 
-def _resume(desk: Desk, folder: Path) -> None:
+def _resume(desk: System, folder: Path) -> None:
     desk.clew("resume", only(desk), "--supplement", "!text again")
 
 
-def _fork(desk: Desk, folder: Path) -> None:
+def _fork(desk: System, folder: Path) -> None:
     """A fork has no id of ours to repeat it by, so whoever got no answer looks first."""
     source = only(desk)
     while not (forks := [thread for thread in threads(desk) if thread["id"] != source]):
@@ -158,13 +158,13 @@ def _fork(desk: Desk, folder: Path) -> None:
     desk.clew("send", forks[0]["id"], "!text forked")
 
 
-def _stop(desk: Desk, folder: Path) -> None:
+def _stop(desk: System, folder: Path) -> None:
     _held(desk, folder)
     while desk.clew.run("stop", only(desk)).code == 3:
         desk.clew.up()
 
 
-def _cut(desk: Desk, folder: Path) -> None:
+def _cut(desk: System, folder: Path) -> None:
     """A turn that its daemon left in the middle, and nobody there to bring it back. An agent that is kept stands there
     all the same."""
     _held(desk, folder)
@@ -174,7 +174,7 @@ def _cut(desk: Desk, folder: Path) -> None:
         desk.model.release("here")
 
 
-def _go_on(desk: Desk, folder: Path) -> None:
+def _go_on(desk: System, folder: Path) -> None:
     if desk.transport == "socket":
         desk.model.release("here")
 

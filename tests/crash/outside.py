@@ -14,14 +14,14 @@ from typing import Any
 from clew.store import Tx, audit
 from clew.store.sqlite.driver import SqliteConnection
 from clew.store.tables import gates, handoffs
-from tests.crash.conftest import Desk
+from tests.crash.conftest import System
 from tests.crash.flows import Flow, ask, threads
 from tests.helpers.daemons import TIMEOUT
 
 UNASKED = "has ended without being asked to"
 
 
-def check(desk: Desk, folder: Path, flow: Flow, deaths: int) -> None:
+def check(desk: System, folder: Path, flow: Flow, deaths: int) -> None:
     _check_runs(desk, folder)
     fetched = [_last_answer(desk, thread) for thread in threads(desk) if thread["forked_from"]]
     desk.clew("down")
@@ -32,7 +32,7 @@ def check(desk: Desk, folder: Path, flow: Flow, deaths: int) -> None:
     assert (desk.clew.children(), desk.clew.alive()) == ([], []), "something is left"
 
 
-def answers(desk: Desk) -> Counter[str]:
+def answers(desk: System) -> Counter[str]:
     """What a receiver that takes each key once has been answered; and one key never had two bodies."""
     bodies: dict[str, set[bytes]] = {}
     for delivery in desk.hook.deliveries:
@@ -42,7 +42,7 @@ def answers(desk: Desk) -> Counter[str]:
     return Counter(each["text"] for each in said if each["kind"] == "final")
 
 
-def died(desk: Desk) -> int:
+def died(desk: System) -> int:
     """How many daemons ended without being asked to; each next one says so."""
     return desk.clew.home.log.read_text().count(UNASKED)
 
@@ -70,11 +70,11 @@ def reading(database: Path) -> Iterator[Tx]:
         yield Tx(SqliteConnection(raw))
 
 
-def _last_answer(desk: Desk, thread: Any) -> str:
+def _last_answer(desk: System, thread: Any) -> str:
     return str(ask(desk, "threads", thread["id"], "transcript")[-1]["text"])
 
 
-def _check_runs(desk: Desk, folder: Path) -> None:
+def _check_runs(desk: System, folder: Path) -> None:
     """At most one run per yes, and what may be a repeat was announced as one before the yes to it."""
     runs = _lines(folder / "runs")
     asked = [gate for thread in threads(desk) for gate in ask(desk, "gates", thread=thread["id"])]

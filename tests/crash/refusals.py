@@ -7,7 +7,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from tests.crash.conftest import SECRET, Desk
+from tests.crash.conftest import SECRET, System
 from tests.crash.flows import post
 from tests.crash.outside import unfinished
 from tests.helpers.receivers import post_signed
@@ -17,7 +17,7 @@ def letter(id: str, text: str, conversation: str = "c") -> bytes:
     return json.dumps({"id": id, "conversation": conversation, "sender": "ann", "text": text}).encode()
 
 
-def refused(desk: Desk, id: str) -> tuple[int, str]:
+def refused(desk: System, id: str) -> tuple[int, str]:
     """How a message is refused, with what it says to its sender."""
     with pytest.raises(HTTPError) as caught:
         post_signed(desk.clew.json("status")["daemon"]["http"], "x", SECRET, letter(id, "!text late"))
@@ -25,7 +25,7 @@ def refused(desk: Desk, id: str) -> tuple[int, str]:
         return answer.code, str(json.loads(answer.read())["detail"])
 
 
-def held_turn(desk: Desk) -> str:
+def held_turn(desk: System) -> str:
     """A turn that stands in the middle; its thread."""
     desk.clew.up()
     accepted = post(desk, "m1", "!hold here\n!text kept")
@@ -33,7 +33,7 @@ def held_turn(desk: Desk) -> str:
     return str(accepted["thread"])
 
 
-def check(desk: Desk, *texts: str) -> None:
+def check(desk: System, *texts: str) -> None:
     desk.clew("down")
     assert [delivery.json["text"] for delivery in desk.hook.deliveries] == [*texts]
     assert unfinished(desk.clew.home.database) == []

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.conftest import SECRET, Desk
+from tests.crash.conftest import SECRET, System
 from tests.helpers.receivers import post_signed
 
 
-def test_a_committed_but_unacknowledged_message_is_one_turn(desk: Desk, tmp_path: Path) -> None:
+def test_a_committed_but_unacknowledged_message_is_one_turn(desk: System, tmp_path: Path) -> None:
     clew = desk.clew
     pid = clew.up(env={"CLEW_CRASH": "inbox.accepted-not-acknowledged"})
     body = json.dumps({"id": "m1", "conversation": "c", "sender": "ann", "text": "!text once"}).encode()

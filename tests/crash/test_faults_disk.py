@@ -15,7 +15,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from tests.crash.conftest import SECRET, Desk, open_desk
+from tests.crash.conftest import SECRET, System, open_system
 from tests.crash.flows import post
 from tests.crash.outside import answers, unfinished
 from tests.crash.refusals import check, held_turn, letter, refused
@@ -89,12 +89,12 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, disk: Disk) -> Iterator[Desk]:
-    with open_desk(tmp_path) as made:
+def desk(tmp_path: Path, disk: Disk) -> Iterator[System]:
+    with open_system(tmp_path) as made:
         yield made
 
 
-def test_while_the_disk_is_full_messages_are_refused_and_ends_wait(desk: Desk, disk: Disk) -> None:
+def test_while_the_disk_is_full_messages_are_refused_and_ends_wait(desk: System, disk: Disk) -> None:
     held_turn(desk)
     http = desk.clew.json("status")["daemon"]["http"]
     disk.fill()
@@ -122,7 +122,7 @@ def test_while_the_disk_is_full_messages_are_refused_and_ends_wait(desk: Desk, d
     assert unfinished(desk.clew.home.database) == []
 
 
-def test_a_read_only_disk_is_reported_and_once_mended_the_answer_comes(desk: Desk, disk: Disk) -> None:
+def test_a_read_only_disk_is_reported_and_once_mended_the_answer_comes(desk: System, disk: Disk) -> None:
     thread = held_turn(desk)
     pid = desk.clew.pid
     disk.fail()

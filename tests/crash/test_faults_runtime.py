@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.crash.conftest import Desk, open_desk
+from tests.crash.conftest import System, open_system
 from tests.crash.flows import post
 from tests.crash.mischief import between, instead, repair
 from tests.helpers.daemons import Clew
@@ -24,7 +24,7 @@ def codex(clew: Clew) -> int:
     return next(process.pid for process in clew.children() if "codex" in process.command)
 
 
-def told(desk: Desk, accepted: Any) -> list[str]:
+def told(desk: System, accepted: Any) -> list[str]:
     """What the person was told about a turn in the end."""
     name = f"{accepted['turn']}:final"
     desk.clew.wait_for(accepted["thread"], "delivery.sent", delivery=name)
@@ -33,7 +33,7 @@ def told(desk: Desk, accepted: Any) -> list[str]:
 
 @pytest.mark.parametrize("what", ["junk", "halves", "huge", "flood", "unknown"])
 def test_a_codex_that_talks_strangely_is_tolerated(tmp_path: Path, what: str) -> None:
-    with open_desk(tmp_path, codex=between(tmp_path, what)) as desk:
+    with open_system(tmp_path, codex=between(tmp_path, what)) as desk:
         desk.clew.up()
         accepted = post(desk, "m1", "!say 12")
         assert told(desk, accepted) == ["never lose the thread that leads you back out of the maze"]
@@ -47,7 +47,7 @@ def test_a_codex_that_does_not_start_is_reported_once_and_works_when_repaired(
     tmp_path: Path, does: str, words: str
 ) -> None:
     command = instead(tmp_path, f"{VERSION}{does}\n")
-    with open_desk(tmp_path, codex=f"{command}\nstart_timeout = 15") as desk:
+    with open_system(tmp_path, codex=f"{command}\nstart_timeout = 15") as desk:
         desk.clew.up()
         [answer] = told(desk, post(desk, "m1", "!text one"))
         assert words in answer
@@ -56,7 +56,7 @@ def test_a_codex_that_does_not_start_is_reported_once_and_works_when_repaired(
         assert len(desk.hook.deliveries) == 2
 
 
-def test_a_killed_codex_is_restarted_and_the_answer_says_so(desk: Desk) -> None:
+def test_a_killed_codex_is_restarted_and_the_answer_says_so(desk: System) -> None:
     desk.clew.up()
     accepted = post(desk, "m1", "!text one moment\n!hold here\n!text the end")
     desk.model.wait_held("here")
@@ -69,7 +69,7 @@ def test_a_killed_codex_is_restarted_and_the_answer_says_so(desk: Desk) -> None:
 
 
 def test_a_frozen_codex_is_replaced_and_the_person_told_once(tmp_path: Path) -> None:
-    with open_desk(tmp_path, codex=HASTY, more=SILENCE) as desk:
+    with open_system(tmp_path, codex=HASTY, more=SILENCE) as desk:
         desk.clew.up()
         accepted = post(desk, "m1", "!hold here")
         desk.model.wait_held("here")
@@ -82,7 +82,7 @@ def test_a_frozen_codex_is_replaced_and_the_person_told_once(tmp_path: Path) -> 
 
 
 def test_a_codex_frozen_before_the_turn_is_replaced_silently(tmp_path: Path) -> None:
-    with open_desk(tmp_path, codex=HASTY) as desk:
+    with open_system(tmp_path, codex=HASTY) as desk:
         desk.clew.up()
         assert told(desk, post(desk, "m1", "!text one")) == ["one"]
         pid = codex(desk.clew)
@@ -101,7 +101,7 @@ def test_a_codex_frozen_before_the_turn_is_replaced_silently(tmp_path: Path) -> 
         ("!cut 1", "model"),
     ],
 )
-def test_a_model_in_trouble_is_reported_once_and_the_thread_goes_on(desk: Desk, trouble: str, words: str) -> None:
+def test_a_model_in_trouble_is_reported_once_and_the_thread_goes_on(desk: System, trouble: str, words: str) -> None:
     desk.clew.up()
     [answer] = told(desk, post(desk, "m1", f"{trouble}\n!text better"))
     assert "⚠" in answer and words in answer.lower()
@@ -110,7 +110,7 @@ def test_a_model_in_trouble_is_reported_once_and_the_thread_goes_on(desk: Desk, 
 
 
 def test_a_slow_model_that_still_sends_is_waited_for(tmp_path: Path) -> None:
-    with open_desk(tmp_path, more=SILENCE) as desk:
+    with open_system(tmp_path, more=SILENCE) as desk:
         desk.clew.up()
         [answer] = told(desk, post(desk, "m1", "!slow 50 250"))
         assert len(answer.split()) == 50
@@ -118,7 +118,7 @@ def test_a_slow_model_that_still_sends_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_model_that_is_down_is_reported_once_and_work_resumes(tmp_path: Path) -> None:
     nowhere = "http://127.0.0.1:9/v1"  # where nobody listens
-    with open_desk(tmp_path, more=SILENCE, model_url=nowhere) as desk:
+    with open_system(tmp_path, more=SILENCE, model_url=nowhere) as desk:
         desk.clew.up()
         accepted = desk.clew.json("start", "!text done", "--notify", "webhook:x", "--workspace", str(tmp_path))
         [answer] = told(desk, accepted)

@@ -15,7 +15,7 @@ from urllib.error import HTTPError
 import pytest
 
 from tests.crash import outside
-from tests.crash.conftest import SECRET, Desk
+from tests.crash.conftest import SECRET, System
 from tests.crash.flows import Flow, only, post
 from tests.crash.refusals import check, held_turn, letter, refused
 from tests.helpers.daemons import Clew
@@ -36,7 +36,7 @@ def locked(database: Path) -> Iterator[None]:
         other.close()
 
 
-def test_while_another_program_locks_the_store_messages_are_refused_and_an_end_waits(desk: Desk) -> None:
+def test_while_another_program_locks_the_store_messages_are_refused_and_an_end_waits(desk: System) -> None:
     thread = held_turn(desk)
     with locked(desk.clew.home.database):
         desk.model.release("here")
@@ -55,7 +55,7 @@ def limit(pid: int, what: int, most: int) -> int:
     return soft
 
 
-def test_while_no_file_can_grow_messages_are_refused_and_an_end_waits(desk: Desk) -> None:
+def test_while_no_file_can_grow_messages_are_refused_and_an_end_waits(desk: System) -> None:
     """As on a full disk, though SQLite calls it an I/O error; "full" itself is tried in tests/store."""
     thread = held_turn(desk)
     before = limit(desk.clew.pid, resource.RLIMIT_FSIZE, 0)
@@ -82,7 +82,7 @@ def unwritable(database: Path) -> Iterator[None]:
 
 @pytest.mark.heavy  # who is killed in the middle leaves files that nobody can remove
 @pytest.mark.skipif(shutil.which("chattr") is None, reason="a program of Linux")
-def test_while_the_store_can_only_be_read_messages_are_refused_and_an_end_waits(desk: Desk) -> None:
+def test_while_the_store_can_only_be_read_messages_are_refused_and_an_end_waits(desk: System) -> None:
     thread = held_turn(desk)
     pid, log = desk.clew.pid, desk.clew.begin("logs", "--follow", "--json")
     with unwritable(desk.clew.home.database):
@@ -109,7 +109,7 @@ def test_a_read_only_store_is_reported_at_start_and_not_changed(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("left", ["clew.db-*", "nothing"])
-def test_a_store_removed_while_running_is_restored_completely(desk: Desk, tmp_path: Path, left: str) -> None:
+def test_a_store_removed_while_running_is_restored_completely(desk: System, tmp_path: Path, left: str) -> None:
     """The daemon begins anew, as after a crash; what was said is answered, each once."""
     thread = held_turn(desk)
     for path in desk.clew.root.glob("clew.db*" if left == "nothing" else "clew.db"):
@@ -121,7 +121,7 @@ def test_a_store_removed_while_running_is_restored_completely(desk: Desk, tmp_pa
     outside.check(desk, tmp_path, BOTH, deaths=1)
 
 
-def test_a_store_replaced_while_running_is_kept_and_the_new_file_untouched(desk: Desk, tmp_path: Path) -> None:
+def test_a_store_replaced_while_running_is_kept_and_the_new_file_untouched(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     http = desk.clew.json("status")["daemon"]["http"]
     thread = post(desk, "m1", "!text kept")["thread"]
@@ -146,7 +146,7 @@ def test_a_store_replaced_while_running_is_kept_and_the_new_file_untouched(desk:
     assert only(desk) == thread
 
 
-def test_without_free_descriptors_messages_wait_and_are_accepted_later(desk: Desk) -> None:
+def test_without_free_descriptors_messages_wait_and_are_accepted_later(desk: System) -> None:
     pid = desk.clew.up()
     desk.clew.wait_for(post(desk, "m1", "!text one")["thread"], "delivery.sent")
     http = desk.clew.json("status")["daemon"]["http"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.conftest import open_desk
+from tests.crash.conftest import open_system
 from tests.crash.flows import Flow
 from tests.crash.outside import died, unfinished
 from tests.surfaces.fakes.process import Fake
@@ -39,7 +39,7 @@ def app() -> Iterator[App]:
 
 def killed(folder: Path, app: App, point: str) -> None:
     who = f'app_id = "{app.id}"\napp_secret = "{app.secret}"\nallow = ["{ANN}"]'
-    with open_desk(folder, more=f'[surfaces.feishu]\n{who}\nbase_url = "{app.base_url}"\n') as desk:
+    with open_system(folder, more=f'[surfaces.feishu]\n{who}\nbase_url = "{app.base_url}"\n') as desk:
         workspace = desk.clew.home.root / "workspace"
         workspace.mkdir(parents=True)
         (workspace / "notes.txt").write_text("never lose the thread")

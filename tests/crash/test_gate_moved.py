@@ -7,14 +7,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.crash.conftest import open_desk
+from tests.crash.conftest import open_system
 from tests.crash.phone import open_bot, rest, settings, shown
 
 
 def test_a_turn_that_waits_is_handed_over_allowed_there_and_runs_once(tmp_path: Path) -> None:
     with open_bot() as bot:
         asyncio.run(bot.do("chat", id=42, is_forum=True))
-        with open_desk(tmp_path, more=settings(bot, 'home = "42"\n')) as desk:
+        with open_system(tmp_path, more=settings(bot, 'home = "42"\n')) as desk:
             prompt = f"!shell echo ran >> {tmp_path}/runs\n!text all done"
             started = desk.clew.json("start", prompt, "--workspace", str(tmp_path), "--title", "a deed")
             desk.clew.wait_for(started["thread"], "gate.opened")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.crash.conftest import TRANSPORTS, Desk, open_desk
+from tests.crash.conftest import TRANSPORTS, System, open_system
 from tests.crash.outside import wait_sent
 from tests.helpers.daemons import Clew
 
@@ -26,12 +26,12 @@ def transport(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, transport: str) -> Iterator[Desk]:
-    with open_desk(tmp_path, transport=transport) as made:
+def desk(tmp_path: Path, transport: str) -> Iterator[System]:
+    with open_system(tmp_path, transport=transport) as made:
         yield made
 
 
-def start(desk: Desk, folder: Path, more: str = "") -> tuple[str, Path]:
+def start(desk: System, folder: Path, more: str = "") -> tuple[str, Path]:
     log = folder / "runs"
     prompt = f"!shell echo ran >> {log}\n{more}!text the end"
     accepted = desk.clew.json("start", prompt, "--notify", "webhook:x", "--workspace", str(folder))
@@ -61,7 +61,7 @@ def runs(log: Path) -> int:
     return len(log.read_text().splitlines()) if log.exists() else 0
 
 
-def check(desk: Desk, thread: str) -> list[Any]:
+def check(desk: System, thread: str) -> list[Any]:
     """Nothing is left open, and one answer arrived. The gates of the thread, oldest first."""
     gates = list(reversed(desk.clew.json("gates", "--thread", thread)))
     assert {gate["state"] for gate in gates} <= {"taken", "void"}
@@ -76,7 +76,7 @@ def check(desk: Desk, thread: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("point", BEFORE)
-def test_killed_before_the_gate_was_shown_it_is_asked_again(desk: Desk, tmp_path: Path, point: str) -> None:
+def test_killed_before_the_gate_was_shown_it_is_asked_again(desk: System, tmp_path: Path, point: str) -> None:
     pid = desk.clew.up(env={"CLEW_CRASH": point})
     thread, log = start(desk, tmp_path)
     desk.clew.wait_gone(pid)
@@ -87,7 +87,7 @@ def test_killed_before_the_gate_was_shown_it_is_asked_again(desk: Desk, tmp_path
 
 
 @pytest.mark.parametrize("transport", ["stdio"])
-def test_killed_while_a_gate_is_shown_it_is_void_and_asked_again(desk: Desk, tmp_path: Path) -> None:
+def test_killed_while_a_gate_is_shown_it_is_void_and_asked_again(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     thread, log = start(desk, tmp_path)
     shown = open_gate(desk.clew, thread)
@@ -105,7 +105,7 @@ def test_killed_while_a_gate_is_shown_it_is_void_and_asked_again(desk: Desk, tmp
 
 
 @pytest.mark.parametrize("point", AFTER)
-def test_killed_after_the_yes_it_runs_at_most_once(desk: Desk, tmp_path: Path, point: str) -> None:
+def test_killed_after_the_yes_it_runs_at_most_once(desk: System, tmp_path: Path, point: str) -> None:
     pid = desk.clew.up(env={"CLEW_CRASH": point})
     thread, log = start(desk, tmp_path)
     gate = open_gate(desk.clew, thread)
@@ -125,7 +125,7 @@ def test_killed_after_the_yes_it_runs_at_most_once(desk: Desk, tmp_path: Path, p
 
 
 @pytest.mark.parametrize("transport", ["stdio"])
-def test_a_yes_in_transit_is_asked_again_with_a_warning(desk: Desk, tmp_path: Path) -> None:
+def test_a_yes_in_transit_is_asked_again_with_a_warning(desk: System, tmp_path: Path) -> None:
     pid = desk.clew.up(env={"CLEW_CRASH": "gate.sending-not-sent"})
     thread, log = start(desk, tmp_path)
     desk.clew.run("approve", open_gate(desk.clew, thread)["code"])
@@ -140,7 +140,7 @@ def codex(clew: Clew) -> int:
     return next(process.pid for process in clew.children() if "codex" in process.command)
 
 
-def test_codex_killed_at_an_open_gate_makes_it_void_and_asks_again(desk: Desk, tmp_path: Path) -> None:
+def test_codex_killed_at_an_open_gate_makes_it_void_and_asks_again(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     thread, log = start(desk, tmp_path)
     shown = open_gate(desk.clew, thread)
@@ -152,7 +152,7 @@ def test_codex_killed_at_an_open_gate_makes_it_void_and_asks_again(desk: Desk, t
 
 
 @pytest.mark.parametrize("point", [*(pytest.param(each, marks=pytest.mark.heavy) for each in AFTER[:2]), AFTER[2]])
-def test_codex_killed_after_the_yes_runs_it_at_most_once(desk: Desk, tmp_path: Path, point: str) -> None:
+def test_codex_killed_after_the_yes_runs_it_at_most_once(desk: System, tmp_path: Path, point: str) -> None:
     desk.clew.up(env={"CLEW_CRASH": f"{point}@children"})
     thread, log = start(desk, tmp_path)
     gate = open_gate(desk.clew, thread)
@@ -165,7 +165,7 @@ def test_codex_killed_after_the_yes_runs_it_at_most_once(desk: Desk, tmp_path: P
     assert runs(log) <= 1 + len(again)
 
 
-def test_a_yes_to_a_frozen_codex_is_not_shown_as_allowed(desk: Desk, tmp_path: Path) -> None:
+def test_a_yes_to_a_frozen_codex_is_not_shown_as_allowed(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     thread, log = start(desk, tmp_path)
     gate = open_gate(desk.clew, thread)
@@ -180,7 +180,7 @@ def test_a_yes_to_a_frozen_codex_is_not_shown_as_allowed(desk: Desk, tmp_path: P
     check(desk, thread)
 
 
-def test_a_stop_at_an_open_gate_closes_it_and_runs_nothing(desk: Desk, tmp_path: Path) -> None:
+def test_a_stop_at_an_open_gate_closes_it_and_runs_nothing(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     thread, log = start(desk, tmp_path)
     gate = open_gate(desk.clew, thread)

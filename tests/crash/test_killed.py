@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.conftest import SECRET, Desk
+from tests.crash.conftest import SECRET, System
 from tests.helpers.receivers import post_signed
 
 POINTS = {
@@ -31,7 +31,7 @@ MORE = {  # the matrix has each of these in some flow, in each run
         *(pytest.param(point, id=name, marks=pytest.mark.heavy) for name, point in MORE.items()),
     ],
 )
-def test_one_answer_arrives_wherever_the_daemon_is_killed(desk: Desk, tmp_path: Path, point: str) -> None:
+def test_one_answer_arrives_wherever_the_daemon_is_killed(desk: System, tmp_path: Path, point: str) -> None:
     clew = desk.clew
     pid = clew.up(env={"CLEW_CRASH": point})
     thread = clew.json("start", "!say 60 words", "--notify", "webhook:x", "--workspace", str(tmp_path))["thread"]
@@ -53,7 +53,7 @@ def test_one_answer_arrives_wherever_the_daemon_is_killed(desk: Desk, tmp_path: 
     assert clew.children() == []
 
 
-def test_a_turn_that_ended_unseen_is_delivered_without_asking_the_model_again(desk: Desk, tmp_path: Path) -> None:
+def test_a_turn_that_ended_unseen_is_delivered_without_asking_the_model_again(desk: System, tmp_path: Path) -> None:
     clew = desk.clew
     pid = clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
     thread = clew.json("start", "!text forty-two", "--notify", "webhook:x", "--workspace", str(tmp_path))["thread"]
@@ -64,7 +64,7 @@ def test_a_turn_that_ended_unseen_is_delivered_without_asking_the_model_again(de
     assert desk.model.count("forty-two") == 1
 
 
-def test_work_that_was_cut_off_is_continued_with_a_note(desk: Desk, tmp_path: Path) -> None:
+def test_work_that_was_cut_off_is_continued_with_a_note(desk: System, tmp_path: Path) -> None:
     clew, model = desk.clew, desk.model
     clew.up()
     command = "!text one moment\n!hold here\n!text the end"
@@ -87,7 +87,7 @@ def test_work_that_was_cut_off_is_continued_with_a_note(desk: Desk, tmp_path: Pa
     assert "(cut off, goes on below)" in clew("read", started["thread"])
 
 
-def test_a_chat_that_ran_a_command_asks_before_it_goes_on(desk: Desk, tmp_path: Path) -> None:
+def test_a_chat_that_ran_a_command_asks_before_it_goes_on(desk: System, tmp_path: Path) -> None:
     clew, model = desk.clew, desk.model
     clew.up()
     log = tmp_path / "ran"
@@ -107,7 +107,7 @@ def test_a_chat_that_ran_a_command_asks_before_it_goes_on(desk: Desk, tmp_path: 
     clew.end(watched)
 
 
-def test_a_duplicate_makes_one_turn_also_after_a_restart(desk: Desk, tmp_path: Path) -> None:
+def test_a_duplicate_makes_one_turn_also_after_a_restart(desk: System, tmp_path: Path) -> None:
     clew = desk.clew
     clew.up()
     body = json.dumps({"id": "m1", "conversation": "c", "sender": "ann", "text": "!text once"}).encode()
@@ -124,7 +124,7 @@ def test_a_duplicate_makes_one_turn_also_after_a_restart(desk: Desk, tmp_path: P
     assert clew.json("status")["fates"]["turn"] == 1
 
 
-def test_of_two_resumes_at_once_one_runs(desk: Desk, tmp_path: Path) -> None:
+def test_of_two_resumes_at_once_one_runs(desk: System, tmp_path: Path) -> None:
     clew = desk.clew
     clew.up()
     thread = clew.json("start", "!text one", "--workspace", str(tmp_path))["thread"]

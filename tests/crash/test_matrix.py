@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.conftest import Desk, open_desk
+from tests.crash.conftest import System, open_system
 from tests.crash.flows import FLOWS
 from tests.crash.outside import check
 from tests.helpers.paths import ROOT
@@ -117,7 +117,7 @@ def armed(module: str) -> set[str]:
     return {name for table in tables for name in re.findall(r"'([a-z]+\.[a-z-]+)", table)}
 
 
-def play(desk: Desk, folder: Path, name: str, armed: str, deaths: int) -> None:
+def play(desk: System, folder: Path, name: str, armed: str, deaths: int) -> None:
     flow = FLOWS[name]
     if flow.prepare is not None:
         desk.clew.up()
@@ -132,8 +132,8 @@ RECORDED = {"stdio": ("steer", "gate", "recovery"), "socket": ("recovery",)}  # 
 
 
 @pytest.fixture
-def table(tmp_path: Path, transport: str) -> Iterator[Desk]:
-    with open_desk(tmp_path, transport=transport) as made:
+def table(tmp_path: Path, transport: str) -> Iterator[System]:
+    with open_system(tmp_path, transport=transport) as made:
         yield made
 
 
@@ -145,7 +145,7 @@ def table(tmp_path: Path, transport: str) -> Iterator[Desk]:
         for flow in FLOWS
     ],
 )
-def test_a_flow_passes_the_crash_points_in_the_table(table: Desk, tmp_path: Path, transport: str, flow: str) -> None:
+def test_a_flow_passes_the_crash_points_in_the_table(table: System, tmp_path: Path, transport: str, flow: str) -> None:
     passed = tmp_path / "passed"
     play(table, tmp_path, flow, f"record:{passed}", deaths=0)
     maybe = MAYBE.get(flow, set()) - {*ON[transport][flow]}
@@ -167,7 +167,7 @@ def test_the_default_part_has_every_crash_point_and_flow() -> None:
 @pytest.mark.parametrize(
     ("transport", "flow", "point"), [(transport, *pair) for transport, pairs in ALWAYS.items() for pair in pairs]
 )
-def test_killed_there_nothing_is_lost_doubled_or_stuck(table: Desk, tmp_path: Path, flow: str, point: str) -> None:
+def test_killed_there_nothing_is_lost_doubled_or_stuck(table: System, tmp_path: Path, flow: str, point: str) -> None:
     play(table, tmp_path, flow, point, deaths=1)
 
 
@@ -176,5 +176,5 @@ def test_killed_there_nothing_is_lost_doubled_or_stuck(table: Desk, tmp_path: Pa
     ("transport", "flow", "point"),
     [(transport, *pair) for transport in ON for pair in every_pair(transport) if pair not in ALWAYS[transport]],
 )
-def test_killed_anywhere_nothing_is_lost_doubled_or_stuck(table: Desk, tmp_path: Path, flow: str, point: str) -> None:
+def test_killed_anywhere_nothing_is_lost_doubled_or_stuck(table: System, tmp_path: Path, flow: str, point: str) -> None:
     play(table, tmp_path, flow, point, deaths=1)

@@ -15,7 +15,7 @@ import pytest
 
 from clew.process import kept_programs
 from clew.process.kept_programs import KeptProgram
-from tests.crash.conftest import Desk, open_desk
+from tests.crash.conftest import System, open_system
 from tests.crash.outside import answers, unfinished
 from tests.crash.test_gates_killed import open_gate, runs
 from tests.helpers.daemons import Clew
@@ -24,21 +24,21 @@ HELD = "!say 30 words\n!hold here\n!text the end"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with open_desk(tmp_path, transport="socket") as made:
+def desk(tmp_path: Path) -> Iterator[System]:
+    with open_system(tmp_path, transport="socket") as made:
         yield made
 
 
-def start(desk: Desk, folder: Path, prompt: str, *more: str) -> Any:
+def start(desk: System, folder: Path, prompt: str, *more: str) -> Any:
     return desk.clew.json("start", prompt, "--notify", "webhook:x", "--workspace", str(folder), *more)
 
 
-def kept(desk: Desk) -> KeptProgram:
+def kept(desk: System) -> KeptProgram:
     [one] = kept_programs.running(desk.clew.home)
     return one
 
 
-def check(desk: Desk, started: Any, text: str, requests: int = 1) -> None:
+def check(desk: System, started: Any, text: str, requests: int = 1) -> None:
     """One answer, of the turn that was asked, whole; the model was asked as often as if nothing had happened."""
     desk.clew.wait_for(started["thread"], "delivery.sent", delivery=f"{started['turn']}:final")
     [final] = [each.json for each in desk.hook.deliveries if each.json["kind"] == "final"]
@@ -52,11 +52,11 @@ def check(desk: Desk, started: Any, text: str, requests: int = 1) -> None:
     assert unfinished(desk.clew.home.database) == []
 
 
-def whole(desk: Desk) -> str:
+def whole(desk: System) -> str:
     return f"{' '.join(('never lose the thread that leads you back out of the maze ' * 3).split()[:30])}\nthe end"
 
 
-def test_a_copy_of_the_home_does_not_end_the_originals_kept_codex(desk: Desk, tmp_path: Path) -> None:
+def test_a_copy_of_the_home_does_not_end_the_originals_kept_codex(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
@@ -71,7 +71,7 @@ def test_a_copy_of_the_home_does_not_end_the_originals_kept_codex(desk: Desk, tm
     check(desk, started, whole(desk))
 
 
-def test_after_a_kill_during_a_text_the_turn_goes_on_and_is_joined(desk: Desk, tmp_path: Path) -> None:
+def test_after_a_kill_during_a_text_the_turn_goes_on_and_is_joined(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     watched = desk.clew.begin("run", HELD, "--workspace", str(tmp_path), "--json")
     desk.model.wait_held("here")
@@ -89,7 +89,7 @@ def test_after_a_kill_during_a_text_the_turn_goes_on_and_is_joined(desk: Desk, t
     assert len([event for event in _log(desk, thread) if event == "turn.ended"]) == 1
 
 
-def _log(desk: Desk, thread: str) -> list[str]:
+def _log(desk: System, thread: str) -> list[str]:
     kinds = []
     for event in desk.clew.events(thread):
         kinds.append(event.kind)
@@ -99,7 +99,7 @@ def _log(desk: Desk, thread: str) -> list[str]:
 
 
 @pytest.mark.heavy
-def test_text_written_while_no_daemon_runs_is_in_the_answer(desk: Desk, tmp_path: Path) -> None:
+def test_text_written_while_no_daemon_runs_is_in_the_answer(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
@@ -110,7 +110,7 @@ def test_text_written_while_no_daemon_runs_is_in_the_answer(desk: Desk, tmp_path
     check(desk, started, whole(desk))
 
 
-def test_after_a_kill_during_a_command_it_runs_once(desk: Desk, tmp_path: Path) -> None:
+def test_after_a_kill_during_a_command_it_runs_once(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     os.mkfifo(tmp_path / "go")
     command = f"echo begun >> {tmp_path}/runs; cat {tmp_path}/go; echo done >> {tmp_path}/runs"
@@ -123,7 +123,7 @@ def test_after_a_kill_during_a_command_it_runs_once(desk: Desk, tmp_path: Path) 
     assert (tmp_path / "runs").read_text().split() == ["begun", "done"]
 
 
-def test_after_a_kill_at_an_open_gate_it_stays_the_same_gate(desk: Desk, tmp_path: Path) -> None:
+def test_after_a_kill_at_an_open_gate_it_stays_the_same_gate(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, f"!shell echo ran >> {tmp_path}/runs\n!text the end")
     before = open_gate(desk.clew, started["thread"])
@@ -139,7 +139,7 @@ def test_after_a_kill_at_an_open_gate_it_stays_the_same_gate(desk: Desk, tmp_pat
 @pytest.mark.parametrize(
     "point", ["gate.answered-not-sent", pytest.param("gate.sent-not-taken", marks=pytest.mark.heavy)]
 )
-def test_a_yes_is_sent_once_even_if_the_daemon_dies_at_it(desk: Desk, tmp_path: Path, point: str) -> None:
+def test_a_yes_is_sent_once_even_if_the_daemon_dies_at_it(desk: System, tmp_path: Path, point: str) -> None:
     pid = desk.clew.up(env={"CLEW_CRASH": point})
     started = start(desk, tmp_path, f"!shell echo ran >> {tmp_path}/runs\n!text the end")
     desk.clew.run("approve", open_gate(desk.clew, started["thread"])["code"])
@@ -153,7 +153,7 @@ def test_a_yes_is_sent_once_even_if_the_daemon_dies_at_it(desk: Desk, tmp_path: 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("both", [False, True], ids=["codex", "both"])
-def test_a_killed_kept_codex_behaves_as_on_stdio(desk: Desk, tmp_path: Path, both: bool) -> None:
+def test_a_killed_kept_codex_behaves_as_on_stdio(desk: System, tmp_path: Path, both: bool) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
@@ -178,7 +178,7 @@ def test_a_killed_kept_codex_behaves_as_on_stdio(desk: Desk, tmp_path: Path, bot
         pytest.param("!shell touch never\n!text the end", id="gate", marks=pytest.mark.heavy),
     ],
 )
-def test_down_during_a_turn_leaves_no_process_and_it_continues_later(desk: Desk, tmp_path: Path, prompt: str) -> None:
+def test_down_during_a_turn_leaves_no_process_and_it_continues_later(desk: System, tmp_path: Path, prompt: str) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, prompt)
     if "hold" in prompt:
@@ -200,7 +200,7 @@ def test_down_during_a_turn_leaves_no_process_and_it_continues_later(desk: Desk,
 
 
 @pytest.mark.heavy
-def test_down_with_only_a_kept_agent_lets_it_finish(desk: Desk, tmp_path: Path) -> None:
+def test_down_with_only_a_kept_agent_lets_it_finish(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
@@ -216,7 +216,7 @@ def test_down_with_only_a_kept_agent_lets_it_finish(desk: Desk, tmp_path: Path) 
     check(desk, started, whole(desk))
 
 
-def test_restart_does_not_cut_turns_and_watchers_continue(desk: Desk, tmp_path: Path) -> None:
+def test_restart_does_not_cut_turns_and_watchers_continue(desk: System, tmp_path: Path) -> None:
     desk.clew.up()
     watched = desk.clew.begin("run", HELD, "--workspace", str(tmp_path), "--json")
     desk.model.wait_held("here")
@@ -234,7 +234,7 @@ def test_restart_does_not_cut_turns_and_watchers_continue(desk: Desk, tmp_path: 
 
 
 def test_a_kept_agent_ends_if_no_daemon_returns(tmp_path: Path) -> None:
-    with open_desk(tmp_path, transport="socket", codex="keep_alive = 1") as desk:
+    with open_system(tmp_path, transport="socket", codex="keep_alive = 1") as desk:
         desk.clew.up()
         started = start(desk, tmp_path, f"!shell echo ran >> {tmp_path}/runs\n!text the end")
         open_gate(desk.clew, started["thread"])

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from clew.process import scan
-from tests.crash.conftest import TRANSPORTS, Desk, open_desk
+from tests.crash.conftest import TRANSPORTS, System, open_system
 from tests.crash.flows import only
 
 
-def _busy(desk: Desk, folder: Path) -> list[scan.Process]:
+def _busy(desk: System, folder: Path) -> list[scan.Process]:
     """A turn whose command has left a grandchild in a session of its own; the processes that are there then."""
     desk.clew.up()
     for name in ("begun", "never"):
@@ -26,7 +26,7 @@ def _busy(desk: Desk, folder: Path) -> list[scan.Process]:
     return desk.clew.children()
 
 
-def test_10_no_process_outlives_its_purpose(desk: Desk, tmp_path: Path) -> None:
+def test_10_no_process_outlives_its_purpose(desk: System, tmp_path: Path) -> None:
     """Killed without a word, the next start ends what is left; and so does `down` where there is no next start."""
     busy = _busy(desk, tmp_path)
     assert any(process.command == "sh" and process.session == process.pid for process in busy)
@@ -39,7 +39,7 @@ def test_10_no_process_outlives_its_purpose(desk: Desk, tmp_path: Path) -> None:
     assert desk.clew.children() == []
 
 
-def test_ps_shows_codex_and_its_children_and_clean_ends_leftovers(desk: Desk, tmp_path: Path) -> None:
+def test_ps_shows_codex_and_its_children_and_clean_ends_leftovers(desk: System, tmp_path: Path) -> None:
     grandchild = next(each.pid for each in _busy(desk, tmp_path) if each.command == "sh" and each.session == each.pid)
     rows = {row["pid"]: row for row in desk.clew.json("ps") if row["threads"] == [only(desk)]}
     [codex] = [pid for pid, row in rows.items() if row["role"] == "agent"]
@@ -54,13 +54,13 @@ def test_ps_shows_codex_and_its_children_and_clean_ends_leftovers(desk: Desk, tm
     assert (desk.clew.children(), desk.clew.alive()) == ([], [])
 
 
-def test_down_leaves_nothing_behind_while_a_turn_runs(desk: Desk, tmp_path: Path) -> None:
+def test_down_leaves_nothing_behind_while_a_turn_runs(desk: System, tmp_path: Path) -> None:
     assert _busy(desk, tmp_path)
     desk.clew("down", "--grace", "0")
     assert desk.clew.children() == []
 
 
-def _bare(desk: Desk, folder: Path) -> int:
+def _bare(desk: System, folder: Path) -> int:
     """A turn whose command has an empty environment, and runs on; its pid."""
     desk.clew.up()
     for name in ("begun", "never"):
@@ -73,7 +73,7 @@ def _bare(desk: Desk, folder: Path) -> int:
     return pid
 
 
-def test_ps_and_clean_find_children_with_an_empty_environment(desk: Desk, tmp_path: Path) -> None:
+def test_ps_and_clean_find_children_with_an_empty_environment(desk: System, tmp_path: Path) -> None:
     pid = _bare(desk, tmp_path)
     rows = {row["pid"]: row for row in desk.clew.json("ps")}
     assert (rows[pid]["role"], rows[pid]["threads"]) == ("command", [only(desk)])
@@ -87,7 +87,7 @@ def test_ps_and_clean_find_children_with_an_empty_environment(desk: Desk, tmp_pa
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_down_ends_children_with_an_empty_environment(tmp_path: Path, transport: str) -> None:
-    with open_desk(tmp_path, transport=transport) as desk:
+    with open_system(tmp_path, transport=transport) as desk:
         pid = _bare(desk, tmp_path)
         desk.clew("down", "--grace", "0")
         assert scan.get(pid) is None and desk.clew.alive() == []

@@ -12,13 +12,13 @@ from clew.store.sqlite import file
 from clew.support import crash
 from clew.support.clock import SystemClock
 from clew.support.errors import StoreError
-from tests.crash.conftest import Desk
+from tests.crash.conftest import System
 from tests.crash.flows import only, post
 from tests.crash.outside import answers, died, unfinished
 
 
 @pytest.mark.parametrize("point", ["store.saved-not-named", "store.parted-not-named"])
-def test_killed_while_restoring_the_store_is_complete_afterwards(desk: Desk, point: str) -> None:
+def test_killed_while_restoring_the_store_is_complete_afterwards(desk: System, point: str) -> None:
     desk.clew.up(env={"CLEW_CRASH": point})
     thread = post(desk, "m1", "!text kept")["thread"]
     desk.clew.wait_for(thread, "delivery.sent")

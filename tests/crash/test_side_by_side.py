@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clew.testing.scripted_model import write_hermes_home
-from tests.crash.conftest import Desk, open_desk
+from tests.crash.conftest import System, open_system
 from tests.helpers.daemons import Clew
 from tests.runtimes import installed
 
@@ -24,7 +24,7 @@ def hermes(pytestconfig: pytest.Config) -> str:
     return installed.hermes(pytestconfig.cache.mkdir("agents"))
 
 
-def start(desk: Desk, folder: Path, runtime: str) -> Any:
+def start(desk: System, folder: Path, runtime: str) -> Any:
     prompt = HELD.format(runtime)
     return desk.clew.json("start", prompt, "--runtime", runtime, "--notify", "webhook:x", "--workspace", str(folder))
 
@@ -44,7 +44,7 @@ def test_one_of_two_agents_is_killed(tmp_path: Path, hermes: str, killed: str) -
             start_timeout = 240
             request_timeout = 240
         """
-    with open_desk(tmp_path, more=more) as desk:
+    with open_system(tmp_path, more=more) as desk:
         write_hermes_home(home, desk.model.url)
         desk.clew.up()
         begun = {name: start(desk, tmp_path, name) for name in ("codex", "hermes")}

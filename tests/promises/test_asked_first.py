@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.conftest import Desk, open_desk
+from tests.crash.conftest import System, open_system
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with open_desk(tmp_path / "desk") as made:
+def desk(tmp_path: Path) -> Iterator[System]:
+    with open_system(tmp_path / "desk") as made:
         yield made
 
 
@@ -44,7 +44,7 @@ def with_prepared_config(work: Path) -> str:
 @pytest.mark.parametrize("prepare", [with_prepared_submodule, with_file_named_like_an_option, with_prepared_config])
 @pytest.mark.parametrize(("policy", "how"), [("careful", "!shell"), ("trusted", "!beyond")])
 def test_13_a_prepared_repository_runs_nothing_unasked(
-    desk: Desk, tmp_path: Path, prepare: Callable[[Path], str], policy: str, how: str
+    desk: System, tmp_path: Path, prepare: Callable[[Path], str], policy: str, how: str
 ) -> None:
     work = tmp_path / "work"
     work.mkdir()

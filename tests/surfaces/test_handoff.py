@@ -159,7 +159,7 @@ def _topics(state: dict[str, Any]) -> list[int]:
     return [message["message_id"] for message in state["messages"] if "forum_topic_created" in message]
 
 
-def test_while_away_answers_of_the_desk_come_there(clew: Clew, bot: Bot) -> None:
+def test_while_away_answers_of_local_threads_go_there(clew: Clew, bot: Bot) -> None:
     assert "you are not away" in clew("away")
     assert "answers and questions go to telegram:42" in clew("away", "telegram")
     assert clew.json("away") == {"conversation": "telegram:42"}

@@ -6,8 +6,7 @@ the script in the prompt (`clew.testing.scripted_model.script`), and can hold, k
 does not declare (`RuntimeCan`) are not checked.
 
     @pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
-    async def test_my_runtime_conforms(check, tmp_path):
-        await check(MyStage(tmp_path))
+    async def test_my_runtime_conforms(check, tmp_path): await check(MyStage(tmp_path))
 """
 
 from __future__ import annotations

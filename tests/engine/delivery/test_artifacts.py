@@ -53,7 +53,7 @@ def work(tmp_path: Path) -> Path:
         ("![a](b(" * 50_000, []),
     ],
 )
-def test_what_an_answer_names(answer: str, paths: list[str]) -> None:
+def test_paths_that_an_answer_links_to(answer: str, paths: list[str]) -> None:
     assert list(linked_paths(answer)) == paths
 
 
@@ -115,7 +115,7 @@ def test_files_that_are_not_sent_are_listed_with_a_reason(work: Path, tmp_path: 
     assert not found.files and [line.partition(": ")[2] for line in found.notes] == [why]
 
 
-def test_too_many_are_told(work: Path, tmp_path: Path) -> None:
+def test_files_beyond_the_limit_are_counted(work: Path, tmp_path: Path) -> None:
     for number in range(MAX_FILES + 2):
         (work / f"{number}.txt").write_text("a")
     found = made(" ".join(f"[a]({number}.txt)" for number in range(MAX_FILES + 2)), tmp_path)

@@ -416,9 +416,7 @@ async def test_a_session_that_a_stop_made_unusable_is_replaced(make: Make, seat:
     assert "You answered:\n> one" in await said(session, "!recall", "b")
 
 
-async def test_one_that_was_left_in_pieces_unnoticed_is_replaced_within_the_turn(
-    make: Make, seat: Seat, tmp_path: Path
-) -> None:
+async def test_an_unusable_session_is_replaced_within_the_turn(make: Make, seat: Seat, tmp_path: Path) -> None:
     unaware = replace(HERMES, unusable_after_cancel=False)
     session = await make("wedges", quirks=unaware).open(seat)
     await stopped_in_a_command(session, tmp_path)
@@ -430,7 +428,7 @@ async def test_one_that_was_left_in_pieces_unnoticed_is_replaced_within_the_turn
     ]
 
 
-async def test_what_nobody_answers_in_its_time_is_withdrawn_and_the_turn_cut(make: Make, seat: Seat) -> None:
+async def test_a_request_that_times_out_is_withdrawn_and_the_turn_cut(make: Make, seat: Seat) -> None:
     session = await make(quirks=replace(HERMES, gate_timeout=0.2)).open(seat)
     turn = Followed(session, "!approve touch ran\n!text done")
     gate = await turn.gate()
