@@ -1,1 +1,1 @@
-"""Measurements. Not tests: they compare side by side in one run, as ratios, and belong to no check."""
+"""Benchmarks. They compare clew with a baseline in one run, as ratios, and are not part of `./check`."""

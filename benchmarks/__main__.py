@@ -1,4 +1,4 @@
-"""`./bench`: one table, each line a ratio or a figure of one run, with the machine named; a JSON file keeps it."""
+"""`./bench`: prints a table of ratios and figures of one run, with the machine, and writes it to a JSON file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The yardstick: a bare JSON-RPC driver of Codex's app-server, with no store, no policy and no delivery; on stdio, and
-on a Unix socket."""
+"""The baseline: a bare JSON-RPC driver of Codex's app-server without store, policy and delivery; on stdio and on a Unix
+socket."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINE = 64 * 1024 * 1024
 
 
 class Bare:
-    """One app-server, driven with as little as possible between the caller and the pipe."""
+    """One app-server with as little code as possible between the caller and the pipe."""
 
     def __init__(self, home: Path, workspace: Path) -> None:
         self._home = home
@@ -53,7 +53,7 @@ class Bare:
         return str(started["thread"]["id"])
 
     async def turn(self, thread: str, text: str) -> None:
-        """From the request to the notice that it is complete."""
+        """Run a turn, from the request to the notification that it is complete."""
         ended = self._ended[thread] = asyncio.Event()
         await self.ask("turn/start", threadId=thread, input=[{"type": "text", "text": text}])
         await ended.wait()
@@ -94,13 +94,13 @@ class Bare:
 
 
 class BareSocket(Bare):
-    """The same on a Unix socket."""
+    """The same driver on a Unix socket."""
 
     async def _open(self) -> None:
         path = self._workspace / "bare.sock"
         self._process = await self._start(f"unix://{path}")
         self._exit = asyncio.create_task(self._process.wait())
-        while not await kept_programs.listens(path):  # nothing tells that it listens
+        while not await kept_programs.listens(path):  # there is no event when it listens
             await asyncio.wait([self._exit], timeout=0.01)
         self._socket = await open_unix(path, self._take, 10.0)
 

@@ -15,7 +15,7 @@ from clew.store.migrate import open_store
 from clew.support.clock import SystemClock
 
 EACH = 300  # commits of one writer in a round
-ROUNDS = 5  # taken in turns, so that a noisy machine disturbs all alike
+ROUNDS = 5  # interleaved, so that a noisy machine affects all alike
 
 
 async def measure() -> list[Line]:

@@ -64,7 +64,7 @@ def _commands(home: Home) -> list[Line]:
 
 
 def _idle(home: Home, seconds: float) -> Line:
-    """Sleeps, because what is measured is doing nothing."""
+    """Measure an idle daemon; the sleep is what is measured."""
     before = _cpu(home)
     time.sleep(seconds)
     return Line(f"CPU over {seconds:.0f} idle seconds", 100 * (_cpu(home) - before) / seconds, "%", at_most=0.5)

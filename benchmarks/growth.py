@@ -1,9 +1,9 @@
-"""Do list, show, start and resume cost the same in a store with a few threads and in one with 100,000?
+"""Whether list, show, start and resume cost the same in a store with few threads and in one with 100,000.
 
     python -m benchmarks.growth [--few 20] [--many 100000]
 
-The engine and the real SQLite file, in this process. Few and many are measured in turns, so that a noisy machine
-disturbs both alike; a ratio is of the medians. Exit 1 where one is over 1.5.
+Uses the engine and a real SQLite file in this process. Few and many are measured alternately, so that a noisy machine
+affects both alike; a ratio compares the medians. Exit code 1 if a ratio is over 1.5.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from clew.testing.scripted_runtime import MemoryLedger, ScriptedRuntime
 
 LIMIT = 1.5
 ROUNDS = 60
-PAGE = 9  # rows, so that the small store fills a page too
+PAGE = 9  # rows; also fills a page in the small store
 
 
 def main() -> int:
@@ -79,7 +79,7 @@ async def compare(benches: list[Bench], name: str) -> dict[str, float]:
 
 
 class Bench:
-    """An engine that accepts and never runs: what is measured is the store and the policy, not an agent."""
+    """An engine that accepts and never runs turns: it measures the store and the policy, not an agent."""
 
     def __init__(self, path: Path) -> None:
         self.clock = SystemClock()
@@ -104,7 +104,7 @@ class Bench:
             self._finished_thread(tx, number)
 
     def _finished_thread(self, tx: Tx, number: int) -> None:
-        """A task that ran and was delivered, as the engine leaves it; half of them are open."""
+        """Store a task that ran and was delivered, as the engine does; half of them stay open."""
         now = self.clock.now()
         name, turn_id = self.clock.ulid(), self.clock.ulid()
         status = ThreadStatus.IDLE if number % 2 == 0 else ThreadStatus.COMPLETED
@@ -144,7 +144,7 @@ class Bench:
         return await self.engine.start(NewThread(self.clock.ulid(), "please", kind=ThreadKind.TASK))
 
     async def resume(self, number: int) -> object:
-        """Finish a thread, then pick it up again; only the second is of interest, and both are constant."""
+        """Finish a thread, then resume it; only the second is of interest, and both are constant."""
         name = self.ids[number % len(self.ids)]
         await self.store.write(lambda tx: _complete(tx, name))
         return await self.engine.resume(name, "and now", self.clock.ulid(), "ann")

@@ -1,5 +1,5 @@
-"""(k) A handoff, from the request to the thread bound and its first words shown on a phone: the real daemon, clew's own
-Telegram surface, and the phone of the demo, all on loopback. Beside it: what whoever looks every two seconds sees."""
+"""(k) A handoff, from the request until the thread is bound and its first message is shown on a phone: the real daemon,
+clew's Telegram surface, and the phone of the demo, all on loopback. For comparison: polling every two seconds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clew.process.stop import stop_daemon
 from clew.support.home import Home
 
 HANDED, POLLED, EVERY = 50, 10, 2.0
-BAR = 150.0  # milliseconds, in the median
+BAR = 150.0  # milliseconds, median
 
 
 def measure() -> list[Line]:
@@ -32,7 +32,7 @@ def measure() -> list[Line]:
         ensure_daemon(home, lambda line: None)
         try:
             client = Client(home)
-            _hand(client, _thread(client))  # the first one opens connections
+            _hand(client, _thread(client))  # the first handoff opens connections
             woken = [_hand(client, _thread(client)) for _ in range(HANDED)]
             polled = [_noticed(client, _thread(client)) for _ in range(POLLED)]
         finally:
@@ -62,7 +62,7 @@ def _hand(client: Client, thread: str) -> float:
 
 
 def _noticed(client: Client, thread: str) -> float:
-    """The looks come every two seconds, whenever the request was made."""
+    """Return when a poll every two seconds notices it."""
     began = time.perf_counter()
     asked = client.post("handoffs", body={"thread": thread, "target": "telegram", "quiet": True})
     while True:

@@ -1,5 +1,5 @@
-"""The page in a real Chromium: a text of 5,000 pieces that comes in, a thread of 2,000 turns that opens, a list of
-1,000 threads that is scrolled.
+"""The web page in a real Chromium: receiving a text of 5,000 pieces, opening a thread of 2,000 turns, and scrolling a
+list of 1,000 threads.
 
     python -m benchmarks.page
 """
@@ -46,7 +46,7 @@ def measure() -> list[Line]:
 
 @contextmanager
 def a_clew(folder: Path) -> Iterator[tuple[Clew, str]]:
-    """With 1,000 threads, the newest of them of 2,000 turns."""
+    """Run a clew with 1,000 threads, the newest with 2,000 turns."""
     with Clew(folder / "home", f"{SCRIPTED}[http]\nport = 0\n") as clew:
         clew.home.prepare()
         long = asyncio.run(_fill(clew.home))
@@ -66,7 +66,7 @@ async def _fill(home: Home) -> str:
 
 
 def _talked(tx: Tx, clock: SystemClock, title: str, times: int) -> str:
-    """A thread in which so much was asked and answered, as the engine leaves it."""
+    """Store a thread with so many turns, as the engine does."""
     now, name = clock.now(), clock.ulid()
     threads.insert(tx, Thread(name, ThreadKind.CHAT, ThreadStatus.IDLE, title, "scripted", "/", now))
     head = nodes.append(tx, name, None, history.Started(name, now, "chat", "scripted", "/"))
@@ -137,7 +137,7 @@ _RECORD = """() => {
     requestAnimationFrame(tick);
 }"""
 
-# Until the newest answer stands in the page, as Markdown, and was painted.
+# Until the newest answer is in the page as Markdown and painted.
 _OPEN = """async (thread) => {
     const frame = () => new Promise(requestAnimationFrame);
     const began = performance.now();
@@ -147,7 +147,7 @@ _OPEN = """async (thread) => {
     return performance.now() - began;
 }"""
 
-# A screen every few frames, down to the last of so many rows: pages of the list are fetched on the way.
+# A screen every few frames, to the last row: the list is fetched page by page.
 _SCROLL = """async (count) => {
     const list = document.querySelector(".list-scroll");
     const gaps = [];

@@ -1,4 +1,5 @@
-"""One line of the table: a figure, its ratio to the yardstick, and the bar: for the ratio, else for the figure."""
+"""One line of the table: a figure, its ratio to the baseline, and the limit of the ratio or, without one, of the
+figure."""
 
 from __future__ import annotations
 

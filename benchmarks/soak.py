@@ -1,10 +1,10 @@
-"""`./bench --soak MINUTES`: real traffic on a real daemon with the real Codex, and SIGKILLs of daemon, supervisor and
-Codex at random; then the count of what was lost, doubled or left.
+"""`./bench --soak MINUTES`: real traffic on a real daemon with the real Codex, and random SIGKILLs of daemon,
+supervisor and Codex; then counts what was lost, duplicated or left over.
 
-Messages come by signed webhook, each with an id of its own, and are sent again until they are acknowledged. The agent
-talks, is steered, asks before it runs a command; somebody says yes, no or nothing; somebody else starts tasks, stops
-threads and takes them up again. Answers and commands bear the number of the message that asked for them. Where there is
-the time for it nothing is killed in the last quarter, so that one daemon lives long enough to be weighed.
+Messages come by signed webhook, each with its own id, and are sent again until they are acknowledged. The agent writes,
+is steered, and asks before it runs a command; somebody says yes, no or nothing; somebody else starts tasks, and stops
+and resumes threads. Answers and commands contain the number of their message. If there is enough time, nothing is
+killed in the last quarter, so that one daemon lives long enough to measure its memory.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from clew.testing.scripted_model import ScriptedModel, write_codex_home
 SECRET = "soak"
 ROOMS = 8
 PAUSE = (0.05, 0.6)  # seconds between two messages
-ORDERS = (0.5, 2.0)  # seconds between two of what is asked by the API
-DEATHS = (2.0, 7.0)  # seconds between two of them
-CALM = 300.0  # seconds without any, at most
-SETTLING = 20.0  # seconds of them until the last daemon is there and was looked at
-WEIGH = 5.0  # seconds between two looks at the daemon's memory
-DRAIN, LOOK = 180.0, 0.5  # seconds that the rest may take, and between two looks at it
-SHOWN = 20  # of one trouble
+ORDERS = (0.5, 2.0)  # seconds between two API calls
+DEATHS = (2.0, 7.0)  # seconds between two kills
+CALM = 300.0  # seconds without kills, at most
+SETTLING = 20.0  # seconds of these until the last daemon runs and was measured
+WEIGH = 5.0  # seconds between two measurements of the daemon's memory
+DRAIN, LOOK = 180.0, 0.5  # seconds until everything must have settled, and between two checks
+SHOWN = 20  # shown examples of one error
 CODE = re.compile(r"\(([A-Z2-9]{4,12})\)")
 
 
@@ -58,7 +58,7 @@ class Soak:
         self.chance = random.Random(seed)
         self.port = _free_port()
         self.runs = folder / "runs"
-        self._open: asyncio.Queue[tuple[str, str]] = asyncio.Queue()  # conversation and code of what is asked
+        self._open: asyncio.Queue[tuple[str, str]] = asyncio.Queue()  # conversation and code of open gates
         self._sending: set[asyncio.Task[None]] = set()
         self._numbers = itertools.count()  # of answers
 
@@ -84,7 +84,7 @@ class Soak:
         )
 
     async def _live(self, seconds: float) -> None:
-        """Until the time is over; then whoever is on the way arrives."""
+        """Run until the time is over, then finish what is in progress."""
         deaths = self._kill(seconds - _calm(seconds))
         tasks = [
             asyncio.create_task(work) for work in (self._talk(), self._answer(), self._order(), deaths, self._weigh())
@@ -100,7 +100,7 @@ class Soak:
         _, late = await asyncio.wait(self._sending, timeout=DRAIN) if self._sending else (set(), set())
         self.count.untaken.update(task.get_name() for task in late)
 
-    # What people do
+    # Actions of people
 
     async def _talk(self) -> None:
         while True:
@@ -136,7 +136,7 @@ class Soak:
             self.count.yes.add(code)
 
     async def _order(self) -> None:
-        """By the API, as a terminal does it. What nobody answers was perhaps done all the same, and is not repeated."""
+        """Call the API, as a terminal does. Without a response it may have been done, so it is not repeated."""
         client = Client(self.home, start=False)
         while True:
             await asyncio.sleep(self.chance.uniform(*ORDERS))
@@ -166,7 +166,7 @@ class Soak:
         task.add_done_callback(self._sending.discard)
 
     async def _until_taken(self, conversation: str, name: str, text: str) -> None:
-        """As a platform does: the same message again, until it is acknowledged."""
+        """Send the same message until it is acknowledged, as a platform does."""
         message = {"id": name, "conversation": conversation, "sender": "soak", "text": text}
         body = json.dumps(message).encode()
         while True:
@@ -192,7 +192,7 @@ class Soak:
         finally:
             writer.close()
 
-    # What happens to them
+    # Kills and measurements
 
     async def _kill(self, seconds: float) -> None:
         over = time.monotonic() + seconds
@@ -205,7 +205,7 @@ class Soak:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                     self.count.seen[f"killed: {victim.__name__.strip('_')}"] += 1
-            with suppress(ClewError):  # as the next command of a person would
+            with suppress(ClewError):  # as a person's next command would
                 await asyncio.to_thread(start.ensure_daemon, self.home, _quietly, again=True)
 
     def _daemon(self) -> int | None:
@@ -246,10 +246,10 @@ class Soak:
             for code in CODE.findall(told.text):
                 self._open.put_nowait((told.conversation, code))
 
-    # The end of it
+    # The end
 
     async def _settle(self) -> Counted:
-        """When everything has come to its end, or will not."""
+        """Wait until everything has ended, or will not."""
         client = Client(self.home)
         rested = await self._rest(client)
         fates = (await asyncio.to_thread(client.get, "status"))["fates"]
@@ -258,8 +258,8 @@ class Soak:
         return Counted(self.count, rows, fates, read_runs(self.runs), rested, left_running(self.home))
 
     async def _rest(self, client: Client) -> bool:
-        """Yes to what is asked, `continue` to what waits. False: it does not come to its end. Looked at twice, since
-        what is just being sent waits no longer and is not there yet."""
+        """Accept gates and answer `continue` until everything has ended; False: it does not end. Checks twice, because
+        a message in transit is neither waiting nor delivered."""
         quiet = 0
         for _ in range(int(DRAIN / LOOK)):
             quiet = quiet + 1 if await asyncio.to_thread(self._push_on, client) else 0
@@ -269,7 +269,7 @@ class Soak:
         return False
 
     def _push_on(self, client: Client) -> bool:
-        """True: nothing is left to do."""
+        """Answer what is open; True: nothing is left to do."""
         gates = client.get("gates")
         for gate in gates:
             self._said(gate["code"], yes=True)
@@ -287,7 +287,7 @@ class Soak:
 
 
 def _calm(seconds: float) -> float:
-    """How long nothing is killed at the end: the last quarter, where that is enough to tell how memory grows."""
+    """Return how long nothing is killed at the end: the last quarter, if that is enough to measure memory growth."""
     quarter = min(seconds / 4, CALM)
     return quarter if quarter >= SETTLING + WARM + ENOUGH else 0.0
 
@@ -295,7 +295,7 @@ def _calm(seconds: float) -> float:
 def _open_files(pid: int) -> int:
     try:
         return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
-    except OSError:  # gone meanwhile, or not Linux
+    except OSError:  # process gone, or not Linux
         return 0
 
 
@@ -323,7 +323,7 @@ def soak(minutes: float, seed: int | None = None, transport: str = "stdio") -> i
 
 
 def _tell(counted: Counted) -> bool:
-    """True: there is trouble."""
+    """Print the result; True: errors were found."""
     verdict = judge(counted)
     for line in figures(counted):
         print(f"  {line}")

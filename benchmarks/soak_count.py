@@ -1,4 +1,4 @@
-"""What a soak counts: while it runs, what people said and were told; at its end, what the rows say and what is left. It
+"""The counts of a soak: while it runs, what people sent and received; at its end, the rows and leftover processes. It
 judges nothing."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MARKS = {
 
 
 class Told(Struct, frozen=True):
-    """What came to the receiver, as its body says it."""
+    """A delivery at the receiver, as in its body."""
 
     kind: str
     text: str
@@ -53,17 +53,17 @@ class Weight(Struct, frozen=True):
 
 @dataclass
 class Count:
-    """What happened while it ran."""
+    """The counts while it runs."""
 
-    seen: Counter[str] = field(default_factory=Counter)  # anything, by name
-    taken: set[str] = field(default_factory=set)  # the messages that were acknowledged
-    untaken: set[str] = field(default_factory=set)  # those that were sent again and again, and never were
-    told: dict[str, list[Told]] = field(default_factory=dict)  # by idempotency key: all that differed
-    yes: set[str] = field(default_factory=set)  # the codes of what somebody allowed
+    seen: Counter[str] = field(default_factory=Counter)  # events by name
+    taken: set[str] = field(default_factory=set)  # acknowledged messages
+    untaken: set[str] = field(default_factory=set)  # messages that were never acknowledged
+    told: dict[str, list[Told]] = field(default_factory=dict)  # by idempotency key: all different bodies
+    yes: set[str] = field(default_factory=set)  # codes of accepted gates
     weights: dict[int, list[Weight]] = field(default_factory=dict)  # by the daemon's pid
 
     def took(self, key: str, body: bytes) -> Told | None:
-        """What came to the receiver. None: it had come before, and a receiver leaves it out by its key."""
+        """Count a delivery at the receiver; None: its key came before, so a receiver ignores it."""
         told = msgspec.json.decode(body, type=Told)
         before = self.told.setdefault(key, [])
         is_new = not before
@@ -80,11 +80,11 @@ class Count:
 class Suspended(Struct, frozen=True):
     thread: str
     by: str
-    asked: bool  # somebody has the question, or finds it at the desk
+    asked: bool  # the question was delivered, or is shown locally
 
 
 class Rows(Struct, frozen=True):
-    """What the store says when all is over."""
+    """The rows of the store at the end."""
 
     heard: list[ReceivedMessage]
     turns: list[Turn]
@@ -92,18 +92,18 @@ class Rows(Struct, frozen=True):
     gates: list[Gate]
     suspended: list[Suspended]
     unfinished: list[str]
-    unowed: list[str]  # turns that ended, and nobody gets anything for them
+    unowed: list[str]  # ended turns without a delivery
 
 
 @dataclass(frozen=True)
 class Counted:
-    """All that there is to judge by."""
+    """All data for the verdict."""
 
     count: Count
     rows: Rows
-    fates: dict[str, int]  # as `clew status` tells them
+    fates: dict[str, int]  # as in `clew status`
     runs: Counter[int]  # how often each command ran, by its number
-    rested: bool  # everything came to its end in time
+    rested: bool  # everything ended in time
     left: list[str]  # processes
 
 
@@ -128,12 +128,12 @@ def read_home(home: Home) -> Rows:
 
 
 def read_runs(path: Path) -> Counter[int]:
-    """Each run of a command has written its number."""
+    """Count the runs of each command: each run wrote its number."""
     return Counter(map(int, path.read_text().split())) if path.exists() else Counter()
 
 
 def left_running(home: Home) -> list[str]:
-    """A daemon, a supervisor, what carries a daemon's mark, and whatever else was started for this home."""
+    """Return leftover processes: daemons, supervisors, marked ones, and others of this home."""
     holder = lock.read(home.lock)
     marked = scan.children(holder.store) if holder and holder.store else []
     pids = {*carrying(f"CLEW_HOME={home.root}"), *(each.pid for each in marked)}
@@ -142,7 +142,7 @@ def left_running(home: Home) -> list[str]:
 
 
 def _is_asked(tx: Tx, thread: str, by: str) -> bool:
-    """A failure was told by the answer itself."""
+    """Whether its question was asked; a failed turn's answer says so itself."""
     asked = deliveries.newest_ask(tx, thread)
     there = asked is not None and asked.state in (DeliveryState.SENT, DeliveryState.NO_TARGET)
     return there or by == SuspendedBy.FAILURE

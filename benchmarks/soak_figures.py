@@ -1,4 +1,4 @@
-"""What a soak tells beside its verdict: figures, a line each."""
+"""The figures of a soak beside its verdict, one line each."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from benchmarks.soak_verdict import answers
 from clew.model.delivery import DeliveryKind
 from clew.model.turns import TurnState
 
-WARM = 30.0  # seconds until what a daemon needs anyway has been loaded
-ENOUGH = 60.0  # seconds after that over which a slope says something
+WARM = 30.0  # seconds until a daemon has loaded everything
+ENOUGH = 60.0  # seconds after that for a meaningful slope
 NAMES = {DeliveryKind.FINAL: "answers", DeliveryKind.NOTICE: "notices", DeliveryKind.ASK: "asks"}
 
 
@@ -31,7 +31,7 @@ def figures(counted: Counted) -> Iterator[str]:
 
 
 def memory(weights: dict[int, list[Weight]]) -> str:
-    """Of the daemon that was looked at longest: each begins anew, so no slope goes over two of them."""
+    """Return the memory growth of the daemon that was measured longest; a slope never spans two daemons."""
     longest = max(weights.values(), key=lambda each: each[-1].at - each[0].at, default=[])
     warm = [each for each in longest if each.at - longest[0].at >= WARM]
     seconds = warm[-1].at - warm[0].at if warm else 0.0
@@ -42,7 +42,7 @@ def memory(weights: dict[int, list[Weight]]) -> str:
 
 
 def _files(weights: dict[int, list[Weight]]) -> str:
-    """Of all of them, the newest last."""
+    """Return the open files of all daemons, newest last."""
     seen = [each.files for each in sorted((each for one in weights.values() for each in one), key=lambda each: each.at)]
     return f"{seen[-1]} at last, {max(seen)} at most" if seen else "never looked at"
 

@@ -1,4 +1,4 @@
-"""The verdict on a soak: a pure function of what was counted. Whatever it finds is trouble; nothing is good."""
+"""The verdict of a soak: a pure function of its counts. Everything that it returns is an error."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MESSAGE = re.compile(r"m(\d+)")
 COMMAND = re.compile(r"\becho (\d+) >>")
 ARRIVED = frozenset({DeliveryState.SENT})
 COMPLETED = TurnState.COMPLETED
-READ = ARRIVED | {DeliveryState.NO_TARGET}  # at the desk an answer is read where it stands
+READ = ARRIVED | {DeliveryState.NO_TARGET}  # a local answer is read in its thread
 
 
 def judge(counted: Counted) -> dict[str, list[str]]:
-    """By the name of each trouble: where it was found."""
+    """Return the errors by name, each with where it was found."""
     return {name: list(check(counted)) for name, check in CHECKS.items()}
 
 
@@ -40,7 +40,7 @@ def _not_there(counted: Counted) -> Iterator[str]:
 
 
 def _never_answered(counted: Counted) -> Iterator[str]:
-    """Who asks gets an answer: of the turn, or of one that continued it; unless somebody stopped it."""
+    """Find messages without an answer of their turn or its continuation, unless somebody stopped it."""
     rows = counted.rows
     continued = {turn.continues: turn.id for turn in rows.turns if turn.continues is not None}
     stopped = _stopped(rows)
@@ -61,7 +61,7 @@ def _answered(rows: Rows, states: frozenset[DeliveryState]) -> set[str]:
 
 
 def _stopped(rows: Rows) -> set[str]:
-    """The turns that somebody stopped: at work, in the queue, or where the question was whether to go on."""
+    """Return the turns that somebody stopped: running, queued, or suspended."""
     stops = [each for each in rows.heard if each.arrival.fate is Fate.ANSWER and each.arrival.words == messages.STOPPED]
     cut = (_newest_before(stop, rows.turns) for stop in stops)
     return {turn.id for turn in rows.turns if turn.stop_asked} | {turn.id for turn in cut if turn is not None}
@@ -83,7 +83,7 @@ def _doubled(counted: Counted) -> Iterator[str]:
 
 
 def _of_another(counted: Counted) -> Iterator[str]:
-    """An answer is about what was asked: it has the number of a message of its turn, and no other."""
+    """Find answers without the number of a message of their turn, or with another number."""
     turns = {turn.id: turn for turn in counted.rows.turns}
     steered = _steered(counted.rows)
     for delivery in counted.rows.deliveries:
@@ -108,7 +108,7 @@ def _asked(turn: Turn, turns: dict[str, Turn]) -> set[int]:
 
 
 def _line(turn: Turn, turns: dict[str, Turn]) -> Iterator[str]:
-    """It, and those that it continues."""
+    """Return a turn and those that it continues."""
     line: Turn | None = turn
     while line is not None:
         yield line.id
@@ -120,7 +120,7 @@ def _can_be_declined(turn: Turn) -> bool:
 
 
 def _steered(rows: Rows) -> dict[str, set[int]]:
-    """The numbers of what was said into each turn: a message is called after its own."""
+    """Return the numbers of the steers of each turn; a message id contains its number."""
     found: dict[str, set[int]] = {}
     for heard in rows.heard:
         if heard.arrival.fate is Fate.STEER and (name := MESSAGE.fullmatch(heard.id)):
@@ -129,7 +129,7 @@ def _steered(rows: Rows) -> dict[str, set[int]]:
 
 
 def _failed(counted: Counted) -> Iterator[str]:
-    """Nothing here is more than a death, and no death is a failure of the work."""
+    """Find failed turns: only crashes happen here, and no crash may fail a turn."""
     yield from (turn.id for turn in counted.rows.turns if turn.state is TurnState.FAILED)
 
 
@@ -140,18 +140,18 @@ def _nothing_happened(counted: Counted) -> Iterator[str]:
 
 
 def finals(counted: Counted) -> list[Told]:
-    """The answers, as a receiver has them that takes each key once."""
+    """Return the answers, each key once, as a receiver sees them."""
     return [bodies[0] for bodies in counted.count.told.values() if bodies[0].kind == DeliveryKind.FINAL]
 
 
 def answers(counted: Counted, *, marked: bool) -> Counter[int]:
-    """In how many answers each number stands, in those with a mark or in those without."""
+    """Count the answers that contain each number, among the marked or the unmarked ones."""
     told = (final for final in finals(counted) if final.is_marked is marked)
     return Counter(number for final in told for number in _numbers(final.text))
 
 
 def _ran_unasked(counted: Counted) -> Iterator[str]:
-    """One yes, one run; another yes is good for another run only if it was asked with the word that it may have run."""
+    """Find runs without a yes. A second yes allows a second run only if its gate said that the command may have run."""
     asked = _gates_by_number(counted.rows.gates)
     for number, times in sorted(counted.runs.items()):
         gates = asked.get(number, [])
@@ -172,17 +172,17 @@ def _gates_by_number(gates: list[Gate]) -> dict[int, list[Gate]]:
 
 
 def _said_yes(counted: Counted, gates: list[Gate]) -> int:
-    """By people, however clew wrote it down."""
+    """Whether a person accepted it, whatever clew stored."""
     return sum(gate.code in counted.count.yes for gate in gates)
 
 
 def _went_as_yes(gates: list[Gate]) -> list[Gate]:
-    """To the agent, as clew wrote it down."""
+    """Whether clew stored that a yes was sent to the agent."""
     return [gate for gate in gates if gate.answer is not None and gate.answer.is_yes and gate.sent_at is not None]
 
 
 def _is_warned(counted: Counted, gate: Gate) -> bool:
-    """In its row, or in a question that was read before its row was told anything newer."""
+    """Whether a warning is in its row, or in a card that was read before the row changed."""
     asks = (told.text for bodies in counted.count.told.values() for told in bodies if told.kind == DeliveryKind.ASK)
     shown = any(f"({gate.code})" in text and gate_messages.MAY_HAVE_RUN in text for text in asks)
     return shown or gate.warning == gate_messages.MAY_HAVE_RUN

@@ -1,6 +1,5 @@
-"""A text that is being written: what one of its pieces costs when the text is long, against when it is short.
-
-(j) pieces of four characters, as an ACP agent and as Codex say them, and as the engine holds them for watchers.
+"""The cost of one piece of a streamed text when the text is long, compared with short. (j) Pieces of four characters,
+as from an ACP agent and from Codex, and as the engine keeps them for watchers.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def _raw(**value: object) -> msgspec.Raw:
 
 
 def _each(made: Callable[[], Take], count: int) -> float:
-    """Seconds for a piece."""
+    """Return the seconds for one piece."""
     take = made()
     began = time.perf_counter()
     for number in range(count):

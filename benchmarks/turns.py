@@ -1,5 +1,5 @@
-"""What clew adds to a turn of Codex: the same turns through clew and through the bare driver, one after the other, with
-Codex as a child of the daemon (stdio) and kept beside it (socket).
+"""The overhead of clew on a turn of Codex: the same turns through clew and through the bare driver, alternately, with
+Codex as a child of the daemon (stdio) and kept (socket).
 
 (a) one turn, from the message to its answer on the webhook; (b) 5,000 deltas to a watcher, and 5,000 chunks of the
 stream for front ends; (c) 20 turns at once; (i) the turn after a 5,000-word answer, against one before it.
@@ -34,7 +34,7 @@ WORDS = 5_000
 
 
 class Hook:
-    """A webhook receiver in this loop: an event for each answer."""
+    """A webhook receiver in this event loop, with an event for each answer."""
 
     def __init__(self) -> None:
         self.arrived: dict[str, asyncio.Future[float]] = {}
@@ -72,7 +72,7 @@ async def _head(reader: asyncio.StreamReader) -> dict[str, str]:
 
 @dataclass
 class Way:
-    """A clew, by one of its transports."""
+    """A clew with one transport of Codex."""
 
     transport: str
     bare: Bare
@@ -81,7 +81,7 @@ class Way:
     port: int
 
     async def say(self, conversation: str, text: str) -> float:
-        """One message through clew: seconds from the request to the answer on the webhook."""
+        """Send one message through clew, and return the seconds until its answer on the webhook."""
         arrived = self.hook.expect(conversation)
         began = time.perf_counter()
         await self._post(conversation, text)
@@ -104,8 +104,8 @@ class Way:
 
 
 @dataclass
-class Desk:
-    """clew in both ways, and a bare driver for each, side by side on one model."""
+class Setup:
+    """clew with both transports, and a bare driver for each, with one model."""
 
     child: Way
     kept: Way
@@ -116,10 +116,10 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(folder: Path) -> AsyncIterator[Desk]:
+async def setup(folder: Path) -> AsyncIterator[Setup]:
     async with ScriptedModel() as model, AsyncExitStack() as stack:
         codex = write_codex_home(folder / "codex", model.url)
-        yield Desk(*[await stack.enter_async_context(way(folder, codex, name)) for name in BARE])
+        yield Setup(*[await stack.enter_async_context(way(folder, codex, name)) for name in BARE])
 
 
 @asynccontextmanager
@@ -142,12 +142,12 @@ async def way(folder: Path, codex: Path, transport: str) -> AsyncIterator[Way]:
         await hook.stop()
 
 
-async def single(desk: Desk, rounds: int) -> list[Line]:
-    ours: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
-    theirs: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
-    threads = {way.transport: await way.bare.thread() for way in desk.ways}
+async def single(setup: Setup, rounds: int) -> list[Line]:
+    ours: dict[str, list[float]] = {way.transport: [] for way in setup.ways}
+    theirs: dict[str, list[float]] = {way.transport: [] for way in setup.ways}
+    threads = {way.transport: await way.bare.thread() for way in setup.ways}
     for number in range(rounds + 3):
-        for way in desk.ways:
+        for way in setup.ways:
             began = time.perf_counter()
             await way.bare.turn(threads[way.transport], f"!text t{number} b c d e")
             theirs[way.transport].append(time.perf_counter() - began)
@@ -162,31 +162,31 @@ def _named(what: str, transport: str) -> str:
     return what if transport == "stdio" else f"{what}, {transport}"
 
 
-async def parallel(desk: Desk, count: int, rounds: int) -> Line:
-    threads = [await desk.child.bare.thread() for _ in range(count)]
+async def parallel(setup: Setup, count: int, rounds: int) -> Line:
+    threads = [await setup.child.bare.thread() for _ in range(count)]
     ours, theirs = [], []
     for number in range(rounds + 1):
         began = time.perf_counter()
-        await asyncio.gather(*(desk.child.bare.turn(thread, f"!text p{number}") for thread in threads))
+        await asyncio.gather(*(setup.child.bare.turn(thread, f"!text p{number}") for thread in threads))
         theirs.append(time.perf_counter() - began)
         began = time.perf_counter()
-        await asyncio.gather(*(desk.child.say(f"p{n}", f"!text p{number}") for n in range(count)))
+        await asyncio.gather(*(setup.child.say(f"p{n}", f"!text p{number}") for n in range(count)))
         ours.append(time.perf_counter() - began)
     return _ratio(f"{count} turns at once", ours[1:], theirs[1:], 1.15)
 
 
-async def stream(desk: Desk, rounds: int) -> list[Line]:
-    """5,000 deltas to somebody who watches; and whether the next turn is slower for it."""
-    child = desk.child
+async def stream(setup: Setup, rounds: int) -> list[Line]:
+    """Send 5,000 deltas to a watcher, and measure whether the next turn is slower."""
+    child = setup.child
     before, after, chats = [], [], []
-    ours: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
-    theirs: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
-    threads = {way.transport: await way.bare.thread() for way in desk.ways}
+    ours: dict[str, list[float]] = {way.transport: [] for way in setup.ways}
+    theirs: dict[str, list[float]] = {way.transport: [] for way in setup.ways}
+    threads = {way.transport: await way.bare.thread() for way in setup.ways}
     await asyncio.to_thread(_chat, child.home, "!text short")
-    await desk.kept.say("stream", "!text short")
+    await setup.kept.say("stream", "!text short")
     for _ in range(rounds):
         before.append(await child.say("stream", "!text short"))
-        for way in desk.ways:
+        for way in setup.ways:
             began = time.perf_counter()
             await way.bare.turn(threads[way.transport], f"!say {WORDS} words")
             theirs[way.transport].append(time.perf_counter() - began)
@@ -209,7 +209,7 @@ def _rate(name: str, ours: list[float], theirs: list[float]) -> Line:
 
 
 async def _watched(way: Way) -> float:
-    """Until a watcher of the thread has the whole text and its end."""
+    """Wait until a watcher of the thread has the complete text and its end."""
     listed = await asyncio.to_thread(lambda: Client(way.home).get("threads"))
     thread = next(view["id"] for view in listed["threads"] if view["title"] == "!text short")
     ready, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -238,7 +238,7 @@ def _watch(home: Home, thread: str, ready: object) -> tuple[int, float]:
 
 
 def _chat(home: Home, message: str) -> float:
-    """From the request to `done` on the stream for front ends."""
+    """Measure from the request to `done` on the chat stream."""
     body = {"message": message, "message_id": os.urandom(8).hex(), "conversation_id": "bench"}
     began = time.perf_counter()
     connection, answer = Client(home)._open("POST", api_path("conversations", "chat", "stream"), body, None)
@@ -258,7 +258,7 @@ def _ratio(name: str, ours: list[float], theirs: list[float], limit: float) -> L
 
 async def measure(rounds: int = 40) -> list[Line]:
     with tempfile.TemporaryDirectory() as folder:
-        async with desk(Path(folder)) as both:
+        async with setup(Path(folder)) as both:
             lines = await single(both, rounds)
             lines += await stream(both, 5)
             lines.append(await parallel(both, 20, 8))

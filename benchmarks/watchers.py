@@ -1,5 +1,5 @@
-"""(j) 500 watchers and 100 events a second: how late each of them hears of each event. They read real sockets in a
-process of their own, so that reading costs the one that tells nothing but its writing."""
+"""(j) 500 watchers and 100 events a second: the delay of each event at each watcher. They read real sockets in a
+separate process, so that the server only pays for writing."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def _serve(store: Store, live: Live, out: asyncio.StreamWriter) -> None:
 
 
 async def _happen(store: Store) -> None:
-    """Each event carries when it was to happen, by the clock of this machine."""
+    """Send events; each contains its scheduled time by this machine's clock."""
     began = time.time()
     for number in range(RATE * SECONDS):
         await asyncio.sleep(began + number / RATE - time.time())

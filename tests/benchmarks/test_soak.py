@@ -1,4 +1,4 @@
-"""A soak whose verdict cannot fail proves nothing: each kind of trouble is planted in what was counted, and named."""
+"""The verdict of a soak: each kind of error is planted in the counts, and must be found."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def told(text: str, kind: str = "final", note: str = "") -> list[Told]:
 
 
 def clean() -> Counted:
-    """Two messages and a steer: the first ran a command after a yes, the second was cut off and continued."""
+    """Counts without errors: two messages and a steer; the first ran a command after a yes, the second was
+    continued."""
     count = Count(
         taken={"m1", "m2", "m3"},
         told={"a:final": told("answer 1"), "c:final": told("answer 2", note=messages.CONTINUED)},

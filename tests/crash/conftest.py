@@ -1,4 +1,4 @@
-"""A whole clew with the real Codex, the scripted model behind it, and a webhook receiver that counts."""
+"""A complete clew with the real Codex, the scripted model, and a webhook receiver that counts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class System:
     clew: Clew
     model: Model
     hook: Receiver
-    transport: str = "stdio"  # by which Codex is reached
+    transport: str = "stdio"  # transports of Codex
 
 
 @contextmanager
 def open_system(
     folder: Path, *, codex: str = "", more: str = "", model_url: str = "", transport: str = "stdio"
-) -> Iterator[System]:
-    """`codex` are further settings of that runtime, `more` of anything else."""
+) -> Iterator[Desk]:
+    """`codex`: more settings of that runtime; `more`: other settings."""
     with Model() as model, Receiver() as hook:
         codex_home = write_codex_home(folder / "codex", model_url or model.url)
         config = f"""
@@ -48,7 +48,7 @@ def open_system(
             yield System(clew, model, hook, transport)
 
 
-TRANSPORTS = ("stdio", pytest.param("socket", marks=pytest.mark.heavy))  # the second by `./check --all`
+TRANSPORTS = ("stdio", pytest.param("socket", marks=pytest.mark.heavy))  # the second only with `./check --all`
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
-"""What people do with clew, as small scripts from outside, by the command line and the signed webhook. The daemon may
-die under each step: a message is sent again under the same id, gates get their yes and what asks gets its `continue`,
-until the answers are there."""
+"""Flows: what people do with clew, as small scripts that use the command line and the signed webhook. The daemon may
+die at each step: a message is sent again with the same id, gates get a yes and questions get `continue`, until the
+answers are there."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ OPEN = ("pending", "sending")
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`prepare` is done under a daemon that nobody kills, `act` under one that may die at any moment. `answers` arrive
-    in the end, each once; where the way there decides which ones, there are several sets of them."""
+    """`prepare` runs with a daemon that is not killed, `act` with one that may die at any moment. `answers` arrive in
+    the end, once each; there are several sets if timing decides which ones."""
 
     act: Step
     answers: tuple[tuple[str, ...], ...]
     prepare: Step | None = None
     deaths: int = 0  # of daemons, in `prepare`
-    fetched: tuple[str, ...] = ()  # answers that nobody brings
+    fetched: tuple[str, ...] = ()  # answers that are not delivered
 
-    def finish(self, desk: System) -> None:
-        """Drive it to its end."""
+    def finish(self, desk: Desk) -> None:
+        """Run the flow to its end."""
         least = min(map(len, self.answers)) + len(self.fetched)
         ended: set[str] = set()
         for event in happenings(desk):
@@ -42,8 +42,8 @@ class Flow:
                 return
 
 
-def happenings(desk: System) -> Iterator[Event]:
-    """Everything that is written down, from the beginning, through the death of daemons."""
+def happenings(desk: Desk) -> Iterator[Event]:
+    """Yield all stored events from the start, across daemons."""
     after = 0
     while True:
         try:
@@ -67,14 +67,14 @@ def threads(desk: System) -> list[Any]:
     return [thread for some in both for thread in some]
 
 
-def only(desk: System) -> str:
-    """The one thread that there is."""
+def only(desk: Desk) -> str:
+    """Return the only thread."""
     [thread] = threads(desk)
     return str(thread["id"])
 
 
-def post(desk: System, id: str, text: str, conversation: str = "c") -> Any:
-    """By the webhook, until it is acknowledged."""
+def post(desk: Desk, id: str, text: str, conversation: str = "c") -> Any:
+    """Post to the webhook until it is acknowledged."""
     body = json.dumps({"id": id, "conversation": conversation, "sender": "ann", "text": text}).encode()
     while True:
         try:
@@ -87,11 +87,11 @@ def start(desk: System, folder: Path, prompt: str) -> None:
     desk.clew.json("start", prompt, "--notify", "webhook:x", "--workspace", str(folder))
 
 
-def _react(desk: System, event: Event) -> None:
-    """What a person does who wants it to go on."""
+def _react(desk: Desk, event: Event) -> None:
+    """Act like a person who wants the work to continue."""
     data = event.data.get("data", {})
     while event.kind == "gate.opened" and ask(desk, "gates", data["gate"])["state"] == "open":
-        desk.clew.run("approve", data["code"])  # its daemon may die of it, before or after, or it may become void
+        desk.clew.run("approve", data["code"])  # the daemon may die before or after it, or the gate may become void
     if event.kind == "thread.status" and data["status"] == "suspended":
         thread = event.data["thread"]
         if ask(desk, "threads", thread)["status"] == "suspended":
@@ -150,8 +150,8 @@ def _resume(desk: System, folder: Path) -> None:
     desk.clew("resume", only(desk), "--supplement", "!text again")
 
 
-def _fork(desk: System, folder: Path) -> None:
-    """A fork has no id of ours to repeat it by, so whoever got no answer looks first."""
+def _fork(desk: Desk, folder: Path) -> None:
+    """A fork has no id for a retry, so without a response look first whether it exists."""
     source = only(desk)
     while not (forks := [thread for thread in threads(desk) if thread["id"] != source]):
         desk.clew.run("fork", source)
@@ -164,9 +164,8 @@ def _stop(desk: System, folder: Path) -> None:
         desk.clew.up()
 
 
-def _cut(desk: System, folder: Path) -> None:
-    """A turn that its daemon left in the middle, and nobody there to bring it back. An agent that is kept stands there
-    all the same."""
+def _cut(desk: Desk, folder: Path) -> None:
+    """Leave a turn cut off by its daemon, which does not come back. A kept agent still runs."""
     _held(desk, folder)
     desk.clew.kill_for_good()
     if desk.transport == "stdio":

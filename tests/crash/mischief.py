@@ -1,4 +1,4 @@
-"""Programs that stand in for Codex, or between it and us, and behave badly."""
+"""Faulty programs in place of Codex, or between Codex and clew."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ for line in codex.stdout:
 
 
 def between(folder: Path, what: str) -> str:
-    """The real Codex, with something in its way; the setting that names it."""
+    """Put a program between the real Codex and clew, and return the setting that names it."""
     notes = str(folder / "notes")
     text = BETWEEN.format(python=sys.executable, real=binary.locate(CodexConfig()), what=what, notes=notes)
     return instead(folder, text)
 
 
 def instead(folder: Path, text: str) -> str:
-    """A program of its own; the setting that names it."""
+    """Make a program in place of Codex, and return the setting that names it."""
     path = folder / "bad-codex"
     path.write_text(text)
     path.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What can be seen from outside when a flow is over: nothing is lost, doubled or stuck, and nothing is left."""
+"""Checks after a flow: nothing is lost, duplicated or stuck, and no process is left."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def check(desk: System, folder: Path, flow: Flow, deaths: int) -> None:
     assert (desk.clew.children(), desk.clew.alive()) == ([], []), "something is left"
 
 
-def answers(desk: System) -> Counter[str]:
-    """What a receiver that takes each key once has been answered; and one key never had two bodies."""
+def answers(desk: Desk) -> Counter[str]:
+    """Return the answers as a receiver that takes each key once sees them. Asserts that one key never had two
+    bodies."""
     bodies: dict[str, set[bytes]] = {}
     for delivery in desk.hook.deliveries:
         bodies.setdefault(delivery.id, set()).add(delivery.body)
@@ -42,13 +43,13 @@ def answers(desk: System) -> Counter[str]:
     return Counter(each["text"] for each in said if each["kind"] == "final")
 
 
-def died(desk: System) -> int:
-    """How many daemons ended without being asked to; each next one says so."""
+def died(desk: Desk) -> int:
+    """Return how many daemons crashed; each next one logs it."""
     return desk.clew.home.log.read_text().count(UNASKED)
 
 
 def unfinished(database: Path) -> list[str]:
-    """Rows that are not over, though nobody is there any more who could bring them to an end."""
+    """Return rows that are unfinished although no daemon runs."""
     with reading(database) as tx:
         asked = tx.all("SELECT code, state FROM gates WHERE state IN ('open', 'answered')")
         moving = [f"handoff {row.id} is {row.state}" for row in handoffs.all_open(tx)]
@@ -57,8 +58,8 @@ def unfinished(database: Path) -> list[str]:
 
 
 def wait_sent(database: Path, gate: str) -> None:
-    """Until the answer to a gate has left. That is no event: it is looked for until it is written down."""
-    deadline = time.monotonic() + TIMEOUT
+    """Wait until the answer to a gate was sent. That is no event, so poll the store."""
+    deadline = time.monotonic() + PATIENCE
     with reading(database) as tx:
         while (found := gates.get(tx, gate)) is None or found.sent_at is None:
             assert time.monotonic() < deadline, found
@@ -74,8 +75,8 @@ def _last_answer(desk: System, thread: Any) -> str:
     return str(ask(desk, "threads", thread["id"], "transcript")[-1]["text"])
 
 
-def _check_runs(desk: System, folder: Path) -> None:
-    """At most one run per yes, and what may be a repeat was announced as one before the yes to it."""
+def _check_runs(desk: Desk, folder: Path) -> None:
+    """At most one run per yes; a possible repeat was announced before its yes."""
     runs = _lines(folder / "runs")
     asked = [gate for thread in threads(desk) for gate in ask(desk, "gates", thread=thread["id"])]
     yes = [gate for gate in asked if gate["answered_by"]]

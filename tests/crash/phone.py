@@ -1,5 +1,5 @@
-"""Ann on the fake Telegram, beside a daemon that may die at any moment: she presses the first button of whatever asks,
-and waits for what she is owed."""
+"""Ann on the fake Telegram, with a daemon that may die at any moment: she presses the first button of every question,
+and waits for the answers."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def daemon(folder: Path, bot: Bot, more: str = "") -> Clew:
 
 
 def shown(state: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the bot has said, as it stands now."""
+    """Return the bot's messages in their current form."""
     return [message for message in state["messages"] if "edits" in message]
 
 
 def count_copies(said: list[dict[str, Any]], answer: str) -> int:
-    """How often it stands there, on a line of its own. What may be a repeat must say so."""
+    """Return how often the text is shown as a line; a possible repeat must be marked."""
     copies = [message["text"] for message in said if answer in message["text"].splitlines()]
     plain = [text for text in copies if RECOVERED not in text and POSSIBLE_REPEAT not in text]
     assert len(plain) <= 1 and len(copies) <= 2, copies
@@ -45,8 +45,8 @@ def count_copies(said: list[dict[str, Any]], answer: str) -> int:
 
 
 async def until_shown(bot: Bot, text: str, pressed: set[tuple[int, str]], topic: int | None = None) -> dict[str, Any]:
-    """The first message with this text in it, there."""
-    async with asyncio.timeout(2 * TIMEOUT):
+    """Wait for the first message there with this text."""
+    async with asyncio.timeout(2 * PATIENCE):
         revision = -1
         while True:
             state = await bot.state(revision)
@@ -64,7 +64,7 @@ async def press(bot: Bot, message: dict[str, Any], pressed: set[tuple[int, str]]
 
 
 def rest(clew: Clew) -> None:
-    """Until everything is over. Not each end is an event: it is looked for until it is written down."""
-    deadline = time.monotonic() + TIMEOUT
+    """Wait until everything has ended. Not every end is an event, so poll the store."""
+    deadline = time.monotonic() + PATIENCE
     while left := unfinished(clew.home.database):
         assert time.monotonic() < deadline, left

@@ -1,4 +1,4 @@
-"""A turn that stands in the middle, and messages that a daemon cannot store: what their senders hear, and the end."""
+"""A held turn, and messages that a daemon cannot store: what their senders are told, and how it ends."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def letter(id: str, text: str, conversation: str = "c") -> bytes:
     return json.dumps({"id": id, "conversation": conversation, "sender": "ann", "text": text}).encode()
 
 
-def refused(desk: System, id: str) -> tuple[int, str]:
-    """How a message is refused, with what it says to its sender."""
+def refused(desk: Desk, id: str) -> tuple[int, str]:
+    """Send a message, and return how it is refused."""
     with pytest.raises(HTTPError) as caught:
         post_signed(desk.clew.json("status")["daemon"]["http"], "x", SECRET, letter(id, "!text late"))
     with caught.value as answer:
         return answer.code, str(json.loads(answer.read())["detail"])
 
 
-def held_turn(desk: System) -> str:
-    """A turn that stands in the middle; its thread."""
+def held_turn(desk: Desk) -> str:
+    """Start a turn that is held, and return its thread."""
     desk.clew.up()
     accepted = post(desk, "m1", "!hold here\n!text kept")
     desk.model.wait_held("here")

@@ -1,4 +1,4 @@
-"""Promise 2: what was committed and not acknowledged is sent again by its platform, and is one message all the same."""
+"""Promise 2: a committed but unacknowledged message is sent again by its platform, and is still one message."""
 
 from __future__ import annotations
 

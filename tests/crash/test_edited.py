@@ -1,5 +1,5 @@
-"""Killed between an edit and its record: it is edited once more, to the same words, and nothing new is sent. The
-engine, with a surface that keeps what it is given."""
+"""Killed between an edit and its record: it is edited again to the same text, and nothing new is sent. With the engine
+and a recording surface."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POINT = "outbox.edited-not-recorded"
 
 
 class Death:
-    """Ends what passes the point; the rest of the daemon is killed by the test."""
+    """Raised at the crash point; the test kills the rest of the daemon."""
 
     def __init__(self) -> None:
         self.came = asyncio.Event()
@@ -40,7 +40,7 @@ class Death:
 async def test_a_placeholder_that_became_the_answer_is_not_sent_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: bool
 ) -> None:
-    """And its last words, which a chat owes behind the answer, do not take the answer's place."""
+    """And the placeholder's last update does not replace the answer."""
     room, death = Room(can=SurfaceCan(edit=True, chat=chat)), Death()
     monkeypatch.setattr(crash, "hook", death)
     async with Rig(tmp_path, room=room) as rig:
@@ -53,7 +53,7 @@ async def test_a_placeholder_that_became_the_answer_is_not_sent_twice(
     async with Rig(tmp_path, room=room) as rig:
         await rig.delivered(f"{accepted.turn}:final")
         later = await rig.say("!text more", sender_id="7")
-        await rig.delivered(f"{later.turn}:final")  # so all that was owed before it is settled
+        await rig.delivered(f"{later.turn}:final")  # so all deliveries before it are done
     kinds = [outgoing.kind for edited, outgoing in room.edits if edited == "message-1"]
     assert [kind for kind in kinds if kind != "placeholder"] == ["final"] * 2
     assert [sent.kind for sent in room.sent] == ["placeholder", "final"] * 2

@@ -1,5 +1,5 @@
-"""The home on a disk of its own, a real file system in a file: somebody fills it, or it fails and can only be read.
-Only root may have one, and only with `./check --all`."""
+"""The home on a separate disk, a real file system in a file: it becomes full, or fails and becomes read-only. Needs
+root and `./check --all`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Disk:
         run("mount", "-o", "errors=remount-ro", self.device, str(self.place))
 
     def fill(self) -> None:
-        """To the last byte."""
+        """Fill the disk to the last byte."""
         with (self.place / "filler").open("wb", buffering=0) as filler:
             for piece in (1 << 20, 1 << 10, 1):
                 try:
@@ -52,8 +52,9 @@ class Disk:
         (self.place / "filler").unlink()
 
     def fail(self) -> None:
-        """As after an error of the device: from here on the kernel lets nobody write, not to open files either. The
-        settings are older than that, as they would be."""
+        """Make the disk fail as after a device error: the kernel refuses all writes, also to open files. The settings
+            were written
+        before."""
         os.sync()
         Path("/sys/fs/ext4", Path(self.device).name, "trigger_fs_error").write_text("1")
 
@@ -99,7 +100,7 @@ def test_while_the_disk_is_full_messages_are_refused_and_ends_wait(desk: System,
     http = desk.clew.json("status")["daemon"]["http"]
     disk.fill()
     taken = list[str]()
-    for number in count():  # there may be room in the write-ahead log for some of them
+    for number in count():  # the write-ahead log may have space for some of them
         text = f"{number}{'x' * 20_000}"
         try:
             post_signed(http, "x", SECRET, letter(f"n{number}", f"!text {text}", f"room-{number}"))

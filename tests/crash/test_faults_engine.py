@@ -1,4 +1,4 @@
-"""Faults that need another clock, or more people than one has: the real engine on a real database."""
+"""Faults that need another clock or many people: the real engine with a real database."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_a_clock_set_back_by_an_hour_delays_no_answer(tmp_path: Path, monk
 async def test_a_read_only_store_refuses_messages_and_an_end_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With SQLite's own word for it. Where the file system forbids it, that is tried in test_faults_store."""
+    """With SQLite's own read-only error. test_faults_store covers a read-only file system."""
     put_off = asyncio.Event()
     monkeypatch.setattr(core._log, "error", lambda *words: put_off.set())
     async with Rig(tmp_path) as rig:
@@ -95,7 +95,7 @@ async def test_ten_thousand_messages_at_once_are_each_taken_once(tmp_path: Path)
 
 
 class Days:
-    """Daemons in virtual time, one after the other on one database; each lives until it is killed or comes to rest."""
+    """Daemons in virtual time, one after the other with one database; each runs until it is killed or settles."""
 
     def __init__(self, room: Room) -> None:
         self.room = room
@@ -111,7 +111,7 @@ class Days:
         self.connection.raw.close()
 
     def live(self, act: Callable[[Engine, VirtualLoop], Awaitable[None]], begin: float = 0.0) -> bool:
-        """Whether it came to rest."""
+        """Run a daemon, and return whether it settled."""
         store, loop = Store(Inline(self.connection), self._store), VirtualLoop(begin, 1_000_000)
 
         async def main() -> None:
@@ -136,7 +136,7 @@ HEAVY = (pytest.mark.heavy, pytest.mark.timeout(1200))
 
 @pytest.mark.parametrize("crowd", [1000, pytest.param(CROWD, marks=HEAVY)])
 def test_thousands_of_waiting_messages_are_each_answered_once(crowd: int) -> None:
-    """In a hundred rooms, each of which is asked what to do with what waits there."""
+    """In a hundred rooms, each of which is asked what to do with its waiting messages."""
     said = [Inbound(Conversation("room", f"{n % 100}"), f"m{n}", "ann", f"!text {n}", queue=True) for n in range(crowd)]
 
     async def say_all_and_die(engine: Engine, loop: VirtualLoop) -> None:
@@ -159,7 +159,7 @@ def test_thousands_of_waiting_messages_are_each_answered_once(crowd: int) -> Non
 
 @dataclass
 class Away(Room):
-    """Out of reach for the first hour of the loop's time."""
+    """A surface that is unreachable for the first hour of the loop's time."""
 
     came: list[float] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""Faults of a runtime and of its model, with the real daemon: the person is told once, and no work is lost."""
+"""Faults of a runtime and its model, with the real daemon: the person is told once, and no work is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.crash.mischief import between, instead, repair
 from tests.helpers.daemons import Clew
 
 VERSION = '#!/bin/sh\n[ "$1" = --version ] && echo codex-cli 99.0.0 && exit 0\n'
-# Short, and yet longer than a Codex that lives ever takes on a machine that is busy.
+# Short, but longer than a working Codex takes on a busy machine.
 HASTY = "request_timeout = 10\ninterrupt_timeout = 3"
 SILENCE = "[turns]\nsilence = 10"
 
@@ -24,8 +24,8 @@ def codex(clew: Clew) -> int:
     return next(process.pid for process in clew.children() if "codex" in process.command)
 
 
-def told(desk: System, accepted: Any) -> list[str]:
-    """What the person was told about a turn in the end."""
+def told(desk: Desk, accepted: Any) -> list[str]:
+    """Return what the person was finally told about a turn."""
     name = f"{accepted['turn']}:final"
     desk.clew.wait_for(accepted["thread"], "delivery.sent", delivery=name)
     return [delivery.json["text"] for delivery in desk.hook.deliveries if delivery.id == name]
@@ -117,8 +117,8 @@ def test_a_slow_model_that_still_sends_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_model_that_is_down_is_reported_once_and_work_resumes(tmp_path: Path) -> None:
-    nowhere = "http://127.0.0.1:9/v1"  # where nobody listens
-    with open_system(tmp_path, more=SILENCE, model_url=nowhere) as desk:
+    nowhere = "http://127.0.0.1:9/v1"  # nothing listens there
+    with open_desk(tmp_path, more=SILENCE, model_url=nowhere) as desk:
         desk.clew.up()
         accepted = desk.clew.json("start", "!text done", "--notify", "webhook:x", "--workspace", str(tmp_path))
         [answer] = told(desk, accepted)

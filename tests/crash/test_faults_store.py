@@ -1,4 +1,4 @@
-"""Faults under the store and around the daemon: what was accepted is kept, what cannot be kept is refused."""
+"""Faults of the store and the system: accepted messages are kept, and messages that cannot be stored are refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.crash.refusals import check, held_turn, letter, refused
 from tests.helpers.daemons import Clew
 from tests.helpers.receivers import post_signed
 
-NO_WRITER_KNOWS = 3  # as "file format write version" in a header: SQLite then only reads the file
+NO_WRITER_KNOWS = 3  # the "file format write version" in the header that makes SQLite open the file read-only
 BOTH = Flow(lambda desk, folder: None, (("kept", "more"),))
 
 
@@ -49,14 +49,14 @@ def test_while_another_program_locks_the_store_messages_are_refused_and_an_end_w
 
 
 def limit(pid: int, what: int, most: int) -> int:
-    """Of a running process; what it was before."""
+    """Set a limit of a running process, and return the old one."""
     soft, hard = resource.prlimit(pid, what)
     resource.prlimit(pid, what, (most, hard))
     return soft
 
 
-def test_while_no_file_can_grow_messages_are_refused_and_an_end_waits(desk: System) -> None:
-    """As on a full disk, though SQLite calls it an I/O error; "full" itself is tried in tests/store."""
+def test_while_no_file_can_grow_messages_are_refused_and_an_end_waits(desk: Desk) -> None:
+    """As on a full disk, but SQLite reports an I/O error; tests/store covers "full"."""
     thread = held_turn(desk)
     before = limit(desk.clew.pid, resource.RLIMIT_FSIZE, 0)
     desk.model.release("here")
@@ -69,7 +69,7 @@ def test_while_no_file_can_grow_messages_are_refused_and_an_end_waits(desk: Syst
 
 @contextmanager
 def unwritable(database: Path) -> Iterator[None]:
-    """As on a file system that is read-only now: what is open already is not written to any more either."""
+    """Make files unwritable, as on a file system that became read-only: open files cannot be written either."""
     files = [f"{database}", f"{database}-wal"]
     try:
         done = subprocess.run(["chattr", "+i", *files], capture_output=True)
@@ -80,7 +80,7 @@ def unwritable(database: Path) -> Iterator[None]:
         subprocess.run(["chattr", "-i", *files], capture_output=True)
 
 
-@pytest.mark.heavy  # who is killed in the middle leaves files that nobody can remove
+@pytest.mark.heavy  # a test killed here leaves files that cannot be removed
 @pytest.mark.skipif(shutil.which("chattr") is None, reason="a program of Linux")
 def test_while_the_store_can_only_be_read_messages_are_refused_and_an_end_waits(desk: System) -> None:
     thread = held_turn(desk)
@@ -109,8 +109,8 @@ def test_a_read_only_store_is_reported_at_start_and_not_changed(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("left", ["clew.db-*", "nothing"])
-def test_a_store_removed_while_running_is_restored_completely(desk: System, tmp_path: Path, left: str) -> None:
-    """The daemon begins anew, as after a crash; what was said is answered, each once."""
+def test_a_store_removed_while_running_is_restored_completely(desk: Desk, tmp_path: Path, left: str) -> None:
+    """The daemon restarts as after a crash, and each message is answered once."""
     thread = held_turn(desk)
     for path in desk.clew.root.glob("clew.db*" if left == "nothing" else "clew.db"):
         path.unlink()

@@ -1,5 +1,5 @@
-"""The real daemon with the real Codex, killed by SIGKILL between one side effect and the next while it talks on Feishu.
-There a message has a key of ours, so whatever was in doubt is sent again, and one answer is there, without a mark."""
+"""The real daemon with the real Codex, killed by SIGKILL between two side effects on Feishu. A message there has a key,
+so a send in doubt is sent again, and there is one answer without a mark."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def killed(folder: Path, app: App, point: str) -> None:
         workspace.mkdir(parents=True)
         (workspace / "notes.txt").write_text("never lose the thread")
         asyncio.run(app.say("!text hello, here are [notes](notes.txt)"))
-        desk.clew.run("up", env={"CLEW_CRASH": point})  # it may die before it can say that it is up
+        desk.clew.run("up", env={"CLEW_CRASH": point})  # it may die before it reports that it is ready
         CHAT.finish(desk)
         desk.clew("down")
         messages = asyncio.run(app.shown())

@@ -1,5 +1,5 @@
-"""A command that the real Codex asks about at the desk, allowed on the phone: it is handed over while it waits, runs
-once, and its answer comes there."""
+"""A command of the real Codex, asked locally and accepted on the phone: the thread is handed off while it waits, the
+command runs once, and its answer arrives there."""
 
 from __future__ import annotations
 

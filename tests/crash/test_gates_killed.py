@@ -1,6 +1,6 @@
-"""Promise 6 with the real Codex: SIGKILL of the daemon, and of Codex alone, wherever a gate can stand. It always ends
-in one visible state that can be acted on, and a command that appends to a file counts: at most one line per yes. Only
-what is different where Codex is kept is in test_outlives."""
+"""Promise 6 with the real Codex: SIGKILL of the daemon, or of Codex alone, in every state of a gate. It always ends in
+a visible state that can be acted on, and a command that appends to a file adds at most one line per yes. test_outlives
+has only what differs with a kept Codex."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def start(desk: System, folder: Path, more: str = "") -> tuple[str, Path]:
 
 
 def open_gate(clew: Clew, thread: str) -> Any:
-    """The first that was opened there, as it is now."""
+    """Return the first gate of the thread in its current state."""
     return clew.json("gates", clew.wait_for(thread, "gate.opened").data["data"]["gate"])
 
 
 def say_yes_until_done(clew: Clew, thread: str) -> list[Any]:
-    """Yes to whatever is asked, until the task is completed; the gates that it took."""
+    """Accept all gates until the task is completed, and return them."""
     answered = []
     for event in clew.events(thread):
         if event.kind == "gate.opened":
             gate = clew.json("gates", event.data["data"]["gate"])
-            # One that an earlier daemon left open may just now become void.
+            # A gate of an earlier daemon may become void just now.
             if gate["state"] == "open" and clew.run("approve", gate["code"]).code == 0:
                 answered.append(gate)
         if event.kind == "thread.status" and event.data["data"]["status"] == "completed":
@@ -61,8 +61,8 @@ def runs(log: Path) -> int:
     return len(log.read_text().splitlines()) if log.exists() else 0
 
 
-def check(desk: System, thread: str) -> list[Any]:
-    """Nothing is left open, and one answer arrived. The gates of the thread, oldest first."""
+def check(desk: Desk, thread: str) -> list[Any]:
+    """Assert that no gate is open and one answer arrived. Return the gates, oldest first."""
     gates = list(reversed(desk.clew.json("gates", "--thread", thread)))
     assert {gate["state"] for gate in gates} <= {"taken", "void"}
     assert all(gate["why"] for gate in gates if gate["state"] == "void")
@@ -109,7 +109,7 @@ def test_killed_after_the_yes_it_runs_at_most_once(desk: System, tmp_path: Path,
     pid = desk.clew.up(env={"CLEW_CRASH": point})
     thread, log = start(desk, tmp_path)
     gate = open_gate(desk.clew, thread)
-    desk.clew.run("approve", gate["code"])  # its daemon may die before it has answered us
+    desk.clew.run("approve", gate["code"])  # the daemon may die before its response
     desk.clew.wait_gone(pid)
     desk.clew.up()
     again = say_yes_until_done(desk.clew, thread)
@@ -120,7 +120,7 @@ def test_killed_after_the_yes_it_runs_at_most_once(desk: System, tmp_path: Path,
         assert gates[-1]["answered_by"] == gates[0]["answered_by"]
     elif desk.transport == "stdio":
         assert all("may already have run" in each["warning"] for each in again)
-    elif again:  # Codex says itself that it has no answer, so it cannot have run
+    elif again:  # Codex itself reports that it has no answer, so it did not run
         assert all("did not reach" in each["warning"] for each in again)
 
 

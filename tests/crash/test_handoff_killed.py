@@ -1,6 +1,6 @@
-"""The real daemon on Telegram, killed by SIGKILL at every kill point of a handoff and of the ways back. A thread of the
-desk is handed to the phone, Ann answers there, goes on at the desk, and takes it up on the phone again: it is one
-thread all the way, and nothing is lost or stuck. At worst one empty topic stays, and is named."""
+"""The real daemon on Telegram, killed by SIGKILL at every crash point of a handoff and of the way back. A local thread
+is handed off to the phone, Ann answers there, continues locally, and takes it back on the phone: it stays one thread,
+and nothing is lost or stuck. At worst one empty topic remains, and is reported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EMPTY = "an empty topic of the same name may stand beside this"
 
 @dataclass(slots=True)
 class Tale:
-    """One thread, and where it is on the phone."""
+    """One thread, and its topic on the phone."""
 
     clew: Clew
     bot: Bot
@@ -63,7 +63,7 @@ def begin(tale: Tale) -> None:
 
 
 def there(tale: Tale) -> None:
-    """As often as it takes: who got no answer looks, and what failed says why."""
+    """Hand off, with retries: without a response look first, and a failure says why."""
     ended = None
     while ended is None or ended["state"] != "completed":
         assert ended is None or ended["error"]
@@ -81,7 +81,7 @@ def reply(tale: Tale) -> None:
 
 
 def back(tale: Tale) -> None:
-    """At the desk, as `clew chat THREAD` does it."""
+    """Continue locally, as `clew chat THREAD` does."""
     insist(lambda: tale.client.post("threads", tale.thread, "wheel"))
     body = {"message_id": new_message_id(), "text": "!text three"}
     tale.client.post("threads", tale.thread, "messages", body=body)
@@ -94,7 +94,7 @@ def back(tale: Tale) -> None:
 
 
 def again(tale: Tale) -> None:
-    """In the chat itself, beside the topic."""
+    """Take it back in the chat itself, beside the topic."""
     tale.say(f"/resume {tale.thread}", None)
     tale.sees("Here you talk to", None)
     tale.say("!text four", None)
@@ -143,13 +143,13 @@ def telling(folder: Path, topics: bool = True) -> Iterator[Tale]:
 
 
 def play(tale: Tale, armed: dict[str, str]) -> None:
-    """Each move that is armed has a daemon of its own, which nobody has to survive."""
+    """Run the moves; each one with a crash point has its own daemon, which may die."""
     begin(tale)
     for name, move in MOVES.items():
         if name in armed:
             tale.clew("down")
             if tale.clew.run("up", env={"CLEW_CRASH": armed[name]}).code:
-                tale.clew.up()  # it died while it started; who started it was told
+                tale.clew.up()  # it died at start; the caller was told
         move(tale)
         rest(tale.clew)
 
@@ -167,10 +167,10 @@ def check(tale: Tale, deaths: int) -> None:
 
 
 def check_copies(tale: Tale) -> None:
-    """Of what was asked on the phone; one that was said twice is marked as such."""
+    """Check answers to the phone; a repeated one is marked."""
     said = shown(tale.state())
     assert count_copies(said, "two") and count_copies(said, "four"), said
-    count_copies(said, GREETING)  # one that was cut off is not said again
+    count_copies(said, GREETING)  # one that was cut off is not repeated
 
 
 def check_topics(tale: Tale) -> None:

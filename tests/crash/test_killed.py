@@ -1,5 +1,5 @@
-"""A task with a notice, its daemon killed by SIGKILL where it hurts most, with the real Codex: one answer, the right
-status, no process left."""
+"""A task whose daemon is killed by SIGKILL at the worst moments, with the real Codex: one answer, the right status, no
+process left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POINTS = {
     "in mid-text": "turn.text-not-stored:20",
     "after the send and before its record": "outbox.sent-not-recorded",
 }
-MORE = {  # the matrix has each of these in some flow, in each run
+MORE = {  # the matrix has each of these in some flow of every run
     "before the runtime saw the turn": "turn.claimed-not-sent",
     "when the runtime has it and we have not written that": "turn.sent-not-recorded",
     "after the end and before the owing": "turn.ended-not-owed",
@@ -72,7 +72,7 @@ def test_work_that_was_cut_off_is_continued_with_a_note(desk: System, tmp_path: 
     model.wait_held("here")
     clew.kill()
     clew.up()
-    model.release("here")  # only now: the old Codex, just gone, could otherwise have come to the end
+    model.release("here")  # only now; otherwise the old Codex could have finished
     clew.wait_for(started["thread"], "delivery.sent")
     [delivery] = desk.hook.deliveries
     assert delivery.json["text"] == "one moment\nthe end"

@@ -1,6 +1,6 @@
-"""The real daemon, killed by SIGKILL at every kill point, in every flow that passes it, with the real Codex. Which flow
-passes which points is recorded, not guessed: a new point, or a flow that newly passes one, fails here until it is in
-the table, and so is tried."""
+"""The real daemon with the real Codex, killed by SIGKILL at every crash point, in every flow that passes it. The table
+of points per flow is checked against recorded runs: a new point, or a flow that passes another one, fails here until it
+is in the table and so is tested."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ PASSES: dict[str, tuple[str, ...]] = {
     "stop": (*EACH, *SENDING, NEW, "stop.asked-not-sent"),
     "recovery": (*EACH, *SENDING, "recovery.taken-over-not-looked-up", "recovery.looked-up-not-settled"),
 }
-# Where Codex is kept, a turn that its daemon left is joined and not begun again. Whether it is joined before it ends is
-# a matter of speed.
+# With a kept Codex, a turn of a dead daemon is joined and not started again. Timing decides whether it is joined
+# before it ends.
 JOINED = ("child.started-not-known", "store.written-not-committed", "store.committed-not-told")
 KEPT = {
     **PASSES,
@@ -52,9 +52,9 @@ KEPT = {
 }
 MAYBE = {"recovery": {"turn.ended-not-owed"}}
 ON = {"stdio": PASSES, "socket": KEPT}
-MAKING = ("store.made-not-named", "store.migrated-not-committed")  # passed where there is no file yet; see test_opening
+MAKING = ("store.made-not-named", "store.migrated-not-committed")  # passed only without a file; see test_opening
 
-# Which passing of a point, where that is not the first: the first commits of a daemon are those of its start.
+# The pass at which to kill, if not the first: the first commits of a daemon belong to its start.
 COMMITS = ("store.written-not-committed", "store.committed-not-told")
 DEEPER = {
     "queue": (
@@ -66,7 +66,7 @@ DEEPER = {
     "gate": tuple(f"{point}:2" for point in SENDING),
 }
 
-# One flow for each point, and each flow at least once. What is tried of gates is in test_gates_killed.
+# One flow for each point, and each flow at least once. Gates are in test_gates_killed.
 SOME = (
     ("chat", ACCEPTED),
     ("chat", "turn.ended-not-owed"),
@@ -97,20 +97,20 @@ ALWAYS = {"stdio": SOME, "socket": SOME_KEPT}
 
 def every_pair(transport: str = "stdio") -> Iterator[tuple[str, str]]:
     for flow, points in ON[transport].items():
-        commits = (4, 6, 8) if ON[transport][flow] == PASSES[flow] else (2, 4)  # one that is only joined writes less
+        commits = (4, 6, 8) if ON[transport][flow] == PASSES[flow] else (2, 4)  # a joined turn writes less
         for point in points:
             yield from ((flow, f"{point}:{count}") for count in commits) if point in COMMITS else [(flow, point)]
         yield from ((flow, point) for point in DEEPER.get(flow, ()))
 
 
 def known_points() -> set[str]:
-    """Every kill point in the source."""
+    """Return every crash point in the source."""
     texts = (path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     return {name for text in texts for name in re.findall(r'crash\.point\("([^"]+)"\)', text)}
 
 
 def armed(module: str) -> set[str]:
-    """The kill points that tests of a module are given as their `point`."""
+    """Return the crash points that the tests of a module use."""
     tests = vars(importlib.import_module(module)).values()
     marks = [mark for test in tests if inspect.isfunction(test) for mark in getattr(test, "pytestmark", ())]
     tables = [repr(mark.args[1]) for mark in marks if mark.name == "parametrize" and "point" in mark.args[0]]
@@ -122,13 +122,13 @@ def play(desk: System, folder: Path, name: str, armed: str, deaths: int) -> None
     if flow.prepare is not None:
         desk.clew.up()
         flow.prepare(desk, folder)
-    desk.clew.run("up", env={"CLEW_CRASH": armed})  # it may die before it can say that it is up
+    desk.clew.run("up", env={"CLEW_CRASH": armed})  # it may die before it reports that it is ready
     flow.act(desk, folder)
     flow.finish(desk)
     check(desk, folder, flow, flow.deaths + deaths)
 
 
-RECORDED = {"stdio": ("steer", "gate", "recovery"), "socket": ("recovery",)}  # by each check; nearly every point
+RECORDED = {"stdio": ("steer", "gate", "recovery"), "socket": ("recovery",)}  # in every check; nearly every point
 
 
 @pytest.fixture

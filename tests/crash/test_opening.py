@@ -1,4 +1,4 @@
-"""Killed while the store is made or brought up to date: it is whole before and whole afterwards."""
+"""Killed while the store is created or migrated: it is complete afterwards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def clew(tmp_path: Path) -> Iterator[Clew]:
 
 
 def steps(count: int) -> list[str]:
-    """Behind the first of so many migrations, one in the middle, and the last."""
+    """Return points after the first, a middle and the last migration."""
     return [f"store.migrated-not-committed:{number}" for number in (1, count // 2, count)]
 
 
@@ -38,7 +38,7 @@ def test_killed_while_the_store_is_made_the_next_start_makes_it(clew: Clew, poin
 
 
 def old_store(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As an earlier clew left it, with something in it."""
+    """Make a store of an earlier version, with data."""
     first = migrate.migrations()[:1]
     with monkeypatch.context() as patch:
         patch.setattr(migrate, "migrations", lambda: first)

@@ -1,5 +1,5 @@
-"""With Codex on a private socket, the agent outlives the daemon: SIGKILL of the daemon cuts nothing, asks the model
-nothing again, and a gate stays the gate it was. Codex killed, or both: as on stdio. `down` leaves no process."""
+"""With Codex on a private socket, the agent outlives the daemon: SIGKILL of the daemon cuts no turn, repeats no model
+request, and keeps the same gate. If Codex or both are killed, it behaves as on stdio. `down` leaves no process."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def kept(desk: System) -> KeptProgram:
     return one
 
 
-def check(desk: System, started: Any, text: str, requests: int = 1) -> None:
-    """One answer, of the turn that was asked, whole; the model was asked as often as if nothing had happened."""
+def check(desk: Desk, started: Any, text: str, requests: int = 1) -> None:
+    """Assert one complete answer of the same turn, and no extra model request."""
     desk.clew.wait_for(started["thread"], "delivery.sent", delivery=f"{started['turn']}:final")
     [final] = [each.json for each in desk.hook.deliveries if each.json["kind"] == "final"]
     assert (final["text"], final["turn"], final.get("note")) == (text, started["turn"], None)
@@ -115,7 +115,7 @@ def test_after_a_kill_during_a_command_it_runs_once(desk: System, tmp_path: Path
     os.mkfifo(tmp_path / "go")
     command = f"echo begun >> {tmp_path}/runs; cat {tmp_path}/go; echo done >> {tmp_path}/runs"
     started = start(desk, tmp_path, f"!shell {command}\n!text the end", "--policy", "yolo")
-    go = os.open(tmp_path / "go", os.O_WRONLY)  # waits until the command is there
+    go = os.open(tmp_path / "go", os.O_WRONLY)  # waits until the command runs
     desk.clew.kill()
     desk.clew.up()
     os.close(go)
@@ -229,8 +229,8 @@ def test_restart_does_not_cut_turns_and_watchers_continue(desk: System, tmp_path
     assert result.code == 0, result.err
     assert json.loads(result.out)["text"] == whole(desk)
     assert desk.model.count() == 1
-    desk.clew("restart")  # nothing works now: the next one begins anew
-    assert kept_programs.running(desk.clew.home) == []
+    desk.clew("restart")  # idle now: the next daemon starts a new one
+    assert kept_programs.living(desk.clew.home) == []
 
 
 def test_a_kept_agent_ends_if_no_daemon_returns(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from tests.crash.conftest import TRANSPORTS, System, open_system
 from tests.crash.flows import only
 
 
-def _busy(desk: System, folder: Path) -> list[scan.Process]:
-    """A turn whose command has left a grandchild in a session of its own; the processes that are there then."""
+def _busy(desk: Desk, folder: Path) -> list[scan.Process]:
+    """Run a turn whose command leaves a grandchild in its own session, and return the processes."""
     desk.clew.up()
     for name in ("begun", "never"):
         os.mkfifo(folder / name)
-    # What it leaves says that it is there, and then waits for ever without becoming another program.
+    # The grandchild reports that it runs, and then waits for ever without exec.
     left = f"echo > {folder}/begun; read line < {folder}/never"
     command = f"setsid sh -c '{left}' > /dev/null 2>&1 < /dev/null & cat {folder}/begun"
     desk.clew.json("start", f"!shell {command}\n!hold here", "--workspace", str(folder), "--policy", "yolo")
@@ -26,8 +26,8 @@ def _busy(desk: System, folder: Path) -> list[scan.Process]:
     return desk.clew.children()
 
 
-def test_10_no_process_outlives_its_purpose(desk: System, tmp_path: Path) -> None:
-    """Killed without a word, the next start ends what is left; and so does `down` where there is no next start."""
+def test_10_no_process_outlives_its_purpose(desk: Desk, tmp_path: Path) -> None:
+    """After SIGKILL the next start ends leftovers; so does `down` without a next start."""
     busy = _busy(desk, tmp_path)
     assert any(process.command == "sh" and process.session == process.pid for process in busy)
     assert any("codex" in process.command for process in busy)
@@ -45,7 +45,7 @@ def test_ps_shows_codex_and_its_children_and_clean_ends_leftovers(desk: System, 
     [codex] = [pid for pid, row in rows.items() if row["role"] == "agent"]
     assert "codex" in rows[codex]["command"] and rows[grandchild]["role"] == "command"
     assert all(row["rss"] > 0 and row["age"] > 0 for row in rows.values())
-    os.kill(codex, signal.SIGSTOP)  # so that it does not hear that its daemon is gone, and stays
+    os.kill(codex, signal.SIGSTOP)  # so that it does not notice the end of its daemon
     desk.clew.kill_for_good()
     left = {row["pid"] for row in desk.clew.json("ps") if row["role"] == "left"}
     assert {codex, grandchild} <= left
@@ -60,8 +60,8 @@ def test_down_leaves_nothing_behind_while_a_turn_runs(desk: System, tmp_path: Pa
     assert desk.clew.children() == []
 
 
-def _bare(desk: System, folder: Path) -> int:
-    """A turn whose command has an empty environment, and runs on; its pid."""
+def _bare(desk: Desk, folder: Path) -> int:
+    """Run a turn whose command has an empty environment and keeps running; return its pid."""
     desk.clew.up()
     for name in ("begun", "never"):
         os.mkfifo(folder / name)
@@ -78,7 +78,7 @@ def test_ps_and_clean_find_children_with_an_empty_environment(desk: System, tmp_
     rows = {row["pid"]: row for row in desk.clew.json("ps")}
     assert (rows[pid]["role"], rows[pid]["threads"]) == ("command", [only(desk)])
     [codex] = [row["pid"] for row in rows.values() if row["role"] == "agent"]
-    os.kill(codex, signal.SIGSTOP)  # so that it stays, and its command with it
+    os.kill(codex, signal.SIGSTOP)  # so that it and its command stay
     desk.clew.kill_for_good()
     assert {row["role"] for row in desk.clew.json("ps") if row["pid"] in (codex, pid)} == {"left"}
     assert f"ended pid {pid}" in desk.clew.run("doctor", "--clean").err

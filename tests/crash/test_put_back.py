@@ -1,4 +1,4 @@
-"""Killed while it puts back a file that was removed, once the copy is made: the next daemon ends what was begun."""
+"""Killed while it restores a removed store, after the copy is made: the next daemon completes it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_killed_while_restoring_the_store_is_complete_afterwards(desk: System, p
     thread = post(desk, "m1", "!text kept")["thread"]
     desk.clew.wait_for(thread, "delivery.sent")
     desk.clew.home.database.unlink()
-    turn = post(desk, "m2", "!text more")["turn"]  # sent again until it is taken
+    turn = post(desk, "m2", "!text more")["turn"]  # sent again until it is accepted
     desk.clew.wait_for(thread, "delivery.sent", delivery=f"{turn}:final")
     assert only(desk) == thread
     desk.clew("verify", thread)
@@ -61,7 +61,7 @@ def test_an_incomplete_copy_is_not_used_as_the_store(tmp_path: Path) -> None:
     store = open_store(path, SystemClock())
     with sqlite3.connect(path) as raw:
         raw.execute("INSERT INTO meta (name, value) VALUES ('kept', 'yes')")
-    for left in ("clew.db.half", "clew.db.half-journal"):  # as a process that was killed in mid-copy left them
+    for left in ("clew.db.half", "clew.db.half-journal"):  # as left by a process killed during the copy
         (tmp_path / left).write_bytes(b"half")
     path.unlink()
     file.put_back(raw, path)

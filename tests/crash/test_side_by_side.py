@@ -1,4 +1,4 @@
-"""Two agents at work at once, and either is killed: the other one does not notice."""
+"""Two agents run at once and one is killed: the other is not affected."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The real daemon on Telegram, killed by SIGKILL at every kill point that a conversation there passes: what Ann said is
-answered, and what may be a repeat says so. She presses the first button of whatever asks."""
+"""The real daemon on Telegram, killed by SIGKILL at every crash point that a conversation passes: Ann's messages are
+answered, and a possible repeat is marked. She presses the first button of every question."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ PASSED = {
     "store.committed-not-told",
 }
 MAKING = {"store.made-not-named", "store.migrated-not-committed"}  # of a new database; see test_opening
-FIRST = {point: f"{point}:10" for point in PASSED if point.startswith("store.")}  # the commits before are of the start
-SOME = ("outbox.edited-not-recorded:2",)  # the others by --all
+FIRST = {point: f"{point}:10" for point in PASSED if point.startswith("store.")}  # earlier commits belong to the start
+SOME = ("outbox.edited-not-recorded:2",)  # the others with --all
 LATER = [f"{point}:{count}" for point in PASSED if point.startswith(("outbox.", "inbox.")) for count in (2, 3)]
 REST = sorted({*(FIRST.get(point, point) for point in PASSED), *LATER} - {*SOME})
 
@@ -49,7 +49,7 @@ def bot() -> Iterator[Bot]:
 
 
 async def live(bot: Bot) -> None:
-    """Ann says what there is to say, and waits for each answer."""
+    """Let Ann write her messages and wait for each answer."""
     pressed: set[tuple[int, str]] = set()
     for words, answer in STORY:
         await bot.say(words)
@@ -57,8 +57,8 @@ async def live(bot: Bot) -> None:
 
 
 def play(clew: Clew, bot: Bot, armed: str) -> list[dict[str, Any]]:
-    """What is shown in the end."""
-    clew.run("up", env={"CLEW_CRASH": armed})  # it may die before it can say that it is up
+    """Run it, and return what is shown in the end."""
+    clew.run("up", env={"CLEW_CRASH": armed})  # it may die before it reports that it is ready
     asyncio.run(live(bot))
     rest(clew)
     clew("down")

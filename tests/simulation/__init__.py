@@ -1,5 +1,6 @@
-"""The engine and the real SQL in virtual time: a seed decides delays, duplicates, lost acknowledgements and deaths, and
-one oracle checks the promises afterwards. `python -m tests.simulation --seed N` tells the story of a seed."""
+"""Simulation: the engine and the real SQL in virtual time. A seed decides delays, duplicates, lost acknowledgements and
+crashes; an oracle checks the promises afterwards. A "story" is the run of one seed: `python -m tests.simulation --seed
+N` prints it."""
 
 from tests.simulation.oracle import judge
 from tests.simulation.world import World, play

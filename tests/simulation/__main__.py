@@ -1,4 +1,4 @@
-"""`python -m tests.simulation --seed N`: the story of one seed as a timeline; `--seeds N`: the verdict on many."""
+"""`python -m tests.simulation --seed N`: prints the timeline of one seed; `--seeds N`: checks many."""
 
 from __future__ import annotations
 

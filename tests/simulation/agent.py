@@ -1,5 +1,5 @@
-"""What the agent of a story does with a turn: the same each time it is asked, and the same to the byte for a request
-that comes again, since that is what an agent does whose work was cut off."""
+"""The agent of the simulation. It does the same for a turn each time, and exactly the same for a repeated request, as
+an agent whose work was cut off would."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def _trouble(chance: random.Random) -> list[Step]:
     if chance.random() < 0.1:
         found.append(script.Cut())
     if chance.random() < 0.03:
-        found.append(script.Hold("for ever"))  # half dead: it is there, and says nothing more
+        found.append(script.Hold("for ever"))  # hangs: it runs, but sends nothing more
     if chance.random() < 0.1:
         found.append(script.Status(500))
     return found
 
 
 def _long(command: str) -> str:
-    """Where a message has an end, it comes in parts, or is too long even for that. No word in it comes twice, so that
-    whoever read all of them has read it."""
+    """Return a text that is sent in parts, or is too long even for that. Its words all differ, so that a check can tell
+    whether all of it was shown."""
     words = 600 if sum(map(ord, command)) % 2 else 2200
     return " ".join([command, *(f"w{number}" for number in range(words))])
 
 
-def _questions(seed: int, own: list[PromptMessage]) -> list[Step]:
-    """What a request makes it ask; a continuation, which repeats the request, asks the same again."""
+def _questions(seed: int, own: list[Said]) -> list[Step]:
+    """Return what a request makes it ask; a continuation repeats the request, and asks the same again."""
     name = own[0].id if own else ""
     chance = random.Random(f"{seed} asks {name}")
     asked: tuple[Step, ...] = (

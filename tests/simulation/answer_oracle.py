@@ -1,5 +1,5 @@
-"""What people read, checked from outside: each answer stands where it was asked, whole and in order; whoever waited in
-vain was told; a thread that waits for a word has asked for it; a button means the message that it is on."""
+"""Checks what people read: each answer is where it was asked, complete and in order; a dropped message was reported; a
+suspended thread has asked how to go on; a button counts for the message that it is on."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ DESK = ""
 
 @dataclass
 class Read:
-    """All that there is to judge by."""
+    """All data for the checks."""
 
     world: World
     tx: Tx
 
     @cached_property
     def shown(self) -> dict[str, list[tuple[Post, Showing]]]:
-        """What people saw of each delivery."""
+        """Return what people saw of each delivery."""
         found: dict[str, list[tuple[Post, Showing]]] = {}
         for post in self.world.platform.posts:
             for key, showing in post.told.items():
@@ -46,7 +46,7 @@ def read_by_people(world: World, tx: Tx) -> Iterator[str]:
 
 
 def _in_its_place(read: Read) -> Iterator[str]:
-    """5. What counts as sent is where its row says, and nowhere else."""
+    """5. A sent delivery is in the conversation of its row, and nowhere else."""
     for name, address in audit.sent_to(read.tx):
         places = {post.conversation for post, _ in read.shown.get(name, ())}
         if places - {address}:
@@ -54,8 +54,8 @@ def _in_its_place(read: Read) -> Iterator[str]:
 
 
 def _where_it_was_asked(read: Read) -> Iterator[str]:
-    """5. An answer comes to the place of its question; else to one where somebody went on with the thread; of a room
-    that is gone, to where it is asked instead."""
+    """5. An answer goes to the conversation of its question, or to one that continued the thread; if a room is gone, to
+    its fallback."""
     asked, moved, away = audit.asked_in(read.tx), audit.moved_to(read.tx), audit.went_away_to(read.tx)
     for final in read.finals:
         places = asked.get(final.turn, set()) | moved.get(final.thread, set())
@@ -65,7 +65,7 @@ def _where_it_was_asked(read: Read) -> Iterator[str]:
 
 
 def _whole(read: Read) -> Iterator[str]:
-    """5. What people read is what the agent said."""
+    """5. People read exactly what the agent said."""
     said = read.world.ledger.said
     for final in read.finals:
         if not final.completed:
@@ -77,7 +77,7 @@ def _whole(read: Read) -> Iterator[str]:
 
 
 def _delivered_at_all(read: Read) -> Iterator[str]:
-    """3. What the agent completed is completed here, unless somebody wanted it stopped."""
+    """3. A turn that the agent completed is completed here, unless somebody stopped it."""
     ended = audit.how_ended(read.tx)
     for turn in read.world.ledger.said:
         state, stopped = ended[turn]
@@ -86,7 +86,7 @@ def _delivered_at_all(read: Read) -> Iterator[str]:
 
 
 def _in_order(read: Read) -> Iterator[str]:
-    """5. The answers of a thread stand in each place in the order in which its turns ended."""
+    """5. In each conversation the answers of a thread are in the order in which its turns ended."""
     newest: dict[tuple[str, str], tuple[int, str]] = {}
     for final in read.finals:  # in the order of their ends
         if final.id not in read.shown:
@@ -99,13 +99,13 @@ def _in_order(read: Read) -> Iterator[str]:
 
 
 def _told_in_vain(read: Read) -> Iterator[str]:
-    """8. Where what waited was dropped, the place where it was said hears of it, or did it."""
-    for turn, thread, address in audit.dropped_without_notice(read.tx):
+    """8. If a waiting message was dropped, its conversation is told, or dropped it itself."""
+    for turn, thread, address in audit.dropped_unheard(read.tx):
         yield f"turn {turn} of {thread} was dropped, and nobody in {address} heard of it"
 
 
 def _asked_for_a_word(read: Read) -> Iterator[str]:
-    """6. A thread that is suspended has asked, and the question can be read; at the desk it always can."""
+    """6. A suspended thread has asked, and the question can be read; a local client always can."""
     posts = {post.id: post for post in read.world.platform.posts}
     for thread, notifies in audit.suspended(read.tx):
         asked = deliveries.newest_ask(read.tx, thread)
@@ -118,8 +118,8 @@ def _asked_for_a_word(read: Read) -> Iterator[str]:
 
 
 def _pressed_where_it_stood(read: Read) -> Iterator[str]:
-    """6. A button is for the thread whose message it is on, and for no other."""
-    heard = audit.thread_of_messages(read.tx)
+    """6. A button counts only for the thread of its message."""
+    heard = audit.went_to(read.tx)
     for letter in read.world.platform.letters:
         if letter.pressed and heard.get(letter.id, letter.about) != letter.about:
             yield f"{letter.id} was pressed on a message of {letter.about} and went to {heard[letter.id]}"

@@ -1,5 +1,5 @@
-"""How the people of a room answer what is asked there: in every way that counts, in some that do not, late, twice, from
-another room, or not at all. The chance is the story's."""
+"""How people in a room answer questions: in every valid way, in some invalid ones, late, twice, from another room, or
+not at all. The seed decides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATE = 90.0  # seconds
 
 
 def opening(chance: random.Random, number: int) -> str:
-    """What is said without being asked: a request, now and then a bare answer or a command."""
+    """Return an unprompted message: a request, sometimes a bare answer or a command."""
     kind = chance.random()
     if kind < 0.8:
         return f"please {number}"
@@ -26,17 +26,17 @@ def opening(chance: random.Random, number: int) -> str:
 
 
 def is_request(text: str) -> bool:
-    """Words that mean the same wherever they are said, a command before them aside."""
+    """Whether it is a request, which means the same in any room, apart from a command before it."""
     return "please" in text or text.startswith(("go on", "rather", "errand", "and now"))
 
 
 def codes(post: Post) -> list[str]:
-    """Of the gates that a post shows as open."""
+    """Return the codes of the gates that a post shows as open."""
     return _CODE.findall(post.text)
 
 
 def to_card(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:
-    """What is said to a card, or pressed on it; sometimes nothing."""
+    """Return the reply to a card, or a button press; sometimes nothing."""
     for number in range(chance.choice((0, 1, 1, 1, 2, 3))):
         at, name = now + chance.random() * (LATE if chance.random() < 0.2 else 5), f"re-{post.key}-{number}"
         copies = 1 if chance.random() < 0.8 else 2
@@ -51,7 +51,7 @@ def to_card(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:
 
 
 def _press(chance: random.Random, post: Post, at: float, name: str, copies: int = 1) -> Letter:
-    """One of the buttons that are there now, whatever becomes of the message until then."""
+    """Press one of the current buttons, whatever happens to the message until then."""
     said, late = chance.choice(post.buttons).says, delay(chance)
     letter = Letter(at, post.conversation, name, said, copies, late=late, quoted=post.id, pressed=True)
     letter.saw, letter.about = tuple(codes(post)), post.thread
@@ -59,17 +59,17 @@ def _press(chance: random.Random, post: Post, at: float, name: str, copies: int 
 
 
 def _at_once(chance: random.Random, now: float, at: float) -> float:
-    """Now and then so soon that clew does not know yet that the message has arrived."""
+    """Sometimes so soon that clew does not have the receipt of its message yet."""
     return now + chance.random() * 0.2 if chance.random() < 0.3 else at
 
 
 def delay(chance: random.Random) -> float:
-    """How long a message is on its way, in seconds: now and then so long that what it meant has changed."""
+    """Return how many seconds a message takes: sometimes so long that its meaning has changed."""
     return chance.random() * 15 if chance.random() < 0.15 else 0.0
 
 
 def to_handoff(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:
-    """Whoever was handed something goes on with it, sometimes twice, sometimes at once."""
+    """Continue a thread that was handed off, sometimes twice, sometimes at once."""
     for number in range(chance.choice((0, 1, 1, 2))):
         wait = chance.random() * (0.3 if chance.random() < 0.5 else 20)
         yield Letter(now + wait, post.conversation, f"on-{post.key}-{number}", f"go on {number}", late=delay(chance))

@@ -1,4 +1,4 @@
-"""Time and chance of a story: both are the seed's."""
+"""The clock and random numbers of a story; the seed decides both."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from clew.support.clock import encode_ulid, next_ulid
 
-EPOCH = 1_800_000_000_000  # milliseconds: when every story begins
+EPOCH = 1_800_000_000_000  # milliseconds; the start of every story
 
 
 class Jump(Struct, frozen=True):
-    """From this moment on the wall clock is wrong by `off` seconds."""
+    """From `at` on, the wall clock is wrong by `off` seconds."""
 
     at: float
     off: float
@@ -28,7 +28,7 @@ def jumps(chance: random.Random) -> list[Jump]:
 
 
 class VirtualClock:
-    """The loop's time, and a chance that the seed decided. Now and then somebody sets the clock, forward or back."""
+    """The loop's time, and random numbers of the seed. Sometimes the wall clock jumps forward or back."""
 
     def __init__(self, chance: random.Random, jumps: Sequence[Jump] = ()) -> None:
         self._chance = chance

@@ -1,5 +1,5 @@
-"""A chat platform that behaves as badly as real ones: slow, busy, out of reach, answers lost on the way; and a surface
-of ours on it. The platform outlives every daemon; what it has not been told was received, it sends again."""
+"""A chat platform as unreliable as real ones (slow, busy, unreachable, lost responses), and a surface for it. The
+platform outlives every daemon, and sends unacknowledged messages again."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.simulation.clock import EPOCH
 
 
 class Showing(NamedTuple):
-    """What people saw of a delivery."""
+    """What people saw of one delivery."""
 
-    number: int  # in the order in which things were shown first
+    number: int  # order of first appearance
     text: str
     note: str
 
@@ -39,12 +39,12 @@ class Post:
     turn: str | None
     thread: str
     buttons: tuple[Button, ...]
-    told: dict[str, Showing] = field(default_factory=dict)  # every delivery that it ever showed
+    told: dict[str, Showing] = field(default_factory=dict)  # all deliveries that it has shown
 
 
 @dataclass(slots=True)
 class Letter:
-    """Something that a person says, and how often the platform delivers it."""
+    """A message of a person, and how often the platform delivers it."""
 
     at: float
     conversation: str
@@ -52,17 +52,17 @@ class Letter:
     text: str
     copies: int = 1
     queue: bool = False
-    late: float = 0.0  # seconds that it is on its way
-    quoted: str | None = None  # the message that it replies to, or whose button it is
+    late: float = 0.0  # delay in seconds
+    quoted: str | None = None  # the message that it quotes, or whose button was pressed
     pressed: bool = False
-    saw: tuple[str, ...] = ()  # where it is a button: codes of the gates that were open on the card
-    about: str = ""  # and the thread that the card was of
+    saw: tuple[str, ...] = ()  # of a button: codes of the open gates on the card
+    about: str = ""  # of a button: the thread of the card
 
 
 GONE = "this room is gone"
 EVERYBODY = "everybody"  # who may speak there
 HOME = "simulated-home"
-POCKET = "pocket"  # the second surface; the names of its conversations begin so
+POCKET = "pocket"  # the second surface; prefix of its conversations
 CLASSES = {
     "keyed": SurfaceCan(idempotency_window=3600.0, backlog=Backlog.PLATFORM, chat=True, buttons=8),
     "readable": SurfaceCan(read_back=True, backlog=Backlog.PLATFORM),
@@ -81,7 +81,7 @@ def surface_of(conversation: str) -> str:
 
 @dataclass(slots=True)
 class Platform:
-    """What outlives us."""
+    """The platform, which outlives the daemons."""
 
     chance: random.Random
     kind: str
@@ -92,15 +92,15 @@ class Platform:
     letters: list[Letter] = field(default_factory=list)
     replies: Callable[[Post], None] = lambda post: None
     leaving: Callable[[str], None] = lambda delivery: None
-    listeners: list[Callable[[], None]] = field(default_factory=list)  # told when something was shown
-    topics: list[str] = field(default_factory=list)  # threads of the platform that were opened, by their conversations
-    gone: str = ""  # a room that takes nothing any more
+    listeners: list[Callable[[], None]] = field(default_factory=list)  # called when something is shown
+    topics: list[str] = field(default_factory=list)  # opened platform threads, by conversation
+    gone: str = ""  # a room that refuses everything
     gone_at: float = 0.0
-    fates: dict[str, Fate] = field(default_factory=dict)  # what became of each letter, as its sender was told
+    fates: dict[str, Fate] = field(default_factory=dict)  # the result of each letter, as its sender was told
 
     @staticmethod
     def clock(at: float) -> int:
-        """In whole seconds, as many platforms tell the time."""
+        """The time in whole seconds, as many platforms give it."""
         return (EPOCH // 1000 + int(at)) * 1000
 
     def show(self, outgoing: Outgoing) -> Post:
@@ -138,7 +138,7 @@ class Platform:
 
 
 class SimulatedSurface:
-    """Ours, for as long as one daemon lives."""
+    """The surface of one daemon."""
 
     def __init__(self, platform: Platform, name: str = "simulated") -> None:
         self._platform = platform
@@ -153,7 +153,7 @@ class SimulatedSurface:
         return Conversation(self.name, address or f"{self.name}-home")
 
     async def run(self, inbox: Inbox) -> None:
-        """Each letter until it was acknowledged as often as the platform sends it."""
+        """Deliver each letter until it was acknowledged as often as the platform sends it."""
         shown = asyncio.Event()
         self._platform.listeners.append(shown.set)
         async with asyncio.TaskGroup() as group:
@@ -184,7 +184,7 @@ class SimulatedSurface:
             )
             try:
                 accepted = await inbox.accept(inbound)
-            except StoreError:  # it was not acknowledged, so the platform sends it again
+            except StoreError:  # unacknowledged, so the platform sends it again
                 await asyncio.sleep(1.0)
                 continue
             self._platform.tell(f"{letter.id} in {letter.conversation}: {accepted.fate} {accepted.words[:60]!r}")
@@ -230,7 +230,7 @@ class SimulatedSurface:
         return Receipt(outgoing.conversation, known.id) if known else None
 
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
-        """Now and then it has none; now and then one is made and nobody hears of it."""
+        """Open a thread; sometimes it fails, sometimes the response is lost."""
         chance = self._platform.chance
         await asyncio.sleep(chance.random() * 0.5)
         if not self.alive or chance.random() < self._platform.faults:

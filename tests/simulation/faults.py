@@ -1,4 +1,4 @@
-"""Faults to plant: what each puts in the place of what, and a piece of what the oracle has to say to it."""
+"""Faults to plant: what each replaces, and part of the finding that the oracle must report."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def nothing(tx: Any, *more: object) -> list[Any]:
     return []
 
 
-# What is said, and what becomes a turn of it
+# Messages and turns
 
 
 def forgetful(self: Any, tx: Any, inbound: Any) -> Any:
@@ -106,7 +106,7 @@ def in_silence(tx: Any, core: Any, turn: Any, end: Any, request: Any) -> bool:
     return bool(ending.end_in_silence(tx, core, turn, end))
 
 
-# What is asked
+# Gates
 
 
 def whoever_comes_last(tx: Any, gate: Any, given: Any, by: str, at: int) -> bool:
@@ -114,7 +114,7 @@ def whoever_comes_last(tx: Any, gate: Any, given: Any, by: str, at: int) -> bool
     return bool(first_answer(tx, replace(gate, state="open"), given, by, at))
 
 
-# What is owed, and where
+# Deliveries
 
 
 def no_doubt(tx: Any, now: int) -> list[str]:

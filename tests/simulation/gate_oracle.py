@@ -1,4 +1,4 @@
-"""Promise 6, checked from outside: what was asked, who answered it, what that set in motion, and what people see."""
+"""Checks promise 6: what was asked, who answered it, what that caused, and what people see."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ TOLD = (GateState.TAKEN, GateState.VOID, GateState.EXPIRED)
 
 @dataclass(slots=True)
 class Seen:
-    """All that there is to judge by."""
+    """All data for the checks."""
 
     world: World
     tx: Tx
     gates: list[Gate]
-    aloud: set[str]  # gates that a person was asked about
+    aloud: set[str]  # gates that were shown to a person
     posts: dict[str, Post]
-    told: set[str]  # every delivery that was ever shown
+    told: set[str]  # all deliveries that were shown
 
 
 def asked_and_answered(world: World, tx: Tx) -> Iterator[str]:
-    """6. A waiting state always has something to act on, and a yes is one execution."""
+    """6. A waiting turn can always be acted on, and a yes is one execution."""
     posts = {post.id: post for post in world.platform.posts}
     told = {key for post in world.platform.posts for key in post.told}
     seen = Seen(world, tx, audit.all_gates(tx), audit.asked_of_people(tx), posts, told)
@@ -55,7 +55,7 @@ def _one_run_per_yes(seen: Seen) -> Iterator[str]:
 
 
 def _carried_once(seen: Seen) -> Iterator[str]:
-    """An answer that never left counts for one later gate; then it is used up."""
+    """An answer that was never sent counts for one later gate, and only once."""
     kept: Counter[tuple[str, str]] = Counter()
     taken: Counter[tuple[str, str]] = Counter()
     for gate in seen.gates:
@@ -71,7 +71,7 @@ def _carried_once(seen: Seen) -> Iterator[str]:
 
 
 def _waiting(seen: Seen) -> Iterator[str]:
-    """A turn waits just where it has an open gate, and nothing is left of a turn that is over."""
+    """A turn waits only at an open gate, and an ended turn has no open gates."""
     for gate in seen.gates:
         turn, thread = turns.get(seen.tx, gate.turn), threads.get(seen.tx, gate.thread)
         assert turn is not None and thread is not None
@@ -100,7 +100,7 @@ def _codes(seen: Seen) -> Iterator[str]:
 
 
 def _shown(seen: Seen) -> Iterator[str]:
-    """What is open, and has a place where people are, can be read there."""
+    """An open gate with a conversation is shown there."""
     for gate in seen.gates:
         turn, thread = turns.get(seen.tx, gate.turn), threads.get(seen.tx, gate.thread)
         assert turn is not None and thread is not None
@@ -110,25 +110,25 @@ def _shown(seen: Seen) -> Iterator[str]:
             continue
         card = deliveries.get(seen.tx, gate.card or "")
         post = seen.posts.get(card.message_id or "") if card else None
-        if card is not None and card.state is DeliveryState.SUPERSEDED:  # answered before its card could leave
+        if card is not None and card.state is DeliveryState.SUPERSEDED:  # answered before its card was sent
             post = _asked_again(seen, gate)
         if post is None or f"({gate.code})" not in post.text:
             yield f"{gate.code} is open and nobody can read it ({card.state if card else 'no card'})"
 
 
 def _went_to_the_desk(gate: Gate, turn: Turn) -> bool:
-    """With its thread, when its turn was over; there it stays, wherever the thread goes on."""
+    """Whether the gate moved to the local client with its thread after its turn ended; it stays there."""
     return gate.card is None and turn.state in ENDED
 
 
 def _asked_again(seen: Seen, gate: Gate) -> Post | None:
-    """The newest that says so."""
+    """Return the newest gate that was asked again."""
     posts = [post for post in seen.world.platform.posts if post.key.startswith(f"{gate.id}:{cards.AGAIN}")]
     return posts[-1] if posts else None
 
 
 def _redrawn(seen: Seen) -> Iterator[str]:
-    """Every card says how its gates stand; where it cannot be rewritten, a line was added."""
+    """Every card shows the state of its gates; if it cannot be edited, a message was added."""
     by_card: dict[str, list[Gate]] = {}
     for gate in seen.gates:
         by_card.setdefault(gate.card or "", []).append(gate)
@@ -161,13 +161,13 @@ def _is_told(gate: Gate, text: str) -> bool:
 
 
 def _answered_by_letters(seen: Seen) -> Iterator[str]:
-    """A letter answered what it could mean: in its own room, by code, or said after the gate was asked."""
+    """A letter answered only a gate that it could mean: of its own room, by code, or asked before it was written."""
     letters = {letter.id: letter for letter in seen.world.platform.letters}
     for gate in seen.gates:
         letter = letters.get(gate.answered_by or "")
         if letter is None or gate.id not in seen.aloud or gate.answer is None:
             continue
-        if letter.text.startswith("/"):  # a command says what it does; /stop ends whatever is asked by then
+        if letter.text.startswith("/"):  # a command is explicit; /stop ends all open gates
             continue
         said = reply_parser.typed(letter.text)
         if said.code not in (None, gate.code) and gate.answer.decision is not Decision.CANCEL:
@@ -187,8 +187,8 @@ def _answered_by_letters(seen: Seen) -> Iterator[str]:
 
 
 def _clear(seen: Seen) -> Iterator[str]:
-    """A short answer without a code, a quote or a button decided nothing if its thread asked several things when it was
-    said."""
+    """A short answer without code, quote or button decides nothing if its thread had several open gates when it was
+    written."""
     letters = {letter.id: letter for letter in seen.world.platform.letters}
     for gate in seen.gates:
         letter = letters.get(gate.answered_by or "")
@@ -202,13 +202,13 @@ def _clear(seen: Seen) -> Iterator[str]:
 
 
 def _was_open(gate: Gate, second: int) -> bool:
-    """In all of a second, since many platforms tell no more than that."""
+    """Whether it was open during the complete second, because many platforms give whole seconds only."""
     settled = gate.answered_at or gate.closed_at
     return gate.asked_at // 1000 < second and (settled is None or settled // 1000 > second)
 
 
 def _read(seen: Seen) -> Iterator[str]:
-    """Whoever allowed something in a room could read all of it there."""
+    """A gate accepted in a room was shown there completely."""
     letters = {letter.id: letter for letter in seen.world.platform.letters}
     for gate in seen.gates:
         letter = letters.get(gate.answered_by or "")
@@ -222,7 +222,7 @@ def _read(seen: Seen) -> Iterator[str]:
 
 
 def _root(tx: Tx, gate: Gate) -> tuple[str, str]:
-    """The request that a gate belongs to, through all continuations, and what it is about."""
+    """Return the request of a gate, through all continuations, and its subject."""
     turn = turns.get(tx, gate.turn)
     while turn is not None and turn.continues is not None:
         turn = turns.get(tx, turn.continues)

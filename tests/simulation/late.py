@@ -1,5 +1,5 @@
-"""What a daemon was about to write when it died arrives late, when the next one has taken over. A lease names who holds
-it, and for which time: so none of it may change anything. It takes no step of the story and draws no lots."""
+"""Late writes: what a dead daemon was about to write arrives after the next one has taken over. Its lease is old, so
+none of it may have an effect. It uses no step and no random number of the story."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.store.tables import deliveries, turns
 
 
 class Late:
-    """Made when a daemon is dead, of what it held then."""
+    """Made after a daemon's death, from what it held."""
 
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
@@ -25,12 +25,12 @@ class Late:
         self._sending = {row.id: row for row in owed if row.state is DeliveryState.SENDING}
 
     def ends(self) -> None:
-        """That its turns are over."""
+        """Write that its turns have ended."""
         for turn in self._turns:
             self._write(partial(_end, turn=turn))
 
     def receipt(self, delivery: str) -> None:
-        """That it has sent this, while the next one sends it."""
+        """Write that it has sent this delivery, while the next daemon sends it."""
         if (row := self._sending.pop(delivery, None)) is not None:
             self._write(partial(_sent, row=row))
 

@@ -1,8 +1,6 @@
-"""An event loop in virtual time. Nothing waits: when nothing is ready, time jumps to the next timer.
-
-It can be killed between any two steps, as a process is. The tasks are then cancelled only to be rid of them: `on_death`
-has cut them off from the world first, so that no `finally` of theirs has any effect on it. It has no files, no threads
-and no signals, which makes it small and quick.
+"""An event loop in virtual time: when nothing is ready, time jumps to the next timer. It can be killed between any two
+steps, like a process. The tasks are then cancelled only to free them: `on_death` has disconnected them from the world
+first, so that no `finally` has an effect. It has no files, threads or signals, which makes it small and fast.
 """
 
 from __future__ import annotations
@@ -17,11 +15,11 @@ from typing import Any, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-_ROUNDS = 8  # steps that cancelled tasks have to end, before they are looked at again
+_ROUNDS = 8  # steps for cancelled tasks to end
 
 
 class _Call(asyncio.TimerHandle):
-    """A call that is to be made. It takes nothing of its parent but the name: no loop, no place in the source."""
+    """A scheduled call. It does not use its parent's constructor: no loop, no source location."""
 
     __slots__ = ("args", "callback", "context", "dropped")
 
@@ -70,7 +68,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return task
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        return  # what a daemon did not catch belongs to its own log
+        return  # an uncaught exception belongs to the daemon's log
 
     def call_soon(self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None) -> _Call:
         call = _Call(callback, args, context)
@@ -80,7 +78,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def call_at(
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> _Call:
-        """Of those of one moment, the first to be asked for comes first."""
+        """Schedule a call; calls at the same time run in the order in which they were scheduled."""
         call = _Call(callback, args, context)
         self._made += 1
         heapq.heappush(self._later, (when, self._made, call))
@@ -95,16 +93,16 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._over = True
 
     def doom(self) -> None:
-        """It does not come to its next step."""
+        """Kill the loop before its next step."""
         self._left = 0
 
     def live(self, main: Coroutine[Any, Any, None], on_death: Callable[[], None]) -> bool:
-        """Run until nothing is left to happen (True) or until it is killed (False)."""
+        """Run until nothing is left to do (True) or until it is killed (False)."""
         hooks = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(finalizer=self._finish)
         asyncio._set_running_loop(self)
         task = self.create_task(main)
-        task.add_done_callback(lambda _: self.stop())  # by itself, as a program does that cannot go on
+        task.add_done_callback(lambda _: self.stop())  # by itself, like a program that cannot continue
         try:
             return self._run_to_rest()
         finally:
@@ -124,7 +122,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return False
 
     def _jump(self) -> bool:
-        """To the next timer. False: there is none."""
+        """Advance time to the next timer; False: there is none."""
         later = self._later
         while later and later[0][2].dropped:
             heapq.heappop(later)
@@ -133,7 +131,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return bool(later)
 
     def _step(self) -> None:
-        """One round of what is ready now."""
+        """Run all calls that are ready now."""
         take = self._soon.popleft
         for _ in range(len(self._soon)):
             call = take()
@@ -144,7 +142,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
                     continue  # as every loop does
 
     def _finish(self, generator: AsyncGenerator[object, None]) -> None:
-        """Of a generator that nobody reads any more, as every loop does it."""
+        """Close a generator that nobody reads any more, as every loop does."""
         self.call_soon(self.create_task, generator.aclose())
 
     def _bury(self) -> None:

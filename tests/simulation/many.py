@@ -1,4 +1,4 @@
-"""Many seeds, on as many processors as there are."""
+"""Runs many seeds in parallel on all processors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from concurrent.futures import ProcessPoolExecutor
 from tests.simulation.oracle import judge
 from tests.simulation.world import play
 
-CHUNK = 100  # seeds that are told about at once
+CHUNK = 100  # seeds per job
 
 
 def verdict(seed: int) -> list[str]:
-    """What a story breaks, where nobody looks at the story itself."""
+    """Return what a story breaks, without its timeline."""
     world = play(seed)
     try:
         return judge(world)
@@ -24,12 +24,12 @@ def verdict(seed: int) -> list[str]:
 
 
 def broken_by(seeds: range) -> list[str]:
-    """What these seeds break."""
+    """Return what these seeds break."""
     return [line for seed in seeds for line in verdict(seed)]
 
 
 def try_many(first: int, count: int, jobs: int | None = None, say: Callable[[str], None] = print) -> list[str]:
-    """What any of them breaks; it is also said at once."""
+    """Return what the seeds break; each finding is also printed at once."""
     end = first + count
     chunks = [range(start, min(start + CHUNK, end)) for start in range(first, end, CHUNK)]
     found: list[str] = []
@@ -44,7 +44,7 @@ def try_many(first: int, count: int, jobs: int | None = None, say: Callable[[str
 
 
 def be_quick() -> None:
-    """What daemons log about their deaths is no news here, and what a story leaves behind can lie for a while."""
+    """Turn off the daemons' logs, and collect garbage rarely."""
     logging.disable(logging.CRITICAL)
     gc.freeze()
     gc.set_threshold(20_000)

@@ -1,4 +1,4 @@
-"""The promises, checked from outside after a story is over. Returns what was broken, in words; nothing is good."""
+"""Checks the promises after a story. Returns the broken ones as texts; an empty list is good."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _never_silent(world: World, tx: Tx) -> Iterator[str]:
 
 
 def _accepted_once(world: World, tx: Tx) -> Iterator[str]:
-    """2. A message is in one request, or steered into one turn, or an answer; only a continuation repeats it."""
+    """2. A message is in one request, steered into one turn, or an answer; only a continuation repeats it."""
     asked = audit.times_asked(tx)
     for message, fate in audit.all_fates(tx):
         if fate in (Fate.ANSWER, Fate.REFUSED):
@@ -62,8 +62,8 @@ def _accepted_once(world: World, tx: Tx) -> Iterator[str]:
 
 
 def _nothing_stuck(world: World, tx: Tx) -> Iterator[str]:
-    """7. It comes to rest, and then nothing runs, nothing waits in a queue that nobody holds, nothing is half sent.
-    What a room that is gone has refused is told as that."""
+    """7. It settles: then nothing runs, nothing waits in a queue without a hold, and nothing is half sent. A delivery
+    to a room that is gone is marked as refused."""
     if not world.rested:
         yield "it never comes to rest"
     yield from world.fallen
@@ -73,13 +73,14 @@ def _nothing_stuck(world: World, tx: Tx) -> Iterator[str]:
 
 
 def _owed_with_the_end(world: World, tx: Tx) -> Iterator[str]:
-    """4. No turn ended without its delivery row."""
-    for turn in audit.ended_without_delivery(tx):
+    """4. Every ended turn has its delivery row."""
+    for turn in audit.ended_without_owing(tx):
         yield f"turn {turn} ended and nothing is owed for it"
 
 
 def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
-    """5. What was sent is there once; a second copy only where the platform offers no way to know, and then marked."""
+    """5. A sent delivery is there once; a second copy exists only if the platform cannot prevent it, and it is
+    marked."""
     shown: dict[str, list[str]] = {}
     for post in world.platform.posts:
         for key, showing in post.told.items():
@@ -96,14 +97,14 @@ def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
 
 
 def _ran_once(world: World, tx: Tx) -> Iterator[str]:
-    """3. A turn that the runtime has a record of is never given to it again."""
+    """3. A turn with a record in the runtime is never started again."""
     for (_, turn), times in world.ledger.begun.items():
         if times > 1:
             yield f"turn {turn} was begun {times} times"
 
 
 def _handed(world: World, tx: Tx) -> Iterator[str]:
-    """Every handoff ends, and says why where it failed; what is said where it went is said to the same thread."""
+    """Every handoff ends, with a reason if it failed; messages at its target go to the same thread."""
     for row in handoffs.newest(tx, 10_000):
         if row.ended_at is None:
             yield f"handoff {row.id} is {row.state} for ever"
@@ -119,7 +120,7 @@ def _handed(world: World, tx: Tx) -> Iterator[str]:
 
 
 def _history(world: World, tx: Tx) -> Iterator[str]:
-    """11. History is whole, and says each message once per turn that was given it."""
+    """11. History is complete, and has each message once per turn that got it."""
     for name in threads.ids(tx, "", 100_000):
         walked = nodes.back_from(tx, threads.head(tx, name), 100_000)
         if not walked or walked[-1].prev is not None:

@@ -1,6 +1,5 @@
-"""What people do besides talking in rooms: start tasks, stop, resume, finish, fork, cancel, answer what waits, make and
-remove rules. Each act has an id of its own and is tried again until clew has answered it, through any number of
-deaths."""
+"""What people do besides writing in rooms: start tasks, stop, resume, finish, fork, cancel, answer gates, add and
+remove rules. Each action has an id and is retried until clew has answered it, through any number of crashes."""
 
 from __future__ import annotations
 
@@ -33,17 +32,17 @@ class Act:
     at: float
     id: str
     kind: str
-    pick: float  # which thread, of those that there are
+    pick: float  # index of a thread
     done: bool = False
 
     @property
     def words(self) -> str:
-        """What it says to the agent."""
+        """Return its message to the agent."""
         return {"task": f"errand {self.id}", "resume": "and now this"}.get(self.kind, "")
 
 
 def plan(chance: random.Random, count: int, start: float, known: int) -> list[Act]:
-    """What is done from `start` on, beside the `known` acts of before."""
+    """Return the actions from `start` on, in addition to the `known` earlier ones."""
     return [
         Act(start + chance.random() * 40, f"act{number}", chance.choice(KINDS), chance.random())
         for number in range(known, known + count)
@@ -109,8 +108,8 @@ async def _act(engine: Engine, act: Act) -> str:
     return thread
 
 
-def _wish(act: Act, thread: str) -> HandoffRequest:
-    """To the other surface and back, with words or without."""
+def _wish(act: Act, thread: str) -> Wish:
+    """Hand off to the other surface and back, with or without a message."""
     target = POCKET if act.pick < 0.7 else f"simulated:room-{int(act.pick * 40) % 4}"
     return HandoffRequest(thread, target, act.id, say="and go on" if act.pick < 0.1 else "", quiet=act.pick > 0.4)
 
@@ -126,7 +125,7 @@ async def _unqueue(engine: Engine, thread: str) -> str:
 
 
 async def _at_gates(engine: Engine, act: Act) -> str:
-    """By the API, as a terminal does it."""
+    """Answer gates over the API, as a terminal does."""
     if act.kind == "rule":
         effect = Effect.ALLOW if act.pick < 0.7 else Effect.DENY
         pattern = "deploy *" if act.pick < 0.35 else "publish *"

@@ -1,4 +1,5 @@
-"""The databases of stories, in memory: made once, and wiped for the next one, so that SQLite keeps what it prepared."""
+"""In-memory databases of stories: created once and wiped for the next story, so that SQLite keeps its prepared
+statements."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _free: list[SqliteConnection] = []
 
 
 def take() -> tuple[str, SqliteConnection]:
-    """The id of an empty store, and a connection to it."""
+    """Return the id of an empty store, and a connection to it."""
     store_id, made = _made()
     if _free:
         return store_id, _free.pop()
@@ -24,7 +25,7 @@ def take() -> tuple[str, SqliteConnection]:
 
 
 def give_back(connection: SqliteConnection) -> None:
-    """Of a story that nobody reads any more."""
+    """Return the database of a story that is not needed any more."""
     wipe(connection)
     _free.append(connection)
 

@@ -1,4 +1,4 @@
-"""Seeds, and faults planted on purpose to show that the oracle can fail."""
+"""Runs seeds, and plants faults to show that the oracle finds them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.simulation.faults import FAULTS, Fault
 from tests.simulation.many import be_quick, try_many, verdict
 from tests.simulation.world import EVENTS
 
-FIRST = int(os.environ.get("CLEW_FIRST_SEED", "0"))  # another one, and a check tries stories that none has tried
+FIRST = int(os.environ.get("CLEW_FIRST_SEED", "0"))  # change it to run new stories
 SEEDS = 2_000
 CHUNKS = 40
-pytestmark = pytest.mark.timeout(900)  # all of it is computing, and other programs compute too
+pytestmark = pytest.mark.timeout(900)  # generous, for a busy machine
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def test_every_promise_holds_whatever_the_seed_decides(chunk: int) -> None:
     assert broken == []
 
 
-# Seeds that once told of something broken, and what that was.
+# Seeds that once found an error, and which.
 NAMED = {
     12516: "a greeting was cut in a thread that was cancelled meanwhile, and what was said into it waited for ever",
     35427: "what was said into a turn that had never run was not among what clew asked about as waiting",
@@ -80,7 +80,7 @@ def test_a_reused_database_gives_the_same_run() -> None:
     assert play(1).timeline == first.timeline
 
 
-TELLTALES = (47, 24, 14, 1709, 1740, 45, 51, 42, 1182, 76)  # stories in which most of these come to light
+TELLTALES = (47, 24, 14, 1709, 1740, 45, 51, 42, 1182, 76)  # stories in which most of these faults are found
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)

@@ -1,5 +1,4 @@
-"""What people said, followed to the agent: that of their thread heard all of it, as it was said, or somebody knows why
-it did not."""
+"""Checks that every message reached the agent of its thread unchanged, or that somebody was told why not."""
 
 from __future__ import annotations
 
@@ -12,15 +11,15 @@ from tests.simulation.world import World
 
 
 def heard_by_the_agent(world: World, tx: Tx) -> Iterator[str]:
-    """1. What was taken for the agent was given to that thread's; or it waits; or its turn ended before there was an
-    agent, and that is owed as any end is."""
+    """1. A message accepted for the agent reached its thread's agent, or waits, or its turn ended before the agent
+    started, which is delivered like any end."""
     heard = _heard(world, tx)
     texts = {act.id: act.words for act in world.acts} | {letter.id: letter.text for letter in world.platform.letters}
     waiting = audit.not_given_to_agents(tx)
     for message, thread in audit.messages_for_agents(tx):
         text = texts.get(message)
         if text in messages.CONTINUE:
-            continue  # about the work, and no part of it
+            continue  # about the work, not part of it
         if (thread, message) not in heard and message not in waiting:
             yield f"{message} was taken, and no agent of {thread} ever heard it"
         for other in heard.get((thread, message), ()):
@@ -29,7 +28,7 @@ def heard_by_the_agent(world: World, tx: Tx) -> Iterator[str]:
 
 
 def repeated_with_the_work(world: World, tx: Tx) -> Iterator[str]:
-    """3. Work that was cut goes on with all that was said to it, or somebody is asked."""
+    """3. Cut-off work continues with all its messages, or somebody is asked."""
     for message, turn in audit.cut_and_forgotten(tx):
         yield f"{message} was said into turn {turn}, which was cut off, and nobody goes on with it"
     for turn, message in audit.not_repeated(tx):
@@ -37,7 +36,7 @@ def repeated_with_the_work(world: World, tx: Tx) -> Iterator[str]:
 
 
 def _heard(world: World, tx: Tx) -> dict[tuple[str, str], set[str]]:
-    """All that was said to agents, by thread and message."""
+    """Return all messages to agents, by thread and message."""
     threads = audit.thread_of_turns(tx)
     found: dict[tuple[str, str], set[str]] = {}
     for turn, said in world.ledger.heard():
@@ -46,5 +45,5 @@ def _heard(world: World, tx: Tx) -> dict[tuple[str, str], set[str]]:
 
 
 def _is_it(said: str, heard: str) -> bool:
-    """Where it is a chat, a command before it is clew's and stays here."""
+    """Whether the texts match; in a chat a leading command is for clew and not for the agent."""
     return heard in ((said, said.partition(" ")[2]) if said.startswith("/") else (said,))

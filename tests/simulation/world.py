@@ -1,5 +1,5 @@
-"""A world that outlives its daemons: the database, the runtime's record, the platform, the people. One seed decides all
-of it, so one seed is one exact replay."""
+"""A world that outlives its daemons: the database, the runtime's record, the platform, the people. The seed decides
+everything, so a seed can be replayed exactly."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from tests.simulation.loop import VirtualLoop
 EVENTS = 200  # that a story has at least
 LETTERS = 3  # of a chapter
 DEATHS = 3  # of a chapter, at most
-LAST_TRIES = 30  # daemons, where the disk is full at their start
-LONGEST = 50_000  # steps in which the last daemon must come to rest
+LAST_TRIES = 30  # daemons, if the disk is full at their start
+LONGEST = 50_000  # steps in which the last daemon must settle
 
 
 class WatchedLedger(MemoryLedger):
-    """Knows how often each turn was begun, what it said in the end, and at which gates a command was run."""
+    """A ledger that records how often each turn was started, its answer, and at which gates a command ran."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,8 +46,8 @@ class WatchedLedger(MemoryLedger):
         self.said: dict[str, str] = {}  # the answer of each turn that has one
         self.deaf = False
 
-    def heard(self) -> Iterator[tuple[str, PromptMessage]]:
-        """All that was ever said to this agent, and in which turn."""
+    def heard(self) -> Iterator[tuple[str, Said]]:
+        """Return all messages to this agent, and their turns."""
         for played in self._sessions.values():
             for entry in played:
                 yield from ((entry.turn, said) for said in (*entry.messages, *entry.steers))
@@ -68,7 +68,7 @@ class WatchedLedger(MemoryLedger):
 
 @dataclass(slots=True)
 class Life:
-    """What one daemon reaches the world through. After its end it reaches nothing."""
+    """The daemon's access to the world; after its end it has none."""
 
     executor: Inline
     surfaces: dict[str, SimulatedSurface]
@@ -85,7 +85,7 @@ class Life:
 
 
 class Stop(NamedTuple):
-    """How a daemon is told to end."""
+    """How a daemon is stopped."""
 
     after: float  # seconds
     grace: float
@@ -130,12 +130,12 @@ class World:
 
     @property
     def events(self) -> int:
-        """All that happened: what was written down, and what people and platforms did."""
+        """Return all events: stored ones, and those of people and platforms."""
         newest, _ = log.newest(Tx(self.connection))
         return newest + len(self.timeline)
 
     def chapter(self) -> None:
-        """People say and do things; some daemons are killed at any step, and a last one comes to rest."""
+        """Let people act; kill some daemons at any step; the last one settles."""
         self._write_letters()
         self.acts += people.plan(self.people, self.people.randrange(8), self.time, len(self.acts))
         for _ in range(self.chance.randrange(DEATHS + 1)):
@@ -149,14 +149,14 @@ class World:
                 break
 
     def close(self) -> None:
-        """Its rows are for the next story then."""
+        """Give the database back for the next story."""
         stores.give_back(self.connection)
 
     def tell(self, line: str) -> None:
         self.timeline.append(f"{self.clock.monotonic():9.3f}  {line}")
 
     def live_once(self, steps: int, *, mortal: bool = True, stop: Stop | None = None) -> bool:
-        """One daemon, from its start until it is at rest (True), or stopped or dead (False)."""
+        """Run one daemon until it settles (True), or is stopped or killed (False)."""
         self.lives += 1
         self.clock.start = self.time
         loop = VirtualLoop(self.time, steps)
@@ -176,15 +176,15 @@ class World:
         return rested
 
     def _pass(self, loop: VirtualLoop, life: Life, point: str) -> None:
-        """At a named point, between one side effect and the next, a daemon dies more often than elsewhere. It then
-        reaches nothing any more."""
+        """At a crash point, between two side effects, a daemon dies more often than elsewhere. Then it has no access to
+        the world."""
         if life.executor.alive and self.doom.random() < (0.06 if point.startswith("gate.") else 0.01):
             self.tell(f"killed at {point}")
             life.end()
             loop.doom()
 
     async def _watched(self, life: Life, stop: Stop | None) -> None:
-        """Once it has woken up, a daemon ends because somebody ends it, and for no other reason."""
+        """Assert that a started daemon ends only because somebody ends it."""
         awake = asyncio.Event()
         try:
             await self._daemon(life, stop, awake)
@@ -227,25 +227,25 @@ class World:
                     task.cancel()
 
     async def _end_well(self, engine: Engine, stop: Stop) -> None:
-        """As `down` and `restart` do it: what runs has some time, then all is cancelled."""
+        """Stop as `down` and `restart` do: running turns get some time, then everything is cancelled."""
         await asyncio.sleep(stop.after)
         self.tell(f"daemon {self.lives} is to end within {stop.grace} s")
         await engine.drain(stop.grace, restart=stop.restart)
 
     def _stop(self) -> Stop | None:
-        """Whether somebody ends a daemon in peace, before it could be killed."""
+        """Whether the daemon is stopped normally, before it could be killed."""
         if self.orders.random() > 0.3:
             return None
         return Stop(self.orders.random() * 20, self.orders.choice((0.0, 1.0, 10.0)), self.orders.random() < 0.5)
 
     def _close_a_room(self, chance: random.Random) -> None:
-        """In some stories a room is gone from some moment on; what is asked there is asked at home then."""
+        """In some stories a room disappears; then its questions go to the home conversation."""
         if chance.random() < 0.2:
             self.platform.gone, self.platform.gone_at = f"room-{chance.randrange(4)}", chance.random() * 20
             places.set_home(Tx(self.connection), Conversation("simulated", HOME))
 
     def _disk_is_full(self) -> bool:
-        """Now and then, for a while; not for ever."""
+        """Sometimes the disk is full for a while."""
         if self.full_disks <= 0 or self.disk.random() > 0.01:
             return False
         self.full_disks -= 1
@@ -269,8 +269,8 @@ class World:
             self.platform.letters.append(letter)
 
     def _reply(self, post: Post) -> None:
-        """People answer what they are asked: a card perhaps, a question about the work once. What was handed to them
-        they go on with, perhaps."""
+        """Let people answer: a card perhaps, a question about the work once. They may continue what was handed off to
+        them."""
         if post.key in self._answered:
             return
         if post.kind is DeliveryKind.HANDOFF:
@@ -287,7 +287,7 @@ class World:
 
 
 def play(seed: int) -> World:
-    """A whole story, chapter by chapter."""
+    """Run a complete story, chapter by chapter."""
     world = World(seed)
     while True:
         world.chapter()
