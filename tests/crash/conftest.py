@@ -22,7 +22,7 @@ class System:
     clew: Clew
     model: Model
     hook: Receiver
-    transport: str = "stdio"  # transports of Codex
+    transport: str = "stdio"  # how Codex is reached: stdio or socket
 
 
 @contextmanager
@@ -52,6 +52,6 @@ TRANSPORTS = ("stdio", pytest.param("socket", marks=pytest.mark.heavy))  # the s
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[System]:
+def system(tmp_path: Path) -> Iterator[System]:
     with open_system(tmp_path) as made:
         yield made

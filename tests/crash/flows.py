@@ -30,80 +30,80 @@ class Flow:
     deaths: int = 0  # of daemons, in `prepare`
     fetched: tuple[str, ...] = ()  # answers that are not delivered
 
-    def finish(self, desk: Desk) -> None:
+    def finish(self, system: System) -> None:
         """Run the flow to its end."""
         least = min(map(len, self.answers)) + len(self.fetched)
         ended: set[str] = set()
-        for event in happenings(desk):
-            _react(desk, event)
+        for event in happenings(system):
+            _react(system, event)
             if event.kind == "turn.ended":
                 ended.add(event.data["turn"])
-            if len(ended) >= least and _at_rest(desk):
+            if len(ended) >= least and _at_rest(system):
                 return
 
 
-def happenings(desk: Desk) -> Iterator[Event]:
+def happenings(system: System) -> Iterator[Event]:
     """Yield all stored events from the start, across daemons."""
     after = 0
     while True:
         try:
-            for event in desk.clew.events(None, after):
+            for event in system.clew.events(None, after):
                 after = event.seq or after
                 yield event
         except OutOfReach:
-            desk.clew.up()
+            system.clew.up()
 
 
-def ask(desk: System, *path: str, **query: object) -> Any:
+def ask(system: System, *path: str, **query: object) -> Any:
     while True:
         try:
-            return Client(desk.clew.home, start=False).get(*path, **query)
+            return Client(system.clew.home, start=False).get(*path, **query)
         except OutOfReach:
-            desk.clew.up()
+            system.clew.up()
 
 
-def threads(desk: System) -> list[Any]:
-    both = (ask(desk, "threads", history=history)["threads"] for history in (False, True))
+def threads(system: System) -> list[Any]:
+    both = (ask(system, "threads", history=history)["threads"] for history in (False, True))
     return [thread for some in both for thread in some]
 
 
-def only(desk: Desk) -> str:
+def only(system: System) -> str:
     """Return the only thread."""
-    [thread] = threads(desk)
+    [thread] = threads(system)
     return str(thread["id"])
 
 
-def post(desk: Desk, id: str, text: str, conversation: str = "c") -> Any:
+def post(system: System, id: str, text: str, conversation: str = "c") -> Any:
     """Post to the webhook until it is acknowledged."""
     body = json.dumps({"id": id, "conversation": conversation, "sender": "ann", "text": text}).encode()
     while True:
         try:
-            return post_signed(desk.clew.json("status")["daemon"]["http"], "x", SECRET, body)
+            return post_signed(system.clew.json("status")["daemon"]["http"], "x", SECRET, body)
         except (OSError, AssertionError):
-            desk.clew.up()
+            system.clew.up()
 
 
-def start(desk: System, folder: Path, prompt: str) -> None:
-    desk.clew.json("start", prompt, "--notify", "webhook:x", "--workspace", str(folder))
+def start(system: System, folder: Path, prompt: str) -> None:
+    system.clew.json("start", prompt, "--notify", "webhook:x", "--workspace", str(folder))
 
 
-def _react(desk: Desk, event: Event) -> None:
+def _react(system: System, event: Event) -> None:
     """Act like a person who wants the work to continue."""
     data = event.data.get("data", {})
-    while event.kind == "gate.opened" and ask(desk, "gates", data["gate"])["state"] == "open":
-        desk.clew.run("approve", data["code"])  # the daemon may die before or after it, or the gate may become void
+    while event.kind == "gate.opened" and ask(system, "gates", data["gate"])["state"] == "open":
+        system.clew.run("approve", data["code"])  # the daemon may die before or after it, or the gate may become void
     if event.kind == "thread.status" and data["status"] == "suspended":
         thread = event.data["thread"]
-        if ask(desk, "threads", thread)["status"] == "suspended":
-            desk.clew("resume", thread, "--supplement", "continue")
+        if ask(system, "threads", thread)["status"] == "suspended":
+            system.clew("resume", thread, "--supplement", "continue")
 
 
-def _at_rest(desk: System) -> bool:
-    return not any(_is_busy(desk, thread) for thread in threads(desk))
+def _at_rest(system: System) -> bool:
+    return not any(_is_busy(system, thread) for thread in threads(system))
 
 
-def _is_busy(desk: System, thread: Any) -> bool:
-    owed = ask(desk, "threads", thread["id"], "deliveries")
+def _is_busy(system: System, thread: Any) -> bool:
+    owed = ask(system, "threads", thread["id"], "deliveries")
     goes_on = thread["status"] in ("running", "suspended") or thread["queued"]
     return bool(goes_on or any(row["state"] in OPEN for row in owed))
 
@@ -111,71 +111,71 @@ def _is_busy(desk: System, thread: Any) -> bool:
 # The flows
 
 
-def _chat(desk: System, folder: Path) -> None:
-    post(desk, "m1", "!text hello")
+def _chat(system: System, folder: Path) -> None:
+    post(system, "m1", "!text hello")
 
 
-def _task(desk: System, folder: Path) -> None:
-    start(desk, folder, "!say 12")
+def _task(system: System, folder: Path) -> None:
+    start(system, folder, "!say 12")
 
 
-def _held(desk: System, folder: Path) -> None:
-    start(desk, folder, "!text one moment\n!hold here\n!text the end")
-    desk.model.wait_held("here")
+def _held(system: System, folder: Path) -> None:
+    start(system, folder, "!text one moment\n!hold here\n!text the end")
+    system.model.wait_held("here")
 
 
-def _steer(desk: System, folder: Path) -> None:
-    _held(desk, folder)
-    desk.clew("send", only(desk), "!text steered")
-    desk.model.release("here")
+def _steer(system: System, folder: Path) -> None:
+    _held(system, folder)
+    system.clew("send", only(system), "!text steered")
+    system.model.release("here")
 
 
-def _queue(desk: System, folder: Path) -> None:
-    _held(desk, folder)
-    desk.clew("send", only(desk), "--queue", "!text second")
-    desk.model.release("here")
+def _queue(system: System, folder: Path) -> None:
+    _held(system, folder)
+    system.clew("send", only(system), "--queue", "!text second")
+    system.model.release("here")
 
 
-def _gate(desk: System, folder: Path) -> None:
-    start(desk, folder, f"!shell echo ran >> {folder}/runs\n!text allowed")
+def _gate(system: System, folder: Path) -> None:
+    start(system, folder, f"!shell echo ran >> {folder}/runs\n!text allowed")
 
 
-def _finished(desk: System, folder: Path) -> None:
-    start(desk, folder, "!text first")
-    desk.clew.wait_for(only(desk), "delivery.sent")
-    desk.clew("down")
+def _finished(system: System, folder: Path) -> None:
+    start(system, folder, "!text first")
+    system.clew.wait_for(only(system), "delivery.sent")
+    system.clew("down")
 
 
-def _resume(desk: System, folder: Path) -> None:
-    desk.clew("resume", only(desk), "--supplement", "!text again")
+def _resume(system: System, folder: Path) -> None:
+    system.clew("resume", only(system), "--supplement", "!text again")
 
 
-def _fork(desk: Desk, folder: Path) -> None:
+def _fork(system: System, folder: Path) -> None:
     """A fork has no id for a retry, so without a response look first whether it exists."""
-    source = only(desk)
-    while not (forks := [thread for thread in threads(desk) if thread["id"] != source]):
-        desk.clew.run("fork", source)
-    desk.clew("send", forks[0]["id"], "!text forked")
+    source = only(system)
+    while not (forks := [thread for thread in threads(system) if thread["id"] != source]):
+        system.clew.run("fork", source)
+    system.clew("send", forks[0]["id"], "!text forked")
 
 
-def _stop(desk: System, folder: Path) -> None:
-    _held(desk, folder)
-    while desk.clew.run("stop", only(desk)).code == 3:
-        desk.clew.up()
+def _stop(system: System, folder: Path) -> None:
+    _held(system, folder)
+    while system.clew.run("stop", only(system)).code == 3:
+        system.clew.up()
 
 
-def _cut(desk: Desk, folder: Path) -> None:
+def _cut(system: System, folder: Path) -> None:
     """Leave a turn cut off by its daemon, which does not come back. A kept agent still runs."""
-    _held(desk, folder)
-    desk.clew.kill_for_good()
-    if desk.transport == "stdio":
-        desk.model.wait_left("here")
-        desk.model.release("here")
+    _held(system, folder)
+    system.clew.kill_for_good()
+    if system.transport == "stdio":
+        system.model.wait_left("here")
+        system.model.release("here")
 
 
-def _go_on(desk: System, folder: Path) -> None:
-    if desk.transport == "socket":
-        desk.model.release("here")
+def _go_on(system: System, folder: Path) -> None:
+    if system.transport == "socket":
+        system.model.release("here")
 
 
 FLOWS = {

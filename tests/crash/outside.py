@@ -21,31 +21,31 @@ from tests.helpers.daemons import TIMEOUT
 UNASKED = "has ended without being asked to"
 
 
-def check(desk: System, folder: Path, flow: Flow, deaths: int) -> None:
-    _check_runs(desk, folder)
-    fetched = [_last_answer(desk, thread) for thread in threads(desk) if thread["forked_from"]]
-    desk.clew("down")
-    came, stuck = answers(desk), unfinished(desk.clew.home.database)
-    assert died(desk) == deaths, f"{died(desk)} daemons died"
+def check(system: System, folder: Path, flow: Flow, deaths: int) -> None:
+    _check_runs(system, folder)
+    fetched = [_last_answer(system, thread) for thread in threads(system) if thread["forked_from"]]
+    system.clew("down")
+    came, stuck = answers(system), unfinished(system.clew.home.database)
+    assert died(system) == deaths, f"{died(system)} daemons died"
     assert came in [Counter(each) for each in flow.answers], came
     assert (fetched, stuck) == ([*flow.fetched], []), (fetched, stuck)
-    assert (desk.clew.children(), desk.clew.alive()) == ([], []), "something is left"
+    assert (system.clew.children(), system.clew.alive()) == ([], []), "something is left"
 
 
-def answers(desk: Desk) -> Counter[str]:
+def answers(system: System) -> Counter[str]:
     """Return the answers as a receiver that takes each key once sees them. Asserts that one key never had two
     bodies."""
     bodies: dict[str, set[bytes]] = {}
-    for delivery in desk.hook.deliveries:
+    for delivery in system.hook.deliveries:
         bodies.setdefault(delivery.id, set()).add(delivery.body)
     assert all(len(each) == 1 for each in bodies.values()), bodies
     said = [json.loads(body) for each in bodies.values() for body in each]
     return Counter(each["text"] for each in said if each["kind"] == "final")
 
 
-def died(desk: Desk) -> int:
+def died(system: System) -> int:
     """Return how many daemons crashed; each next one logs it."""
-    return desk.clew.home.log.read_text().count(UNASKED)
+    return system.clew.home.log.read_text().count(UNASKED)
 
 
 def unfinished(database: Path) -> list[str]:
@@ -71,14 +71,14 @@ def reading(database: Path) -> Iterator[Tx]:
         yield Tx(SqliteConnection(raw))
 
 
-def _last_answer(desk: System, thread: Any) -> str:
-    return str(ask(desk, "threads", thread["id"], "transcript")[-1]["text"])
+def _last_answer(system: System, thread: Any) -> str:
+    return str(ask(system, "threads", thread["id"], "transcript")[-1]["text"])
 
 
-def _check_runs(desk: Desk, folder: Path) -> None:
+def _check_runs(system: System, folder: Path) -> None:
     """At most one run per yes; a possible repeat was announced before its yes."""
     runs = _lines(folder / "runs")
-    asked = [gate for thread in threads(desk) for gate in ask(desk, "gates", thread=thread["id"])]
+    asked = [gate for thread in threads(system) for gate in ask(system, "gates", thread=thread["id"])]
     yes = [gate for gate in asked if gate["answered_by"]]
     assert runs <= len(yes) and bool(runs) == bool(asked), (runs, asked)
     assert runs <= 1 or any("may already have run" in gate["warning"] for gate in yes), asked

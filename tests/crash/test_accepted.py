@@ -11,8 +11,8 @@ from tests.crash.conftest import SECRET, System
 from tests.helpers.receivers import post_signed
 
 
-def test_a_committed_but_unacknowledged_message_is_one_turn(desk: System, tmp_path: Path) -> None:
-    clew = desk.clew
+def test_a_committed_but_unacknowledged_message_is_one_turn(system: System, tmp_path: Path) -> None:
+    clew = system.clew
     pid = clew.up(env={"CLEW_CRASH": "inbox.accepted-not-acknowledged"})
     body = json.dumps({"id": "m1", "conversation": "c", "sender": "ann", "text": "!text once"}).encode()
     with pytest.raises(OSError):
@@ -22,5 +22,5 @@ def test_a_committed_but_unacknowledged_message_is_one_turn(desk: System, tmp_pa
     again = post_signed(clew.json("status")["daemon"]["http"], "x", SECRET, body)
     clew.wait_for(again["thread"], "delivery.sent")
     assert again["repeated"] is True
-    assert desk.model.count("once") == 1 and [got.json["text"] for got in desk.hook.deliveries] == ["once"]
+    assert system.model.count("once") == 1 and [got.json["text"] for got in system.hook.deliveries] == ["once"]
     assert clew.json("status")["fates"]["turn"] == 1

@@ -90,14 +90,14 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, disk: Disk) -> Iterator[System]:
+def system(tmp_path: Path, disk: Disk) -> Iterator[System]:
     with open_system(tmp_path) as made:
         yield made
 
 
-def test_while_the_disk_is_full_messages_are_refused_and_ends_wait(desk: System, disk: Disk) -> None:
-    held_turn(desk)
-    http = desk.clew.json("status")["daemon"]["http"]
+def test_while_the_disk_is_full_messages_are_refused_and_ends_wait(system: System, disk: Disk) -> None:
+    held_turn(system)
+    http = system.clew.json("status")["daemon"]["http"]
     disk.fill()
     taken = list[str]()
     for number in count():  # the write-ahead log may have space for some of them
@@ -109,35 +109,35 @@ def test_while_the_disk_is_full_messages_are_refused_and_ends_wait(desk: System,
                 assert error.code == 503
             break
         taken.append(text)
-    desk.model.release("here")
-    assert refused(desk, "m2") == NO_ROOM
-    assert "free some disk space" in desk.clew.run("run", "hello").err
+    system.model.release("here")
+    assert refused(system, "m2") == NO_ROOM
+    assert "free some disk space" in system.clew.run("run", "hello").err
     disk.free()
-    last = post(desk, "m2", "!text late")
-    desk.clew.wait_for(last["thread"], "delivery.sent", delivery=f"{last['turn']}:final")
+    last = post(system, "m2", "!text late")
+    system.clew.wait_for(last["thread"], "delivery.sent", delivery=f"{last['turn']}:final")
     for number, _ in enumerate(taken):
-        accepted = post(desk, f"n{number}", "again", f"room-{number}")
-        desk.clew.wait_for(accepted["thread"], "delivery.sent", delivery=f"{accepted['turn']}:final")
-    desk.clew("down")
-    assert answers(desk) == dict.fromkeys(("kept", "late", *taken), 1)
-    assert unfinished(desk.clew.home.database) == []
+        accepted = post(system, f"n{number}", "again", f"room-{number}")
+        system.clew.wait_for(accepted["thread"], "delivery.sent", delivery=f"{accepted['turn']}:final")
+    system.clew("down")
+    assert answers(system) == dict.fromkeys(("kept", "late", *taken), 1)
+    assert unfinished(system.clew.home.database) == []
 
 
-def test_a_read_only_disk_is_reported_and_once_mended_the_answer_comes(desk: System, disk: Disk) -> None:
-    thread = held_turn(desk)
-    pid = desk.clew.pid
+def test_a_read_only_disk_is_reported_and_once_mended_the_answer_comes(system: System, disk: Disk) -> None:
+    thread = held_turn(system)
+    pid = system.clew.pid
     disk.fail()
-    desk.model.release("here")
-    assert refused(desk, "m2") == NO_ROOM
-    said = desk.clew.run("run", "hello")
+    system.model.release("here")
+    assert refused(system, "m2") == NO_ROOM
+    said = system.clew.run("run", "hello")
     assert said.code == 1 and "its disk is full, read-only now, or failing" in said.err
-    assert desk.clew.json("threads")[0]["id"] == thread, "what is there can be read"
-    assert "which is read-only now" in desk.clew.run("doctor").out
-    assert desk.clew.pid == pid and desk.hook.deliveries == []
-    desk.clew("down")
-    assert desk.clew.alive() == []
-    assert "which is read-only now" in desk.clew.run("up").err
+    assert system.clew.json("threads")[0]["id"] == thread, "what is there can be read"
+    assert "which can only be read now" in system.clew.run("doctor").out
+    assert system.clew.pid == pid and system.hook.deliveries == []
+    system.clew("down")
+    assert system.clew.alive() == []
+    assert "which can only be read now" in system.clew.run("up").err
     disk.mend()
-    desk.clew.up()
-    desk.clew.wait_for(thread, "delivery.sent")
-    check(desk, "kept")
+    system.clew.up()
+    system.clew.wait_for(thread, "delivery.sent")
+    check(system, "kept")

@@ -24,20 +24,20 @@ def codex(clew: Clew) -> int:
     return next(process.pid for process in clew.children() if "codex" in process.command)
 
 
-def told(desk: Desk, accepted: Any) -> list[str]:
+def told(system: System, accepted: Any) -> list[str]:
     """Return what the person was finally told about a turn."""
     name = f"{accepted['turn']}:final"
-    desk.clew.wait_for(accepted["thread"], "delivery.sent", delivery=name)
-    return [delivery.json["text"] for delivery in desk.hook.deliveries if delivery.id == name]
+    system.clew.wait_for(accepted["thread"], "delivery.sent", delivery=name)
+    return [delivery.json["text"] for delivery in system.hook.deliveries if delivery.id == name]
 
 
 @pytest.mark.parametrize("what", ["junk", "halves", "huge", "flood", "unknown"])
 def test_a_codex_that_talks_strangely_is_tolerated(tmp_path: Path, what: str) -> None:
-    with open_system(tmp_path, codex=between(tmp_path, what)) as desk:
-        desk.clew.up()
-        accepted = post(desk, "m1", "!say 12")
-        assert told(desk, accepted) == ["never lose the thread that leads you back out of the maze"]
-        assert len(desk.hook.deliveries) == 1
+    with open_system(tmp_path, codex=between(tmp_path, what)) as system:
+        system.clew.up()
+        accepted = post(system, "m1", "!say 12")
+        assert told(system, accepted) == ["never lose the thread that leads you back out of the maze"]
+        assert len(system.hook.deliveries) == 1
     if what == "unknown":
         assert b"does not know item/mindReading/request" in (tmp_path / "notes").read_bytes()
 
@@ -47,49 +47,49 @@ def test_a_codex_that_does_not_start_is_reported_once_and_works_when_repaired(
     tmp_path: Path, does: str, words: str
 ) -> None:
     command = instead(tmp_path, f"{VERSION}{does}\n")
-    with open_system(tmp_path, codex=f"{command}\nstart_timeout = 15") as desk:
-        desk.clew.up()
-        [answer] = told(desk, post(desk, "m1", "!text one"))
+    with open_system(tmp_path, codex=f"{command}\nstart_timeout = 15") as system:
+        system.clew.up()
+        [answer] = told(system, post(system, "m1", "!text one"))
         assert words in answer
         repair(tmp_path)
-        assert told(desk, post(desk, "m2", "!text two")) == ["two"]
-        assert len(desk.hook.deliveries) == 2
+        assert told(system, post(system, "m2", "!text two")) == ["two"]
+        assert len(system.hook.deliveries) == 2
 
 
-def test_a_killed_codex_is_restarted_and_the_answer_says_so(desk: System) -> None:
-    desk.clew.up()
-    accepted = post(desk, "m1", "!text one moment\n!hold here\n!text the end")
-    desk.model.wait_held("here")
-    os.kill(codex(desk.clew), signal.SIGKILL)
-    desk.model.wait_left("here")
-    desk.model.release("here")
-    desk.clew.wait_for(accepted["thread"], "delivery.sent")
-    [delivery] = desk.hook.deliveries
+def test_a_killed_codex_is_restarted_and_the_answer_says_so(system: System) -> None:
+    system.clew.up()
+    accepted = post(system, "m1", "!text one moment\n!hold here\n!text the end")
+    system.model.wait_held("here")
+    os.kill(codex(system.clew), signal.SIGKILL)
+    system.model.wait_left("here")
+    system.model.release("here")
+    system.clew.wait_for(accepted["thread"], "delivery.sent")
+    [delivery] = system.hook.deliveries
     assert delivery.json["text"] == "one moment\nthe end" and "continued" in delivery.json["note"]
 
 
 def test_a_frozen_codex_is_replaced_and_the_person_told_once(tmp_path: Path) -> None:
-    with open_system(tmp_path, codex=HASTY, more=SILENCE) as desk:
-        desk.clew.up()
-        accepted = post(desk, "m1", "!hold here")
-        desk.model.wait_held("here")
-        pid = codex(desk.clew)
+    with open_system(tmp_path, codex=HASTY, more=SILENCE) as system:
+        system.clew.up()
+        accepted = post(system, "m1", "!hold here")
+        system.model.wait_held("here")
+        pid = codex(system.clew)
         os.kill(pid, signal.SIGSTOP)
-        [answer] = told(desk, accepted)
+        [answer] = told(system, accepted)
         assert "no sign of life" in answer
-        assert told(desk, post(desk, "m2", "!text two")) == ["two"]
-        assert codex(desk.clew) != pid and len(desk.hook.deliveries) == 2
+        assert told(system, post(system, "m2", "!text two")) == ["two"]
+        assert codex(system.clew) != pid and len(system.hook.deliveries) == 2
 
 
 def test_a_codex_frozen_before_the_turn_is_replaced_silently(tmp_path: Path) -> None:
-    with open_system(tmp_path, codex=HASTY) as desk:
-        desk.clew.up()
-        assert told(desk, post(desk, "m1", "!text one")) == ["one"]
-        pid = codex(desk.clew)
+    with open_system(tmp_path, codex=HASTY) as system:
+        system.clew.up()
+        assert told(system, post(system, "m1", "!text one")) == ["one"]
+        pid = codex(system.clew)
         os.kill(pid, signal.SIGSTOP)
-        accepted = post(desk, "m2", "!text two")
-        assert told(desk, accepted) == ["two"]
-        assert codex(desk.clew) != pid and desk.model.count("two") == 1
+        accepted = post(system, "m2", "!text two")
+        assert told(system, accepted) == ["two"]
+        assert codex(system.clew) != pid and system.model.count("two") == 1
 
 
 @pytest.mark.parametrize(
@@ -101,30 +101,30 @@ def test_a_codex_frozen_before_the_turn_is_replaced_silently(tmp_path: Path) -> 
         ("!cut 1", "model"),
     ],
 )
-def test_a_model_in_trouble_is_reported_once_and_the_thread_goes_on(desk: System, trouble: str, words: str) -> None:
-    desk.clew.up()
-    [answer] = told(desk, post(desk, "m1", f"{trouble}\n!text better"))
+def test_a_model_in_trouble_is_reported_once_and_the_thread_goes_on(system: System, trouble: str, words: str) -> None:
+    system.clew.up()
+    [answer] = told(system, post(system, "m1", f"{trouble}\n!text better"))
     assert "⚠" in answer and words in answer.lower()
-    assert told(desk, post(desk, "m2", f"{trouble}\n!text better")) == ["better"]
-    assert len(desk.hook.deliveries) == 2
+    assert told(system, post(system, "m2", f"{trouble}\n!text better")) == ["better"]
+    assert len(system.hook.deliveries) == 2
 
 
 def test_a_slow_model_that_still_sends_is_waited_for(tmp_path: Path) -> None:
-    with open_system(tmp_path, more=SILENCE) as desk:
-        desk.clew.up()
-        [answer] = told(desk, post(desk, "m1", "!slow 50 250"))
+    with open_system(tmp_path, more=SILENCE) as system:
+        system.clew.up()
+        [answer] = told(system, post(system, "m1", "!slow 50 250"))
         assert len(answer.split()) == 50
 
 
 def test_a_model_that_is_down_is_reported_once_and_work_resumes(tmp_path: Path) -> None:
     nowhere = "http://127.0.0.1:9/v1"  # nothing listens there
-    with open_desk(tmp_path, more=SILENCE, model_url=nowhere) as desk:
-        desk.clew.up()
-        accepted = desk.clew.json("start", "!text done", "--notify", "webhook:x", "--workspace", str(tmp_path))
-        [answer] = told(desk, accepted)
+    with open_system(tmp_path, more=SILENCE, model_url=nowhere) as system:
+        system.clew.up()
+        accepted = system.clew.json("start", "!text done", "--notify", "webhook:x", "--workspace", str(tmp_path))
+        [answer] = told(system, accepted)
         assert "no sign of life" in answer
         settings = tmp_path / "codex" / "config.toml"
-        settings.write_text(settings.read_text().replace(nowhere, desk.model.url))
-        desk.clew("restart")
-        again = desk.clew.json("resume", accepted["thread"], "--supplement", "continue")
-        assert told(desk, again) == ["done"]
+        settings.write_text(settings.read_text().replace(nowhere, system.model.url))
+        system.clew("restart")
+        again = system.clew.json("resume", accepted["thread"], "--supplement", "continue")
+        assert told(system, again) == ["done"]

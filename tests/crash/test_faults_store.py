@@ -22,7 +22,7 @@ from tests.helpers.daemons import Clew
 from tests.helpers.receivers import post_signed
 
 NO_WRITER_KNOWS = 3  # the "file format write version" in the header that makes SQLite open the file read-only
-BOTH = Flow(lambda desk, folder: None, (("kept", "more"),))
+BOTH = Flow(lambda system, folder: None, (("kept", "more"),))
 
 
 @contextmanager
@@ -36,16 +36,16 @@ def locked(database: Path) -> Iterator[None]:
         other.close()
 
 
-def test_while_another_program_locks_the_store_messages_are_refused_and_an_end_waits(desk: System) -> None:
-    thread = held_turn(desk)
-    with locked(desk.clew.home.database):
-        desk.model.release("here")
-        assert refused(desk, "m2") == (503, "clew cannot store this now; send it again")
-        assert desk.hook.deliveries == []
-    desk.clew.wait_for(thread, "delivery.sent")
-    post(desk, "m2", "!text late")
-    desk.clew.wait_for(thread, "delivery.sent", delivery=f"{desk.clew.json('show', thread)['turn']}:final")
-    check(desk, "kept", "late")
+def test_while_another_program_locks_the_store_messages_are_refused_and_an_end_waits(system: System) -> None:
+    thread = held_turn(system)
+    with locked(system.clew.home.database):
+        system.model.release("here")
+        assert refused(system, "m2") == (503, "clew cannot store this now; send it again")
+        assert system.hook.deliveries == []
+    system.clew.wait_for(thread, "delivery.sent")
+    post(system, "m2", "!text late")
+    system.clew.wait_for(thread, "delivery.sent", delivery=f"{system.clew.json('show', thread)['turn']}:final")
+    check(system, "kept", "late")
 
 
 def limit(pid: int, what: int, most: int) -> int:
@@ -55,16 +55,16 @@ def limit(pid: int, what: int, most: int) -> int:
     return soft
 
 
-def test_while_no_file_can_grow_messages_are_refused_and_an_end_waits(desk: Desk) -> None:
+def test_while_no_file_can_grow_messages_are_refused_and_an_end_waits(system: System) -> None:
     """As on a full disk, but SQLite reports an I/O error; tests/store covers "full"."""
-    thread = held_turn(desk)
-    before = limit(desk.clew.pid, resource.RLIMIT_FSIZE, 0)
-    desk.model.release("here")
-    code, _ = refused(desk, "m2")
-    assert code == 503 and desk.hook.deliveries == []
-    limit(desk.clew.pid, resource.RLIMIT_FSIZE, before)
-    desk.clew.wait_for(thread, "delivery.sent")
-    check(desk, "kept")
+    thread = held_turn(system)
+    before = limit(system.clew.pid, resource.RLIMIT_FSIZE, 0)
+    system.model.release("here")
+    code, _ = refused(system, "m2")
+    assert code == 503 and system.hook.deliveries == []
+    limit(system.clew.pid, resource.RLIMIT_FSIZE, before)
+    system.clew.wait_for(thread, "delivery.sent")
+    check(system, "kept")
 
 
 @contextmanager
@@ -82,18 +82,18 @@ def unwritable(database: Path) -> Iterator[None]:
 
 @pytest.mark.heavy  # a test killed here leaves files that cannot be removed
 @pytest.mark.skipif(shutil.which("chattr") is None, reason="a program of Linux")
-def test_while_the_store_can_only_be_read_messages_are_refused_and_an_end_waits(desk: System) -> None:
-    thread = held_turn(desk)
-    pid, log = desk.clew.pid, desk.clew.begin("logs", "--follow", "--json")
-    with unwritable(desk.clew.home.database):
-        desk.model.release("here")
+def test_while_the_store_can_only_be_read_messages_are_refused_and_an_end_waits(system: System) -> None:
+    thread = held_turn(system)
+    pid, log = system.clew.pid, system.clew.begin("logs", "--follow", "--json")
+    with unwritable(system.clew.home.database):
+        system.model.release("here")
         assert log.stdout is not None
         next(line for line in log.stdout if "the store does not take what happened" in line)
-        assert refused(desk, "m2") == (503, "clew cannot store this now; send it again")
-        assert desk.hook.deliveries == []
-    desk.clew.wait_for(thread, "delivery.sent")
-    assert desk.clew.pid == pid
-    check(desk, "kept")
+        assert refused(system, "m2") == (503, "clew cannot store this now; send it again")
+        assert system.hook.deliveries == []
+    system.clew.wait_for(thread, "delivery.sent")
+    assert system.clew.pid == pid
+    check(system, "kept")
 
 
 def test_a_read_only_store_is_reported_at_start_and_not_changed(tmp_path: Path) -> None:
@@ -109,48 +109,48 @@ def test_a_read_only_store_is_reported_at_start_and_not_changed(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("left", ["clew.db-*", "nothing"])
-def test_a_store_removed_while_running_is_restored_completely(desk: Desk, tmp_path: Path, left: str) -> None:
+def test_a_store_removed_while_running_is_restored_completely(system: System, tmp_path: Path, left: str) -> None:
     """The daemon restarts as after a crash, and each message is answered once."""
-    thread = held_turn(desk)
-    for path in desk.clew.root.glob("clew.db*" if left == "nothing" else "clew.db"):
+    thread = held_turn(system)
+    for path in system.clew.root.glob("clew.db*" if left == "nothing" else "clew.db"):
         path.unlink()
-    post(desk, "m2", "!text more", "another")
-    desk.model.release("here")
-    BOTH.finish(desk)
-    desk.clew("verify", thread)
-    outside.check(desk, tmp_path, BOTH, deaths=1)
+    post(system, "m2", "!text more", "another")
+    system.model.release("here")
+    BOTH.finish(system)
+    system.clew("verify", thread)
+    outside.check(system, tmp_path, BOTH, deaths=1)
 
 
-def test_a_store_replaced_while_running_is_kept_and_the_new_file_untouched(desk: System, tmp_path: Path) -> None:
-    desk.clew.up()
-    http = desk.clew.json("status")["daemon"]["http"]
-    thread = post(desk, "m1", "!text kept")["thread"]
-    desk.clew.wait_for(thread, "delivery.sent")
+def test_a_store_replaced_while_running_is_kept_and_the_new_file_untouched(system: System, tmp_path: Path) -> None:
+    system.clew.up()
+    http = system.clew.json("status")["daemon"]["http"]
+    thread = post(system, "m1", "!text kept")["thread"]
+    system.clew.wait_for(thread, "delivery.sent")
     other = tmp_path / "other.db"
     other.write_bytes(b"somebody else's")
-    other.rename(desk.clew.home.database)
+    other.rename(system.clew.home.database)
     with pytest.raises(HTTPError) as caught:
         post_signed(http, "x", SECRET, letter("m2", "!text late"))
     assert caught.value.code == 503
     caught.value.close()
-    kept = desk.clew.root / "clew.db.kept-1"
+    kept = system.clew.root / "clew.db.kept-1"
     for command in (["status"], ["threads"], ["send", thread, "hello"]):
-        result = desk.clew.run(*command)
-        told = f"Its old content is saved in {kept}. `clew restart` continues with the new file."
+        result = system.clew.run(*command)
+        told = f"What it had is kept in {kept}; `clew restart` goes on with the new file"
         assert (result.code, told in result.err) == (1, True), result
-    assert desk.clew.home.database.read_bytes() == b"somebody else's"
-    desk.clew("down")
-    assert {path.name for path in desk.clew.root.glob("clew.db*")} == {"clew.db", kept.name}
-    kept.rename(desk.clew.home.database)
-    desk.clew.up()
-    assert only(desk) == thread
+    assert system.clew.home.database.read_bytes() == b"somebody else's"
+    system.clew("down")
+    assert {path.name for path in system.clew.root.glob("clew.db*")} == {"clew.db", kept.name}
+    kept.rename(system.clew.home.database)
+    system.clew.up()
+    assert only(system) == thread
 
 
-def test_without_free_descriptors_messages_wait_and_are_accepted_later(desk: System) -> None:
-    pid = desk.clew.up()
-    desk.clew.wait_for(post(desk, "m1", "!text one")["thread"], "delivery.sent")
-    http = desk.clew.json("status")["daemon"]["http"]
-    log = desk.clew.begin("logs", "--follow", "--json")
+def test_without_free_descriptors_messages_wait_and_are_accepted_later(system: System) -> None:
+    pid = system.clew.up()
+    system.clew.wait_for(post(system, "m1", "!text one")["thread"], "delivery.sent")
+    http = system.clew.json("status")["daemon"]["http"]
+    log = system.clew.begin("logs", "--follow", "--json")
     before = limit(pid, resource.RLIMIT_NOFILE, 3)
     with ThreadPoolExecutor(1) as other:
         waiting = other.submit(post_signed, http, "x", SECRET, letter("m2", "!text two"))
@@ -158,6 +158,8 @@ def test_without_free_descriptors_messages_wait_and_are_accepted_later(desk: Sys
         next(line for line in log.stdout if "out of system resource" in line)
         limit(pid, resource.RLIMIT_NOFILE, before)
         accepted = waiting.result()
-    desk.clew.wait_for(accepted["thread"], "delivery.sent", delivery=f"{accepted['turn']}:final")
-    check(desk, "one", "two")
-    assert desk.clew.home.log.read_text().count("out of system resource") < 60, "it is told, and not thousands of times"
+    system.clew.wait_for(accepted["thread"], "delivery.sent", delivery=f"{accepted['turn']}:final")
+    check(system, "one", "two")
+    assert system.clew.home.log.read_text().count("out of system resource") < 60, (
+        "it is told, and not thousands of times"
+    )

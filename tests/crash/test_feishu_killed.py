@@ -15,7 +15,7 @@ from tests.crash.outside import died, unfinished
 from tests.surfaces.fakes.process import Fake
 from tests.surfaces.feishu.apps import ANN, App, words
 
-CHAT = Flow(lambda desk, folder: None, (("hello",),))
+CHAT = Flow(lambda system, folder: None, (("hello",),))
 ALWAYS = ("inbox.accepted-not-acknowledged", "outbox.sent-not-recorded:3")  # the placeholder, the answer, a file
 POINTS = (
     "turn.sent-not-recorded",
@@ -39,21 +39,21 @@ def app() -> Iterator[App]:
 
 def killed(folder: Path, app: App, point: str) -> None:
     who = f'app_id = "{app.id}"\napp_secret = "{app.secret}"\nallow = ["{ANN}"]'
-    with open_system(folder, more=f'[surfaces.feishu]\n{who}\nbase_url = "{app.base_url}"\n') as desk:
-        workspace = desk.clew.home.root / "workspace"
+    with open_system(folder, more=f'[surfaces.feishu]\n{who}\nbase_url = "{app.base_url}"\n') as system:
+        workspace = system.clew.home.root / "workspace"
         workspace.mkdir(parents=True)
         (workspace / "notes.txt").write_text("never lose the thread")
         asyncio.run(app.say("!text hello, here are [notes](notes.txt)"))
-        desk.clew.run("up", env={"CLEW_CRASH": point})  # it may die before it reports that it is ready
-        CHAT.finish(desk)
-        desk.clew("down")
+        system.clew.run("up", env={"CLEW_CRASH": point})  # it may die before it reports that it is ready
+        CHAT.finish(system)
+        system.clew("down")
         messages = asyncio.run(app.shown())
         shown = [text for text in map(words, messages) if text.startswith("hello")]
         assert [message["msg_type"] for message in messages].count("file") == 1
         assert len(shown) == 1 and "may be a repeat" not in shown[0] and "Recovered" not in shown[0], shown
         assert not any(card["streams"] for card in asyncio.run(app.state())["cards"].values())
-        assert (died(desk), unfinished(desk.clew.home.database)) == (1, [])
-        assert (desk.clew.children(), desk.clew.alive()) == ([], []), "something is left"
+        assert (died(system), unfinished(system.clew.home.database)) == (1, [])
+        assert (system.clew.children(), system.clew.alive()) == ([], []), "something is left"
 
 
 @pytest.mark.parametrize("point", ALWAYS)

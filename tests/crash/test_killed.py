@@ -31,8 +31,8 @@ MORE = {  # the matrix has each of these in some flow of every run
         *(pytest.param(point, id=name, marks=pytest.mark.heavy) for name, point in MORE.items()),
     ],
 )
-def test_one_answer_arrives_wherever_the_daemon_is_killed(desk: System, tmp_path: Path, point: str) -> None:
-    clew = desk.clew
+def test_one_answer_arrives_wherever_the_daemon_is_killed(system: System, tmp_path: Path, point: str) -> None:
+    clew = system.clew
     pid = clew.up(env={"CLEW_CRASH": point})
     thread = clew.json("start", "!say 60 words", "--notify", "webhook:x", "--workspace", str(tmp_path))["thread"]
     clew.wait_gone(pid)
@@ -42,10 +42,10 @@ def test_one_answer_arrives_wherever_the_daemon_is_killed(desk: System, tmp_path
     receipts = [row for row in clew.json("where", thread) if row["state"] == "sent"]
     clew("down")
 
-    finals = [delivery for delivery in desk.hook.deliveries if delivery.json["kind"] == "final"]
+    finals = [delivery for delivery in system.hook.deliveries if delivery.json["kind"] == "final"]
     assert len({delivery.id for delivery in finals}) == 1
     assert len({delivery.body for delivery in finals}) == 1
-    assert len(desk.hook.keys) == 1
+    assert len(system.hook.keys) == 1
     assert len(finals[0].json["text"].split()) == 60
     assert all(delivery.signed_with(SECRET) for delivery in finals)
     assert (show["status"], show["notification_status"]) == ("completed", "sent")
@@ -53,19 +53,19 @@ def test_one_answer_arrives_wherever_the_daemon_is_killed(desk: System, tmp_path
     assert clew.children() == []
 
 
-def test_a_turn_that_ended_unseen_is_delivered_without_asking_the_model_again(desk: System, tmp_path: Path) -> None:
-    clew = desk.clew
+def test_a_turn_that_ended_unseen_is_delivered_without_asking_the_model_again(system: System, tmp_path: Path) -> None:
+    clew = system.clew
     pid = clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
     thread = clew.json("start", "!text forty-two", "--notify", "webhook:x", "--workspace", str(tmp_path))["thread"]
     clew.wait_gone(pid)
     clew.up()
     clew.wait_for(thread, "delivery.sent")
-    assert [delivery.json["text"] for delivery in desk.hook.deliveries] == ["forty-two"]
-    assert desk.model.count("forty-two") == 1
+    assert [delivery.json["text"] for delivery in system.hook.deliveries] == ["forty-two"]
+    assert system.model.count("forty-two") == 1
 
 
-def test_work_that_was_cut_off_is_continued_with_a_note(desk: System, tmp_path: Path) -> None:
-    clew, model = desk.clew, desk.model
+def test_work_that_was_cut_off_is_continued_with_a_note(system: System, tmp_path: Path) -> None:
+    clew, model = system.clew, system.model
     clew.up()
     command = "!text one moment\n!hold here\n!text the end"
     started = clew.json("start", command, "--notify", "webhook:x", "--workspace", str(tmp_path))
@@ -74,7 +74,7 @@ def test_work_that_was_cut_off_is_continued_with_a_note(desk: System, tmp_path: 
     clew.up()
     model.release("here")  # only now; otherwise the old Codex could have finished
     clew.wait_for(started["thread"], "delivery.sent")
-    [delivery] = desk.hook.deliveries
+    [delivery] = system.hook.deliveries
     assert delivery.json["text"] == "one moment\nthe end"
     assert "continued" in delivery.json["note"]
     assert delivery.json["turn"] != started["turn"]
@@ -87,8 +87,8 @@ def test_work_that_was_cut_off_is_continued_with_a_note(desk: System, tmp_path: 
     assert "(cut off, goes on below)" in clew("read", started["thread"])
 
 
-def test_a_chat_that_ran_a_command_asks_before_it_goes_on(desk: System, tmp_path: Path) -> None:
-    clew, model = desk.clew, desk.model
+def test_a_chat_that_ran_a_command_asks_before_it_goes_on(system: System, tmp_path: Path) -> None:
+    clew, model = system.clew, system.model
     clew.up()
     log = tmp_path / "ran"
     prompt = f"!shell echo ran >> {log}\n!hold here\n!text done"
@@ -107,8 +107,8 @@ def test_a_chat_that_ran_a_command_asks_before_it_goes_on(desk: System, tmp_path
     clew.end(watched)
 
 
-def test_a_duplicate_makes_one_turn_also_after_a_restart(desk: System, tmp_path: Path) -> None:
-    clew = desk.clew
+def test_a_duplicate_makes_one_turn_also_after_a_restart(system: System, tmp_path: Path) -> None:
+    clew = system.clew
     clew.up()
     body = json.dumps({"id": "m1", "conversation": "c", "sender": "ann", "text": "!text once"}).encode()
     first = post_signed(clew.json("status")["daemon"]["http"], "x", SECRET, body)
@@ -120,12 +120,12 @@ def test_a_duplicate_makes_one_turn_also_after_a_restart(desk: System, tmp_path:
     assert {answer["turn"] for answer in (first, second, third)} == {first["turn"]}
     assert [answer["repeated"] for answer in (first, second, third)] == [False, True, True]
     assert third["state"] == "completed"
-    assert desk.model.count("once") == 1 and len(desk.hook.deliveries) == 1
+    assert system.model.count("once") == 1 and len(system.hook.deliveries) == 1
     assert clew.json("status")["fates"]["turn"] == 1
 
 
-def test_of_two_resumes_at_once_one_runs(desk: System, tmp_path: Path) -> None:
-    clew = desk.clew
+def test_of_two_resumes_at_once_one_runs(system: System, tmp_path: Path) -> None:
+    clew = system.clew
     clew.up()
     thread = clew.json("start", "!text one", "--workspace", str(tmp_path))["thread"]
     clew.wait_for(thread, "thread.status", status="completed")
@@ -136,6 +136,6 @@ def test_of_two_resumes_at_once_one_runs(desk: System, tmp_path: Path) -> None:
     loser = next(result for result in results if result.code == 1)
     assert "cannot be resumed" in loser.json["error"]["message"]
     won = next(result for result in results if result.code == 0).json
-    desk.model.release("here")
+    system.model.release("here")
     clew.wait_ended(won)
-    assert desk.model.count("two") == 1
+    assert system.model.count("two") == 1

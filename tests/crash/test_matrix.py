@@ -117,15 +117,15 @@ def armed(module: str) -> set[str]:
     return {name for table in tables for name in re.findall(r"'([a-z]+\.[a-z-]+)", table)}
 
 
-def play(desk: System, folder: Path, name: str, armed: str, deaths: int) -> None:
+def play(system: System, folder: Path, name: str, armed: str, deaths: int) -> None:
     flow = FLOWS[name]
     if flow.prepare is not None:
-        desk.clew.up()
-        flow.prepare(desk, folder)
-    desk.clew.run("up", env={"CLEW_CRASH": armed})  # it may die before it reports that it is ready
-    flow.act(desk, folder)
-    flow.finish(desk)
-    check(desk, folder, flow, flow.deaths + deaths)
+        system.clew.up()
+        flow.prepare(system, folder)
+    system.clew.run("up", env={"CLEW_CRASH": armed})  # it may die before it reports that it is ready
+    flow.act(system, folder)
+    flow.finish(system)
+    check(system, folder, flow, flow.deaths + deaths)
 
 
 RECORDED = {"stdio": ("steer", "gate", "recovery"), "socket": ("recovery",)}  # in every check; nearly every point

@@ -18,19 +18,19 @@ from tests.crash.outside import answers, died, unfinished
 
 
 @pytest.mark.parametrize("point", ["store.saved-not-named", "store.parted-not-named"])
-def test_killed_while_restoring_the_store_is_complete_afterwards(desk: System, point: str) -> None:
-    desk.clew.up(env={"CLEW_CRASH": point})
-    thread = post(desk, "m1", "!text kept")["thread"]
-    desk.clew.wait_for(thread, "delivery.sent")
-    desk.clew.home.database.unlink()
-    turn = post(desk, "m2", "!text more")["turn"]  # sent again until it is accepted
-    desk.clew.wait_for(thread, "delivery.sent", delivery=f"{turn}:final")
-    assert only(desk) == thread
-    desk.clew("verify", thread)
-    desk.clew("down")
-    assert died(desk) == 1 and answers(desk) == {"kept": 1, "more": 1}
-    assert unfinished(desk.clew.home.database) == []
-    assert not list(desk.clew.root.glob("clew.db.*"))
+def test_killed_while_restoring_the_store_is_complete_afterwards(system: System, point: str) -> None:
+    system.clew.up(env={"CLEW_CRASH": point})
+    thread = post(system, "m1", "!text kept")["thread"]
+    system.clew.wait_for(thread, "delivery.sent")
+    system.clew.home.database.unlink()
+    turn = post(system, "m2", "!text more")["turn"]  # sent again until it is accepted
+    system.clew.wait_for(thread, "delivery.sent", delivery=f"{turn}:final")
+    assert only(system) == thread
+    system.clew("verify", thread)
+    system.clew("down")
+    assert died(system) == 1 and answers(system) == {"kept": 1, "more": 1}
+    assert unfinished(system.clew.home.database) == []
+    assert not list(system.clew.root.glob("clew.db.*"))
 
 
 def test_a_store_removed_again_is_restored_by_the_next_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,9 +24,9 @@ def hermes(pytestconfig: pytest.Config) -> str:
     return installed.hermes(pytestconfig.cache.mkdir("agents"))
 
 
-def start(desk: System, folder: Path, runtime: str) -> Any:
+def start(system: System, folder: Path, runtime: str) -> Any:
     prompt = HELD.format(runtime)
-    return desk.clew.json("start", prompt, "--runtime", runtime, "--notify", "webhook:x", "--workspace", str(folder))
+    return system.clew.json("start", prompt, "--runtime", runtime, "--notify", "webhook:x", "--workspace", str(folder))
 
 
 def agent(clew: Clew, name: str) -> int:
@@ -44,19 +44,19 @@ def test_one_of_two_agents_is_killed(tmp_path: Path, hermes: str, killed: str) -
             start_timeout = 240
             request_timeout = 240
         """
-    with open_system(tmp_path, more=more) as desk:
-        write_hermes_home(home, desk.model.url)
-        desk.clew.up()
-        begun = {name: start(desk, tmp_path, name) for name in ("codex", "hermes")}
+    with open_system(tmp_path, more=more) as system:
+        write_hermes_home(home, system.model.url)
+        system.clew.up()
+        begun = {name: start(system, tmp_path, name) for name in ("codex", "hermes")}
         for name in begun:
-            desk.model.wait_held(name)
-        os.kill(agent(desk.clew, killed), signal.SIGKILL)
-        desk.clew.wait_for(begun[killed]["thread"], "turn.ended", state="interrupted")
-        desk.model.release(other)
-        desk.clew.wait_for(begun[other]["thread"], "delivery.sent")
-        desk.model.release(killed)
-        desk.clew.wait_for(begun[killed]["thread"], "delivery.sent")
-        told = {delivery.json["thread"]: delivery.json for delivery in desk.hook.deliveries}
+            system.model.wait_held(name)
+        os.kill(agent(system.clew, killed), signal.SIGKILL)
+        system.clew.wait_for(begun[killed]["thread"], "turn.ended", state="interrupted")
+        system.model.release(other)
+        system.clew.wait_for(begun[other]["thread"], "delivery.sent")
+        system.model.release(killed)
+        system.clew.wait_for(begun[killed]["thread"], "delivery.sent")
+        told = {delivery.json["thread"]: delivery.json for delivery in system.hook.deliveries}
         assert told[begun[other]["thread"]]["text"] == f"{other} moment\n{other} end"
         assert not told[begun[other]["thread"]].get("note")
         assert told[begun[killed]["thread"]]["text"] == f"{killed} moment\n{killed} end"

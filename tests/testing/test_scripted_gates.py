@@ -43,7 +43,7 @@ class Harness:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Harness:
+def harness(tmp_path: Path) -> Harness:
     return Harness(tmp_path)
 
 
@@ -52,34 +52,34 @@ async def at_gate(session: ScriptedSession, script: str) -> tuple[AsyncIterator[
     return events, await next_of(events, GateOpened)
 
 
-async def test_a_yes_runs_it_once(desk: Harness) -> None:
-    session = await desk.sit()
+async def test_a_yes_runs_it_once(harness: Harness) -> None:
+    session = await harness.sit()
     events, gate = await at_gate(session, "!approve make\n!text done")
     assert gate.asked == Asked(GateKind.COMMAND, "make", item=gate.asked.item)
-    assert not desk.played.executions
+    assert not harness.played.executions
     assert await session.answer(gate.ref, YES)
     assert not await session.answer(gate.ref, YES)
     rest = await collect(events)
     assert only(rest, GateClosed) == [GateClosed(gate.ref)]
     assert [(act.item, act.outcome) for act in only(rest, Activity)] == [(gate.asked.item, Outcome.OK)]
     assert ended(rest).text == "done"
-    assert desk.played.executions == ("make",)
+    assert harness.played.executions == ("make",)
     assert not await session.answer(gate.ref, YES)
 
 
-async def test_a_no_runs_nothing_and_the_agent_gets_the_reason(desk: Harness) -> None:
-    session = await desk.sit()
+async def test_a_no_runs_nothing_and_the_agent_gets_the_reason(harness: Harness) -> None:
+    session = await harness.sit()
     events, gate = await at_gate(session, "!approve make")
     assert await session.answer(gate.ref, Answer(Decision.DECLINE, "not now"))
     rest = await collect(events)
     assert ended(rest).text == "declined: not now"
     assert [act.outcome for act in only(rest, Activity)] == [Outcome.DECLINED]
-    assert desk.played.executions == ()
+    assert harness.played.executions == ()
 
 
 @pytest.mark.parametrize("how", ["cancel", "interrupt"])
-async def test_a_cancelled_gate_is_closed_and_ends_the_turn(desk: Harness, how: str) -> None:
-    session = await desk.sit()
+async def test_a_cancelled_gate_is_closed_and_ends_the_turn(harness: Harness, how: str) -> None:
+    session = await harness.sit()
     events, first = await at_gate(session, "!both one | two\n!text done")
     second = await next_of(events, GateOpened)
     if how == "cancel":
@@ -91,22 +91,22 @@ async def test_a_cancelled_gate_is_closed_and_ends_the_turn(desk: Harness, how: 
     assert {closed.ref for closed in only(rest, GateClosed)} == {first.ref, second.ref}
     assert ended(rest).state is TurnState.INTERRUPTED
     assert not await session.answer(first.ref, YES)
-    assert desk.played.executions == ()
+    assert harness.played.executions == ()
 
 
-async def test_two_at_once_are_answered_in_any_order(desk: Harness) -> None:
-    session = await desk.sit()
+async def test_two_at_once_are_answered_in_any_order(harness: Harness) -> None:
+    session = await harness.sit()
     events, first = await at_gate(session, "!both one | two\n!text done")
     second = await next_of(events, GateOpened)
     assert await session.answer(second.ref, YES)
     assert await session.answer(first.ref, YES)
     rest = await collect(events)
     assert only(rest, GateClosed) == [GateClosed(second.ref), GateClosed(first.ref)]
-    assert desk.played.executions == ("two", "one")
+    assert harness.played.executions == ("two", "one")
 
 
-async def test_a_question_is_answered_with_words(desk: Harness) -> None:
-    session = await desk.sit()
+async def test_a_question_is_answered_with_words(harness: Harness) -> None:
+    session = await harness.sit()
     events, gate = await at_gate(session, "!ask Which? | A | B")
     assert gate.asked.questions == (Question("question", "Which?", ("A", "B")),)
     with pytest.raises(BadInput):
@@ -115,8 +115,8 @@ async def test_a_question_is_answered_with_words(desk: Harness) -> None:
     assert ended(await collect(events)).text == "A"
 
 
-async def test_a_command_is_not_answered_with_words(desk: Harness) -> None:
-    session = await desk.sit()
+async def test_a_command_is_not_answered_with_words(harness: Harness) -> None:
+    session = await harness.sit()
     events, gate = await at_gate(session, "!approve make")
     with pytest.raises(BadInput):
         await session.answer(gate.ref, reply("sure"))
@@ -124,8 +124,8 @@ async def test_a_command_is_not_answered_with_words(desk: Harness) -> None:
     assert ended(await collect(events)).text == "declined"
 
 
-async def test_a_secret_reaches_the_agent_and_is_not_stored(desk: Harness, tmp_path: Path) -> None:
-    session = await desk.sit()
+async def test_a_secret_reaches_the_agent_and_is_not_stored(harness: Harness, tmp_path: Path) -> None:
+    session = await harness.sit()
     events, gate = await at_gate(session, "!secret Token?")
     assert gate.asked.questions[0].secret
     assert await session.answer(gate.ref, reply("hush"))
@@ -133,8 +133,8 @@ async def test_a_secret_reaches_the_agent_and_is_not_stored(desk: Harness, tmp_p
     assert "hush" not in (tmp_path / f"{NAME}.json").read_text()
 
 
-async def test_a_non_blocking_question_does_not_stop_the_turn(desk: Harness) -> None:
-    session = await desk.sit()
+async def test_a_non_blocking_question_does_not_stop_the_turn(harness: Harness) -> None:
+    session = await harness.sit()
     events = await collect(session.run(request("!aside Which? | A\n!text went on")))
     (gate,) = only(events, GateOpened)
     assert not gate.asked.blocking
@@ -142,10 +142,10 @@ async def test_a_non_blocking_question_does_not_stop_the_turn(desk: Harness) -> 
     assert not await session.answer(gate.ref, reply("A"))
 
 
-async def test_after_a_death_its_gates_are_gone(desk: Harness, tmp_path: Path) -> None:
-    session = await desk.sit()
+async def test_after_a_death_its_gates_are_gone(harness: Harness, tmp_path: Path) -> None:
+    session = await harness.sit()
     events, gate = await at_gate(session, "!approve make\n!text done")
-    desk.runtime.lose()
+    harness.runtime.lose()
     with pytest.raises(RuntimeLost):
         await collect(events)
     with pytest.raises(RuntimeLost):
@@ -154,7 +154,7 @@ async def test_after_a_death_its_gates_are_gone(desk: Harness, tmp_path: Path) -
     record = await again.record("turn")
     assert record is not None and record.state is RecordState.CUT
     assert not await again.answer(gate.ref, YES)
-    assert desk.played.executions == ()
+    assert harness.played.executions == ()
 
 
 @pytest.mark.parametrize("answered", [False, True])
@@ -164,8 +164,8 @@ async def test_a_turn_that_outlives_the_daemon_keeps_its_gates(tmp_path: Path, a
     if answered:
         assert await session.answer(gate.ref, YES)
     await events.aclose()  # type: ignore[attr-defined]
-    desk = Harness(tmp_path, outlives=True)
-    again = await desk.sit()
+    harness = Harness(tmp_path, outlives=True)
+    again = await harness.sit()
     followed = again.attach("turn")
     if not answered:
         assert await next_of(followed, GateOpened) == gate
@@ -174,7 +174,7 @@ async def test_a_turn_that_outlives_the_daemon_keeps_its_gates(tmp_path: Path, a
     assert only(rest, GateOpened) == []
     assert only(rest, GateClosed) == [GateClosed(gate.ref)]
     assert ended(rest).text == "done"
-    assert desk.played.executions == ("make",)
+    assert harness.played.executions == ("make",)
 
 
 async def test_a_yes_whose_result_was_lost_is_not_executed_again(tmp_path: Path) -> None:
@@ -184,6 +184,6 @@ async def test_a_yes_whose_result_was_lost_is_not_executed_again(tmp_path: Path)
     while (await next_of(events, Activity)).phase is not Phase.DONE:
         pass
     await events.aclose()  # type: ignore[attr-defined]
-    desk = Harness(tmp_path, outlives=True)
-    assert ended(await collect((await desk.sit()).attach("turn"))).text == "done"
-    assert desk.played.executions == ("make",)
+    harness = Harness(tmp_path, outlives=True)
+    assert ended(await collect((await harness.sit()).attach("turn"))).text == "done"
+    assert harness.played.executions == ("make",)
