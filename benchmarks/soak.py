@@ -241,7 +241,7 @@ class Soak:
         writer.close()
 
     def _took(self, key: str, body: bytes) -> None:
-        told = self.count.took(key, body)
+        told = self.count.add_received(key, body)
         if told is not None and told.kind == DeliveryKind.ASK:
             for code in CODE.findall(told.text):
                 self._open.put_nowait((told.conversation, code))

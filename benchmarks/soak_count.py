@@ -30,7 +30,7 @@ MARKS = {
 }
 
 
-class Told(Struct, frozen=True):
+class Received(Struct, frozen=True):
     """A delivery at the receiver, as in its body."""
 
     kind: str
@@ -58,13 +58,13 @@ class Count:
     seen: Counter[str] = field(default_factory=Counter)  # events by name
     taken: set[str] = field(default_factory=set)  # acknowledged messages
     untaken: set[str] = field(default_factory=set)  # messages that were never acknowledged
-    told: dict[str, list[Told]] = field(default_factory=dict)  # by idempotency key: all different bodies
+    told: dict[str, list[Received]] = field(default_factory=dict)  # by idempotency key: all different bodies
     yes: set[str] = field(default_factory=set)  # codes of accepted gates
     weights: dict[int, list[Weight]] = field(default_factory=dict)  # by the daemon's pid
 
-    def took(self, key: str, body: bytes) -> Told | None:
+    def add_received(self, key: str, body: bytes) -> Received | None:
         """Count a delivery at the receiver; None: its key came before, so a receiver ignores it."""
-        told = msgspec.json.decode(body, type=Told)
+        told = msgspec.json.decode(body, type=Received)
         before = self.told.setdefault(key, [])
         is_new = not before
         if told not in before:

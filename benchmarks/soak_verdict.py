@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from benchmarks.soak_count import Counted, Rows, Told
-from clew.engine.engine import LOCAL_CLIENT
+from benchmarks.soak_count import Counted, Received, Rows
+from clew.engine.engine import DESK
 from clew.model.delivery import DeliveryKind, DeliveryState
 from clew.model.gates import Gate, GateState
 from clew.model.messages import Fate
@@ -139,7 +139,7 @@ def _nothing_happened(counted: Counted) -> Iterator[str]:
     yield from (f"{name} was never taken" for name in sorted(counted.count.untaken))
 
 
-def finals(counted: Counted) -> list[Told]:
+def finals(counted: Counted) -> list[Received]:
     """Return the answers, each key once, as a receiver sees them."""
     return [bodies[0] for bodies in counted.count.told.values() if bodies[0].kind == DeliveryKind.FINAL]
 

@@ -83,19 +83,19 @@ def _watch_all(path: str, lags: Any, ready: Any) -> None:
 
 
 async def _all(path: str, ready: Any) -> list[float]:
-    begun = asyncio.Semaphore(0)
+    started = asyncio.Semaphore(0)
     async with asyncio.TaskGroup() as group:
-        watching = [group.create_task(_watch(path, begun)) for _ in range(WATCHERS)]
+        watching = [group.create_task(_watch(path, started)) for _ in range(WATCHERS)]
         for _ in range(WATCHERS):
-            await begun.acquire()
+            await started.acquire()
         ready.set()
     return [lag for each in watching for lag in each.result()]
 
 
-async def _watch(path: str, begun: asyncio.Semaphore) -> list[float]:
+async def _watch(path: str, started: asyncio.Semaphore) -> list[float]:
     reader, writer = await asyncio.open_unix_connection(path)
     await reader.readuntil(b"\n\n")
-    begun.release()
+    started.release()
     lags: list[float] = []
     rest = b""
     while more := await reader.read(1 << 16):

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.soak_count import Count, Counted, Rows, Suspended, Told, Weight, left_running, read, read_runs
+from benchmarks.soak_count import Count, Counted, Received, Rows, Suspended, Weight, left_running, read, read_runs
 from benchmarks.soak_figures import figures, memory
 from benchmarks.soak_verdict import judge
 from clew.engine.engine import LOCAL_CLIENT
@@ -61,8 +61,8 @@ def gate(code: str, number: int, *, sent_at: int | None = 1, warning: str = "", 
     return Gate(code, code, "thread", "a", code, asked, GateState.TAKEN, 0, warning, answer, sent_at=sent_at)
 
 
-def told(text: str, kind: str = "final", note: str = "") -> list[Told]:
-    return [Told(kind, text, note=note)]
+def told(text: str, kind: str = "final", note: str = "") -> list[Received]:
+    return [Received(kind, text, note=note)]
 
 
 def clean() -> Counted:
@@ -172,7 +172,7 @@ def test_one_answer_with_two_keys_is_a_duplicate_unless_marked() -> None:
 def test_two_bodies_with_one_key_are_a_duplicate() -> None:
     count = clean().count
     for text in ("hello", "hello", "hello again"):
-        count.took("n:notice", msgspec.json.encode({"id": "n:notice", "kind": "notice", "text": text}))
+        count.add_received("n:notice", msgspec.json.encode({"id": "n:notice", "kind": "notice", "text": text}))
     assert troubles(replace(clean(), count=count)) == {DOUBLED: ["n:notice came with 2 different bodies"]}
     assert count.seen["repeats with the same key"] == 2
 

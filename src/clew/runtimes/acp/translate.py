@@ -64,8 +64,8 @@ class Translation:
     @property
     def activities(self) -> tuple[Activity, ...]:
         """The activities so far; those that have ended, with their outcome."""
-        begun = {id: self._done.get(id) or activity(call, Phase.STARTED) for id, call in self._tools.items()}
-        return tuple(begun.values())
+        started = {id: self._done.get(id) or activity(call, Phase.STARTED) for id, call in self._tools.items()}
+        return tuple(started.values())
 
     def feed(self, update: msgspec.Raw) -> list[Event]:
         kind = (wire.read(update, wire.Kind) or wire.Kind()).session_update
@@ -115,8 +115,8 @@ class Translation:
         item, text, _ = self._open or (self._next("text"), GrowingText(self._longest), None)
         self._open = item, text, chunk.message_id
         offset, shown = text.length, text.add(piece)
-        told = [TextDelta(item, offset, shown)] if shown else []
-        return [*events, *told, *text.news()]
+        deltas = [TextDelta(item, offset, shown)] if shown else []
+        return [*events, *deltas, *text.news()]
 
     def _think(self, update: msgspec.Raw) -> list[Event]:
         chunk = wire.read(update, wire.Chunk) or wire.Chunk()

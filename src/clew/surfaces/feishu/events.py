@@ -37,7 +37,7 @@ class Mention(msgspec.Struct, frozen=True):
     name: Text = None
 
     @property
-    def whom(self) -> str:
+    def person_id(self) -> str:
         return (self.id.open_id if self.id else None) or ""
 
 
@@ -166,7 +166,7 @@ def message_to_inbound(said: Said, me: str) -> tuple[Inbound, Content] | Skipped
         _replace_mentions(content.text, mentions, me).strip(),
         sent_at=_millis(message.create_time),
         sender_id=said.by,
-        direct=is_alone or any(mention.whom == me for mention in mentions),
+        direct=is_alone or any(mention.person_id == me for mention in mentions),
         in_group=not is_alone,
         in_thread=bool(message.thread_id),
         quoted=message.parent_id or None,
@@ -251,7 +251,9 @@ class _Got(msgspec.Struct, frozen=True):
 
 def _replace_mentions(text: str, mentions: tuple[Mention, ...], me: str) -> str:
     """Replace mention keys such as `@_user_1`: remove the bot's own, and put in the names of the others."""
-    names = {mention.key: "" if mention.whom == me else f"@{mention.name or ''}" for mention in mentions if mention.key}
+    names = {
+        mention.key: "" if mention.person_id == me else f"@{mention.name or ''}" for mention in mentions if mention.key
+    }
     if not names:
         return text
     longest_first = sorted(names, key=len, reverse=True)  # @_user_1 is a prefix of @_user_10

@@ -87,18 +87,18 @@ def plain(text: str, note: str = "") -> str:
 
 def pieces(text: str) -> Iterator[tuple[Kind, str]]:
     """Split a text into fenced code, tables and the text between. Joined by newlines they are the text."""
-    lines, at, begun = text.split("\n"), 0, 0
+    lines, at, start = text.split("\n"), 0, 0
     while at < len(lines):
         kind, end = _special(lines, at)
         if kind is Kind.TEXT:
             at += 1
             continue
-        if begun < at:
-            yield Kind.TEXT, "\n".join(lines[begun:at])
+        if start < at:
+            yield Kind.TEXT, "\n".join(lines[start:at])
         yield kind, "\n".join(lines[at:end])
-        at = begun = end
-    if begun < len(lines):
-        yield Kind.TEXT, "\n".join(lines[begun:])
+        at = start = end
+    if start < len(lines):
+        yield Kind.TEXT, "\n".join(lines[start:])
 
 
 def _special(lines: list[str], at: int) -> tuple[Kind, int]:

@@ -22,8 +22,8 @@ class Names:
 
     def learn(self, mentions: Iterable[Mention]) -> None:
         for mention in mentions:
-            if mention.whom and mention.name:
-                self._store(mention.whom, mention.name)
+            if mention.person_id and mention.name:
+                self._store(mention.person_id, mention.name)
 
     async def of(self, person: str) -> str:
         """Return a person's name; their id if the name is unknown."""

@@ -111,8 +111,8 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
 
     @property
     def files(self) -> tuple[File, ...]:
-        hung = (*self.photo[-1:], self.document, self.audio, self.voice, self.video, self.video_note)
-        return tuple(file for file in hung if file is not None)
+        attached = (*self.photo[-1:], self.document, self.audio, self.voice, self.video, self.video_note)
+        return tuple(file for file in attached if file is not None)
 
     @property
     def has_content(self) -> bool:
@@ -249,8 +249,8 @@ def _addressed(text: str, entities: tuple[Entity, ...], me: User) -> str | None:
         piece = _cut(units, entity.offset, entity.offset + entity.length)
         rest = _cut(units, entity.offset + entity.length, len(units))
         if entity.type == "bot_command" and entity.offset == 0:
-            command, at, whom = piece.partition("@")
-            return None if at and f"@{whom}".lower() != name else command + rest
+            command, at, bot_name = piece.partition("@")
+            return None if at and f"@{bot_name}".lower() != name else command + rest
         mine = entity.type == "text_mention" and entity.user is not None and entity.user.id == me.id
         if mine or (entity.type == "mention" and piece.lower() == name):
             found = rest.lstrip(" ,:\n") if entity.offset == 0 else (found or text)

@@ -97,7 +97,7 @@ class ChatPlayer(Player[ChatRequest]):
         await self._delta({"tool_calls": [made]})
 
     async def _fail(self, step: Trouble) -> None:
-        if isinstance(step, Cut) or self._reply.is_begun:
+        if isinstance(step, Cut) or self._reply.is_started:
             self._reply.cut()
         else:
             code = step.code if isinstance(step, Status) else 500

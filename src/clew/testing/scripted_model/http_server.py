@@ -33,7 +33,7 @@ class Reply:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
-        self.is_begun = False
+        self.is_started = False
 
     async def json(self, status: int, value: object) -> None:
         body = msgspec.json.encode(value)
@@ -49,7 +49,7 @@ class Reply:
         await self.raw(b"data: " + msgspec.json.encode(value) + b"\n\n")
 
     async def raw(self, text: bytes) -> None:
-        if not self.is_begun:
+        if not self.is_started:
             self._head(200, "text/event-stream", None)
         self._writer.write(b"%x\r\n%b\r\n" % (len(text), text))
         await self._writer.drain()
@@ -75,7 +75,7 @@ class Reply:
         self._writer.transport.abort()
 
     def _head(self, status: int, kind: str, length: int | None) -> None:
-        self.is_begun = True
+        self.is_started = True
         size = "transfer-encoding: chunked\r\n" if length is None else f"content-length: {length}\r\n"
         phrase = HTTPStatus(status).phrase
         head = f"HTTP/1.1 {status} {phrase}\r\ncontent-type: {kind}\r\n{size}connection: close\r\n\r\n"

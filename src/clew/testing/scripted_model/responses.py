@@ -65,7 +65,7 @@ class ResponsePlayer(Player[Request]):
 
     async def _fail(self, step: Trouble) -> None:
         match step:
-            case Status(code) if not self._reply.is_begun:
+            case Status(code) if not self._reply.is_started:
                 await self._reply.json(code, {"error": {"message": f"the script says {code}", "code": str(code)}})
             case Error(code):
                 error = {"code": code, "message": f"the script says {code}"}
@@ -79,7 +79,7 @@ class ResponsePlayer(Player[Request]):
         await self._event("response.completed", response={"id": self._id, "usage": self._usage()})
 
     async def _event(self, kind: str, **value: object) -> None:
-        if not self._reply.is_begun:
+        if not self._reply.is_started:
             await self._reply.event("response.created", {"response": {"id": self._id}})
         await self._reply.event(kind, {"output_index": self._items, **value})
 

@@ -75,7 +75,7 @@ def _program(word: str) -> str:
 ENDED = ("completed", "failed")  # later updates of such a call are ignored
 
 
-class _Told(Struct, frozen=True):
+class _KnownCall(Struct, frozen=True):
     """All that the agent has said of a call so far."""
 
     call: ToolCall
@@ -88,18 +88,18 @@ class _Told(Struct, frozen=True):
 
 def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, runs_in_workspace: bool = True) -> Plan:
     """Return the plan of a call. `runs_in_workspace`: if the agent names no folder, it means the workspace."""
-    told = _merge_announced(announced, asking)
-    kind, given = tools.kind(told.call), told.given
+    known = _merge_announced(announced, asking)
+    kind, given = tools.kind(known.call), known.given
     if kind is ActivityKind.COMMAND and (argv := _argv(given)):
-        return _command(told, argv, workspace, runs_in_workspace)
-    if kind is ActivityKind.CHANGE and (paths := _paths(told)):
-        return _change(told, paths)
+        return _command(known, argv, workspace, runs_in_workspace)
+    if kind is ActivityKind.CHANGE and (paths := _paths(known)):
+        return _change(known, paths)
     folder = _folder(given, workspace) if any(key in given for key in FOLDERS) else None
-    doubts = (*told.doubts, "the agent names neither a command nor files nor a tool that a rule could mean")
-    return Plan(kind, folder=folder, diffs=diffs(told.call), rest=_json(given, told.differing), doubts=doubts)
+    doubts = (*known.doubts, "the agent names neither a command nor files nor a tool that a rule could mean")
+    return Plan(kind, folder=folder, diffs=diffs(known.call), rest=_json(given, known.differing), doubts=doubts)
 
 
-def _merge_announced(announced: ToolCall | None, asking: ToolCall) -> _Told:
+def _merge_announced(announced: ToolCall | None, asking: ToolCall) -> _KnownCall:
     before, now = _given(announced), _given(asking)
     differing = {key: before[key] for key in now if key in before and before[key] != now[key] and key not in HARMLESS}
     differing |= _differing_content(announced, asking) if announced is not None else {}
@@ -109,7 +109,7 @@ def _merge_announced(announced: ToolCall | None, asking: ToolCall) -> _Told:
     if announced is not None and announced.status in ENDED:
         doubts.append("the call that it asks about has ended before")
     removes = any(each is not None and each.kind in REMOVING for each in (announced, asking))
-    return _Told(
+    return _KnownCall(
         tools.merge(announced, asking),
         removes,
         {**before, **now},
@@ -156,32 +156,32 @@ def resolved(folder: str, workspace: str) -> str:
     return workspace if found == os.path.realpath(workspace) else found
 
 
-def _command(told: _Told, argv: tuple[str, ...], workspace: str, runs_in_workspace: bool) -> Plan:
-    named = [key for key in FOLDERS if key in told.given]
-    folder = _folder(told.given, workspace) if named or runs_in_workspace else None
-    env, changes = _env(told.given.get("env")), diffs(told.call)
-    known = {*COMMANDS, *HARMLESS, *(named if folder else ()), *(["env"] if env is not None else [])}
-    rest = _unknown(told.given, known)
-    doubts = [*told.doubts, *_doubts(rest)]
+def _command(known: _KnownCall, argv: tuple[str, ...], workspace: str, runs_in_workspace: bool) -> Plan:
+    named = [key for key in FOLDERS if key in known.given]
+    folder = _folder(known.given, workspace) if named or runs_in_workspace else None
+    env, changes = _env(known.given.get("env")), diffs(known.call)
+    known_keys = {*COMMANDS, *HARMLESS, *(named if folder else ()), *(["env"] if env is not None else [])}
+    rest = _unknown(known.given, known_keys)
+    doubts = [*known.doubts, *_doubts(rest)]
     doubts += ["it sets environment variables"] if env else []
     doubts += ["the agent does not tell its folder, or not clearly"] if folder is None else []
     doubts += ["it changes files as well"] if changes else []
-    shown = _json(rest, told.differing)
+    shown = _json(rest, known.differing)
     return Plan(ActivityKind.COMMAND, argv, folder, env or (), diffs=changes, rest=shown, doubts=tuple(doubts))
 
 
-def _change(told: _Told, paths: tuple[str, ...]) -> Plan:
+def _change(known: _KnownCall, paths: tuple[str, ...]) -> Plan:
     """Return the plan of a file change. Without a diff it is shown as the agent describes it."""
-    rest, changes = _unknown(told.given, {*PATHS, *diff_check.KEYS, MODE}), diffs(told.call)
+    rest, changes = _unknown(known.given, {*PATHS, *diff_check.KEYS, MODE}), diffs(known.call)
     given = (
-        {key: told.given[key] for key in diff_check.KEYS if key in told.given and key not in rest} if changes else {}
+        {key: known.given[key] for key in diff_check.KEYS if key in known.given and key not in rest} if changes else {}
     )
-    shown = _json(rest if changes else told.given, told.differing)
-    doubts = (*told.doubts, *_doubts(rest))
+    shown = _json(rest if changes else known.given, known.differing)
+    doubts = (*known.doubts, *_doubts(rest))
     return Plan(
         ActivityKind.CHANGE,
         paths=paths,
-        removes=told.removes,
+        removes=known.removes,
         diffs=changes,
         texts=given,
         rest=shown,
@@ -264,9 +264,9 @@ def _env(value: Any) -> Env | None:
     return pairs if pairs and is_text else None
 
 
-def _paths(told: _Told) -> tuple[str, ...]:
-    named = [told.given[key] for key in PATHS if isinstance(told.given.get(key), str) and told.given[key]]
-    return tuple(dict.fromkeys((*tools.paths(told.call), *named, *told.announced_paths)))
+def _paths(known: _KnownCall) -> tuple[str, ...]:
+    named = [known.given[key] for key in PATHS if isinstance(known.given.get(key), str) and known.given[key]]
+    return tuple(dict.fromkeys((*tools.paths(known.call), *named, *known.announced_paths)))
 
 
 def _json(given: Given, announced: Given) -> str:

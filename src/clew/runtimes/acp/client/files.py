@@ -110,7 +110,7 @@ def write(path: Path, content: str, shown: str) -> None:
     """Write a file. `shown`: the mark of what the person was shown. Raises BadInput if the file has changed, and
     OSError."""
     if look(path).mark != shown:
-        raise BadInput(f"{path} has changed since this was asked. Nothing was written. Read it again, and ask anew.")
+        raise BadInput(f"{path} has changed since this was asked. Nothing was written. Read it again, and ask again.")
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
         raise BadInput(f"{path} is no file")
