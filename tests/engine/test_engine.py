@@ -394,7 +394,7 @@ async def test_the_end_of_a_turn_is_retried_on_a_full_disk(tmp_path: Path) -> No
 
 
 class HurriedClock(SystemClock):
-    """Does not wait, and tells when somebody wanted to."""
+    """Does not wait, and signals when somebody wanted to."""
 
     def __init__(self) -> None:
         super().__init__()

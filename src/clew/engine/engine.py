@@ -380,5 +380,5 @@ class Engine:
 
 def _message_id(given: str) -> str:
     if not given or len(given) > 256:
-        raise BadInput("A message needs an id of 1 to 256 characters, chosen by whoever sends it.")
+        raise BadInput("A message needs an id of 1 to 256 characters, chosen by the sender.")
     return given

@@ -1,4 +1,4 @@
-"""What the agent made and its answer names: only what may leave, as it was when the turn ended, each once."""
+"""Files that an answer links to: only permitted ones are sent, as they were at the end of the turn, each once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""clew speaks the language of the conversation: all that it says itself, wherever it stands."""
+"""All texts of clew itself are in the language of the conversation."""
 
 from __future__ import annotations
 

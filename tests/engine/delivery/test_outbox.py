@@ -1,4 +1,4 @@
-"""Deliveries: put off, in doubt, without a surface, and at a plain stop."""
+"""Deliveries: retried, unconfirmed, without a surface, and at a normal stop."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_stopping_a_cut_task_notifies_its_target(tmp_path: Path) -> None:
 
 
 class Swept(Room):
-    """Where somebody deletes every placeholder."""
+    """A room in which somebody deletes every placeholder."""
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         raise Never("the message to edit is not there")

@@ -1,4 +1,4 @@
-"""Chats: who may speak there, what is said to clew and what is not, and what their people are told."""
+"""Chats: who may speak, which messages are meant for clew, and what senders and readers are told."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_after_five_wrong_codes_pairing_is_locked(tmp_path: Path) -> None:
 
 
 async def test_force_skips_the_lock_after_five_wrong_codes(tmp_path: Path) -> None:
-    """A wrong code stays wrong, and does not end the wait of others."""
+    """A wrong code is still refused, and does not lift the lock for others."""
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         await say(rig, "hello")
         [code] = re.findall(r"clew pair (\w{8})`,", (await _told(rig))[0])
@@ -245,7 +245,7 @@ async def test_the_buttons_of_a_gate_send_what_could_be_typed(tmp_path: Path) ->
 
 
 async def test_allow_all_applies_to_the_gates_on_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not what came since, and not what another thread asks in the same place."""
+    """Not to later gates, and not to gates of another thread in the same conversation."""
     monkeypatch.setattr(cards, "GATHER", 10**6)
     room = Room(can=SurfaceCan(chat=True, buttons=8))
     async with Rig(tmp_path, room=room) as rig:

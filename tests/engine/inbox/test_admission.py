@@ -1,4 +1,4 @@
-"""What becomes of a message that breaks something, and in whose name one speaks."""
+"""Admission: messages that break clew, and senders who are named like clew."""
 
 from __future__ import annotations
 

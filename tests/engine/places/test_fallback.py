@@ -1,4 +1,4 @@
-"""A question whose place is gone is asked where somebody can still be reached, and never in a circle."""
+"""A question whose conversation is gone is asked in another one, and never twice in the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOME, AWAY = Conversation("room", "home"), Conversation("room", "pocket")
 
 
 class Closing(Room):
-    """A platform on which some rooms are gone."""
+    """A platform on which some conversations are gone."""
 
     gone: tuple[str, ...] = ("a",)
 

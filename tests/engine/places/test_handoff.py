@@ -1,4 +1,4 @@
-"""Handoff: a thread moves to another surface, with all that is under way in it."""
+"""Handoff and away mode: threads move to other conversations with all their open work."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def phone_of(rig: Rig) -> Phone:
 
 
 async def hand(rig: Rig, thread: str | None, to: str = "phone", **more: object) -> HandoffView:
-    """And wait for its end."""
+    """Request a handoff to the phone and wait for its end."""
     wish = HandoffRequest(thread or "", to, "ann", **{"quiet": True, **more})  # type: ignore[arg-type]
     asked = await rig.engine.handoffs.request(wish)
     return await rig.engine.handoffs.look(asked.id, 60)
@@ -195,7 +195,7 @@ async def test_away_mode_moves_no_question_out_of_a_chat(rig: Rig) -> None:
 
 
 async def _asked_in_passing(rig: Rig, begun: Accepted) -> list[GateView]:
-    """By a turn that is over."""
+    """The open non-blocking gates of a turn that has ended."""
     await rig.delivered(f"{begun.turn}:final")
     return await rig.engine.gates.all()
 
@@ -463,7 +463,7 @@ async def test_away_mode_redirects_local_questions(rig: Rig) -> None:
 
 
 async def _cut(folder: Path, *, kind: ThreadKind = ThreadKind.CHAT, notify: str | None = None) -> Accepted:
-    """A turn of the desk that was begun and has no end."""
+    """Leave a turn of a local thread that started and has no end."""
     async with desk_and_phone(folder) as rig:
         begun = await rig.start("!shell make\n!hold door\n!text one", kind=kind, notify=notify)
         await rig.held("door")
@@ -486,7 +486,7 @@ async def test_away_mode_redirects_the_local_question_of_a_cut_turn(tmp_path: Pa
 async def test_driving_locally_sends_a_cut_turns_question_to_notify_or_away(
     tmp_path: Path, notify: str | None, asked: int
 ) -> None:
-    """To whom `--notify` names, or who is away: as the cards of gates are."""
+    """The same as for the cards of gates."""
     begun = await _cut(tmp_path, notify=notify)
     async with desk_and_phone(tmp_path) as rig:
         await rig.until(lambda entry: entry.kind == "thread.status")
@@ -529,7 +529,7 @@ async def test_stopping_a_cut_turn_of_a_local_thread_notifies_no_chat(rig: Rig) 
 
 
 async def test_away_mode_does_not_redirect_questions_for_others(tmp_path: Path) -> None:
-    """By `--notify`; a task goes on by itself once, so it asks when it is cut off a second time."""
+    """The others are named by `--notify`. A task continues once without asking, so it asks when cut a second time."""
     begun = await _cut(tmp_path, kind=ThreadKind.TASK, notify="room:boss")
     async with desk_and_phone(tmp_path) as rig:
         await rig.held("door")

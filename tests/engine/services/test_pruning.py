@@ -1,4 +1,4 @@
-"""What the event log keeps: so many days, so many rows; and that those who were away longer get on all the same."""
+"""Pruning of the event log by days and rows, and clients whose next events have been pruned."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def numbers(rig: Rig) -> list[int]:
 
 
 async def gone_up_to(rig: Rig, seq: int) -> None:
-    """Pruning writes nothing into the log, so it is asked as often as somebody else has written."""
+    """Pruning writes nothing into the log, so check whenever somebody else has written."""
     while await rig.store.read(log.pruned) < seq:
         await rig.store.write(lambda tx: None)
 
@@ -92,7 +92,7 @@ async def test_a_snapshot_contains_threads_turns_and_gates(tmp_path: Path) -> No
 
 
 def test_clients_with_pruned_events_can_continue(tmp_path: Path) -> None:
-    """`watch`, `run` and the Python door: what they missed is not kept, and they are told how it stands."""
+    """`watch`, `run` and the Python API: the events that they missed are gone, so they get a snapshot."""
     with Clew(tmp_path / "home", f"{SCRIPTED}[events]\nkeep_rows = 1\n") as clew:
         old = clew.json("start", "!text one")
         clew.wait_ended(old)

@@ -1,5 +1,4 @@
-"""What waits and is dropped: whoever was told that it runs next hears that it does not, once, and nothing goes on
-saying that it works."""
+"""Dropped turns: their senders are notified once, and no placeholder goes on saying "working"."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ CHAT = SurfaceCan(chat=True, edit=True)
 
 
 async def _told(rig: Rig, thread: str | None) -> dict[str, str]:
-    """By place, the lines about what was dropped. At most one in a place."""
+    """The notices about dropped turns by conversation, at most one in each."""
     rows = await rig.store.read(lambda tx: deliveries.of_thread(tx, thread or "", 100))
     told = [(str(row.conversation), row.body) for row in rows if row.id.endswith(":dropped")]
     assert len(told) == len(dict(told))

@@ -1,4 +1,4 @@
-"""Recovery: what is looked up in the runtime, and what is said about it."""
+"""Recovery: which turns are looked up in the runtime, and what people are told."""
 
 from __future__ import annotations
 

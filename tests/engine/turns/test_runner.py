@@ -1,4 +1,4 @@
-"""Runs one turn: a runtime that is lost, silent, joined, or not there."""
+"""Running a turn on a runtime that is lost, silent, reattached or missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backlog: where it asks, and what a merge leaves alone."""
+"""A backlog: where it asks, and what a merge does not change."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ def _parts(core: Core, where: Conversation | None, body: str, note: str) -> list
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return [body]
-    room = surface.can.max_length - size(note, surface.can.units) - reserved_length(surface.can.units)
-    return [part.shown for part in split(body, room, surface.can.units)]
+    space = surface.can.max_length - size(note, surface.can.units) - reserved_length(surface.can.units)
+    return [part.shown for part in split(body, space, surface.can.units)]
 
 
 def shortened_to_fit(core: Core, where: Conversation | None, body: str) -> str:
@@ -110,10 +110,10 @@ def shortened_to_fit(core: Core, where: Conversation | None, body: str) -> str:
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return body
-    room = limit = surface.can.max_length - reserved_length(surface.can.units)
+    space = limit = surface.can.max_length - reserved_length(surface.can.units)
     shown = body
     while size(shown, surface.can.units) > limit:
-        shown, room = shortened(body, room), room * 3 // 4
+        shown, space = shortened(body, space), space * 3 // 4
     return shown
 
 
