@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from benchmarks.soak_count import Counted, Received, Rows
-from clew.engine.engine import DESK
+from clew.engine.engine import LOCAL_CLIENT
 from clew.model.delivery import DeliveryKind, DeliveryState
 from clew.model.gates import Gate, GateState
 from clew.model.messages import Fate

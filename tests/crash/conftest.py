@@ -28,7 +28,7 @@ class System:
 @contextmanager
 def open_system(
     folder: Path, *, codex: str = "", more: str = "", model_url: str = "", transport: str = "stdio"
-) -> Iterator[Desk]:
+) -> Iterator[System]:
     """`codex`: more settings of that runtime; `more`: other settings."""
     with Model() as model, Receiver() as hook:
         codex_home = write_codex_home(folder / "codex", model_url or model.url)

@@ -59,7 +59,7 @@ def unfinished(database: Path) -> list[str]:
 
 def wait_sent(database: Path, gate: str) -> None:
     """Wait until the answer to a gate was sent. That is no event, so poll the store."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     with reading(database) as tx:
         while (found := gates.get(tx, gate)) is None or found.sent_at is None:
             assert time.monotonic() < deadline, found

@@ -46,7 +46,7 @@ def count_copies(said: list[dict[str, Any]], answer: str) -> int:
 
 async def until_shown(bot: Bot, text: str, pressed: set[tuple[int, str]], topic: int | None = None) -> dict[str, Any]:
     """Wait for the first message there with this text."""
-    async with asyncio.timeout(2 * PATIENCE):
+    async with asyncio.timeout(2 * TIMEOUT):
         revision = -1
         while True:
             state = await bot.state(revision)
@@ -65,6 +65,6 @@ async def press(bot: Bot, message: dict[str, Any], pressed: set[tuple[int, str]]
 
 def rest(clew: Clew) -> None:
     """Wait until everything has ended. Not every end is an event, so poll the store."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while left := unfinished(clew.home.database):
         assert time.monotonic() < deadline, left

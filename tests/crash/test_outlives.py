@@ -33,8 +33,8 @@ def start(system: System, folder: Path, prompt: str, *more: str) -> Any:
     return system.clew.json("start", prompt, "--notify", "webhook:x", "--workspace", str(folder), *more)
 
 
-def kept(system: System) -> Kept:
-    [one] = kept_programs.living(system.clew.home)
+def kept(system: System) -> KeptProgram:
+    [one] = kept_programs.running(system.clew.home)
     return one
 
 
@@ -232,7 +232,7 @@ def test_restart_does_not_cut_turns_and_watchers_continue(system: System, tmp_pa
     assert json.loads(result.out)["text"] == whole(system)
     assert system.model.count() == 1
     system.clew("restart")  # idle now: the next daemon starts a new one
-    assert kept_programs.living(system.clew.home) == []
+    assert kept_programs.running(system.clew.home) == []
 
 
 def test_a_kept_agent_ends_if_no_daemon_returns(tmp_path: Path) -> None:

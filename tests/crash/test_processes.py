@@ -82,7 +82,7 @@ def test_ps_and_clean_find_children_with_an_empty_environment(system: System, tm
     system.clew.kill_for_good()
     assert {row["role"] for row in system.clew.json("ps") if row["pid"] in (codex, pid)} == {"left"}
     assert f"ended pid {pid}" in system.clew.run("doctor", "--clean").err
-    assert scan.look(pid) is None
+    assert scan.get(pid) is None
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -90,4 +90,4 @@ def test_down_ends_children_with_an_empty_environment(tmp_path: Path, transport:
     with open_system(tmp_path, transport=transport) as system:
         pid = _bare(system, tmp_path)
         system.clew("down", "--grace", "0")
-        assert scan.look(pid) is None and system.clew.alive() == []
+        assert scan.get(pid) is None and system.clew.alive() == []

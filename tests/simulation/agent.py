@@ -41,7 +41,7 @@ def _long(command: str) -> str:
     return " ".join([command, *(f"w{number}" for number in range(words))])
 
 
-def _questions(seed: int, own: list[Said]) -> list[Step]:
+def _questions(seed: int, own: list[PromptMessage]) -> list[Step]:
     """Return what a request makes it ask; a continuation repeats the request, and asks the same again."""
     name = own[0].id if own else ""
     chance = random.Random(f"{seed} asks {name}")

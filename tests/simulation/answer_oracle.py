@@ -100,7 +100,7 @@ def _in_order(read: Read) -> Iterator[str]:
 
 def _told_in_vain(read: Read) -> Iterator[str]:
     """8. If a waiting message was dropped, its conversation is told, or dropped it itself."""
-    for turn, thread, address in audit.dropped_unheard(read.tx):
+    for turn, thread, address in audit.dropped_without_notice(read.tx):
         yield f"turn {turn} of {thread} was dropped, and nobody in {address} heard of it"
 
 
@@ -119,7 +119,7 @@ def _asked_for_a_word(read: Read) -> Iterator[str]:
 
 def _pressed_where_it_stood(read: Read) -> Iterator[str]:
     """6. A button counts only for the thread of its message."""
-    heard = audit.went_to(read.tx)
+    heard = audit.thread_of_messages(read.tx)
     for letter in read.world.platform.letters:
         if letter.pressed and heard.get(letter.id, letter.about) != letter.about:
             yield f"{letter.id} was pressed on a message of {letter.about} and went to {heard[letter.id]}"

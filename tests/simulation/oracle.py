@@ -74,7 +74,7 @@ def _nothing_stuck(world: World, tx: Tx) -> Iterator[str]:
 
 def _owed_with_the_end(world: World, tx: Tx) -> Iterator[str]:
     """4. Every ended turn has its delivery row."""
-    for turn in audit.ended_without_owing(tx):
+    for turn in audit.ended_without_delivery(tx):
         yield f"turn {turn} ended and nothing is owed for it"
 
 

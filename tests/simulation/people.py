@@ -108,7 +108,7 @@ async def _act(engine: Engine, act: Act) -> str:
     return thread
 
 
-def _wish(act: Act, thread: str) -> Wish:
+def _wish(act: Act, thread: str) -> HandoffRequest:
     """Hand off to the other surface and back, with or without a message."""
     target = POCKET if act.pick < 0.7 else f"simulated:room-{int(act.pick * 40) % 4}"
     return HandoffRequest(thread, target, act.id, say="and go on" if act.pick < 0.1 else "", quiet=act.pick > 0.4)

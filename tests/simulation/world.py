@@ -46,7 +46,7 @@ class WatchedLedger(MemoryLedger):
         self.said: dict[str, str] = {}  # the answer of each turn that has one
         self.deaf = False
 
-    def heard(self) -> Iterator[tuple[str, Said]]:
+    def heard(self) -> Iterator[tuple[str, PromptMessage]]:
         """Return all messages to this agent, and their turns."""
         for played in self._sessions.values():
             for entry in played:

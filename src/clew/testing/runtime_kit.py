@@ -2,8 +2,8 @@
 
 The author of a runtime implements a `Stage` (`runtime_stage`): it makes the runtime, with an agent behind it that plays
 the script in the prompt (`clew.testing.scripted_model.script`), and can hold, kill and freeze that agent. Each of
-`CHECKS` takes a new stage, and raises AssertionError or TimeoutError if the runtime fails it. Abilities that the runtime
-does not declare (`RuntimeCan`) are not checked.
+`CHECKS` takes a new stage, and raises AssertionError or TimeoutError if the runtime fails it. What the runtime
+does not declare (`RuntimeCan`) is not checked.
 
     @pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
     async def test_my_runtime_conforms(check, tmp_path): await check(MyStage(tmp_path))

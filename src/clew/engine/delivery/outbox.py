@@ -104,7 +104,7 @@ class Outbox:
             return
         for folder, kept in (await asyncio.to_thread(_copied_files, self._core.files)).items():
             turn = folder.removeprefix(FOLDER)
-            unsent = await self._core.read_with_retry(partial(deliveries.files_owed, turn=turn))
+            unsent = await self._core.read_with_retry(partial(deliveries.unsent_files, turn=turn))
             for path in kept:
                 if path.name not in unsent:
                     await asyncio.to_thread(_delete_file, path)
