@@ -1,7 +1,7 @@
 """Commands that clew knows well enough to offer a rule for: test runners, linters, builders, package scripts. For each
 the options are listed that keep it what it is. Not listed, so asked about, is every option that runs another program,
 loads a plugin or another config, moves to another folder or root, names a file to write, deletes, publishes, or talks
-to another host, and every option that makes a tool call git. Data only; `known_rules` reads it."""
+to another host, and every option that makes a tool call git. Data only; `matching` reads it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Known(Struct, frozen=True):
     `options` is a list of words: `-q` is a flag; `-k=` has a value, attached or as the next word; `-j?` may have one,
     attached; the value of `-m~` is a text that is never opened; `--reporter=dot` is that very word. An option and its
     value become part of the rule, as with or without them the command does something else (`--fix` writes); but for
-    texts, and for the few that `known_rules` counts as neutral, such as `-q`."""
+    texts, and for the few that `matching` counts as neutral, such as `-q`."""
 
     options: str = ""
     operands: Operands = Operands.NONE

@@ -1,5 +1,5 @@
 """Reads a command line leniently, before something is denied: in doubt it sees one command too many. The strict reading
-is in `grammar.py`, before something is allowed. Neither expands, looks up or runs anything."""
+is in `strict.py`, before something is allowed. Neither expands, looks up or runs anything."""
 
 from __future__ import annotations
 

@@ -1,0 +1,95 @@
+"""Answers on their way to the runtime that do not arrive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.engine.core import Core
+from clew.engine.gates import dispatch
+from clew.engine.gates.gates import expire
+from clew.model.gate_views import GateView, NewRuleView
+from clew.model.gates import Gate
+from clew.model.runtime import Session
+from clew.store import Tx
+from clew.store.tables import gates, turns
+from tests.engine.gates.test_gates import COMMAND, YES, asked, executions
+from tests.helpers.rig import Rig
+
+
+async def test_an_answer_that_left_and_did_not_arrive_is_asked_for_again_aloud(tmp_path: Path) -> None:
+    """The daemon died as the yes was leaving, and the agent, which outlives it, still asks."""
+    async with Rig(tmp_path, outlives=True) as rig:
+        accepted = await rig.say(f"!approve {COMMAND}")
+        (gate,) = await asked(rig)
+        await rig.delivered(f"{gate.id}:ask")
+        await _left_and_lost(rig, gate)
+    async with Rig(tmp_path, outlives=True) as rig:
+        await rig.until(lambda entry: entry.kind == "gate.opened")
+        await rig.delivered(f"{gate.id}:again")
+        assert "did not reach the agent" in rig.room.texts[-1] and f"({gate.code})" in rig.room.texts[-1]
+        await rig.say("y")
+        await rig.ended(accepted.turn)
+        assert executions(rig) == [COMMAND]
+
+
+async def test_a_rules_yes_that_did_not_arrive_is_given_again_and_nobody_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Rig(tmp_path, outlives=True) as rig:
+        await rig.engine.gates.add_rule(NewRuleView(effect="allow", pattern="deploy *"))  # type: ignore[arg-type]
+        monkeypatch.setattr(dispatch, "_send_one", _mute)
+        accepted = await rig.say(f"!approve {COMMAND}")
+        await rig.saw("gate.answered")
+        (row,) = await rig.store.read(lambda tx: gates.of_turn(tx, accepted.turn or ""))
+        assert await rig.store.write(lambda tx: gates.mark_sending(tx, row, rig.clock.now()))
+        await rig.kill()
+        monkeypatch.undo()
+    async with Rig(tmp_path, outlives=True) as rig:
+        await rig.ended(accepted.turn)
+        assert executions(rig) == [COMMAND] and "gate.opened" not in rig.kinds()
+
+
+async def _mute(core: Core, session: Session, gate: Gate) -> None:
+    return
+
+
+async def test_that_nobody_answered_is_told_again_where_it_did_not_arrive(tmp_path: Path) -> None:
+    async with Rig(tmp_path, outlives=True) as rig:
+        accepted = await rig.say(f"!approve {COMMAND}\n!text done")
+        (gate,) = await asked(rig)
+        rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]
+        await rig.store.write(lambda tx: _expired_and_left(tx, rig, gate))
+        await rig.kill()
+    async with Rig(tmp_path, outlives=True) as rig:
+        turn = await rig.ended(accepted.turn)
+        assert turn.state == "completed" and executions(rig) == []
+        assert (await rig.engine.gates.one(gate.id)).state == "expired"
+
+
+def _expired_and_left(tx: Tx, rig: Rig, gate: GateView) -> None:
+    row = gates.get(tx, gate.id)
+    assert row is not None
+    expire(tx, rig.engine._core, row)
+    assert gates.mark_sending(tx, row, rig.clock.now())
+
+
+async def _left_and_lost(rig: Rig, gate: GateView) -> None:
+    rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
+    await rig.engine.gates.answer(gate.code, YES)
+    row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
+    assert row is not None and await rig.store.write(lambda tx: gates.mark_sending(tx, row, rig.clock.now()))
+    await rig.kill()
+
+
+async def test_a_yes_that_was_on_its_way_when_a_person_stopped_the_turn_is_not_called_allowed(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say(f"!approve {COMMAND}")
+        (gate,) = await asked(rig)
+        await rig.store.write(lambda tx: turns.request_stop(tx, accepted.turn or ""))
+        await _left_and_lost(rig, gate)
+    async with Rig(tmp_path) as rig:
+        await rig.ended(accepted.turn)
+        view = await rig.engine.gates.one(gate.id)
+        assert view.state == "void" and view.why

@@ -1,0 +1,45 @@
+"""Words that were said before a gate was asked do not answer it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.model.messages import Fate
+from clew.store.tables import deliveries
+from tests.engine.gates.test_gates import COMMAND, shown
+from tests.helpers.rig import Rig
+
+
+@pytest.mark.parametrize("word", ["y", "1", "yes all", "stop"])
+async def test_a_bare_word_said_before_the_gate_was_asked_is_no_answer_to_it(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say(f"!approve {COMMAND}")
+        (gate,) = await shown(rig)
+        early = await rig.say(word, sent_at=gate.asked_at - 5_000)
+        assert early.fate is Fate.REFUSED and f"`{gate.code} {'y' if word == 'yes all' else word}`" in early.words
+        assert (await rig.engine.gates.one(gate.id)).state == "open"
+        by_code = await rig.say(f"{gate.code} y", sent_at=gate.asked_at - 5_000)
+        assert by_code.fate is Fate.ANSWER
+        await rig.ended(accepted.turn)
+
+
+async def test_a_platform_that_tells_whole_seconds_does_not_make_an_answer_early(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say(f"!approve {COMMAND}")
+        (gate,) = await shown(rig)
+        card = await rig.store.read(lambda tx: deliveries.get(tx, f"{gate.id}:ask"))
+        assert card is not None and card.first_sent_at is not None
+        assert (await rig.say("y", sent_at=card.first_sent_at // 1000 * 1000)).fate is Fate.ANSWER
+        await rig.ended(accepted.turn)
+
+
+async def test_words_said_before_an_open_question_was_asked_are_for_the_agent(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!ask What is it called?")
+        (gate,) = await shown(rig)
+        early = await rig.say("look at the tests first", sent_at=gate.asked_at - 5_000)
+        assert early.fate is Fate.STEER and gate.code in early.words
+        await rig.say("Ariadne")
+        await rig.ended(accepted.turn)

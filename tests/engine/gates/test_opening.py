@@ -1,0 +1,82 @@
+"""Opening a gate: odd requests, and requests that look alike."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from clew.engine.gates.gates import _cleaned, open_gate
+from clew.engine.progress import GATE, gate_item
+from clew.model.events import GateOpened, Phase
+from clew.model.gates import Asked, GateKind, Question
+from clew.store import Tx
+from clew.store.tables import items, threads, turns
+from clew.store.tables.items import Item
+from clew.texts import gate_messages
+from tests.engine.gates.test_gates import COMMAND
+from tests.helpers.rig import Rig
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["while it is followed", "after a restart"])
+async def test_another_request_under_the_reference_of_a_gate_is_judged_by_itself(tmp_path: Path, told: bool) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold here")
+        await rig.started(accepted.turn)
+
+        def ask(tx: Tx, title: str) -> None:
+            turn, thread = turns.get(tx, accepted.turn or ""), threads.get(tx, accepted.thread or "")
+            assert turn is not None and thread is not None
+            opened = GateOpened("x:1", Asked(GateKind.COMMAND, title))
+            item = Item(gate_item("x:1"), GATE, Phase.STARTED, title)
+            open_gate(tx, rig.engine._core, thread, turn, opened, item, told=told)
+
+        for title in ("make one", "make one", "make two"):
+            await rig.store.write(partial(ask, title=title))
+        (gate,) = await rig.engine.gates.all()
+        old = (await rig.engine.gates.of_thread(gate.thread))[-1]
+        assert (gate.title, old.title, old.state, old.why) == ("make two", "make one", "void", gate_messages.CHANGED)
+        lines = await rig.store.read(lambda tx: items.of_turn(tx, accepted.turn or ""))
+        assert len([line for line in lines if line.kind == GATE]) == 2, "history has both"
+
+
+async def test_a_gate_of_a_turn_that_somebody_else_holds_by_now_is_not_opened(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold here")
+        await rig.started(accepted.turn)
+
+        def late(tx: Tx) -> None:
+            turn, thread = turns.get(tx, accepted.turn or ""), threads.get(tx, accepted.thread or "")
+            assert turn is not None and thread is not None
+            old = replace(turn, generation=turn.generation - 1)
+            opened = GateOpened("x:1", Asked(GateKind.COMMAND, COMMAND))
+            open_gate(tx, rig.engine._core, thread, old, opened, Item(gate_item("x:1"), GATE, Phase.STARTED, COMMAND))
+
+        await rig.store.write(late)
+        assert await rig.engine.gates.all() == []
+
+
+async def test_a_question_with_what_no_database_holds_is_asked_all_the_same(tmp_path: Path) -> None:
+    question = Question("\ud800", "Which\0?", ("\ud800", "b"))
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold here")
+        await rig.started(accepted.turn)
+
+        def body(tx: Tx) -> None:
+            turn, thread = turns.get(tx, accepted.turn or ""), threads.get(tx, accepted.thread or "")
+            assert turn is not None and thread is not None
+            opened = GateOpened("x:1", Asked(GateKind.QUESTION, "Which?", questions=(question,)))
+            open_gate(tx, rig.engine._core, thread, turn, opened, Item(gate_item("x:1"), GATE, Phase.STARTED, "Which?"))
+
+        await rig.store.write(body)
+        (gate,) = await rig.engine.gates.all()
+        assert gate.options == ("�", "b")
+
+
+def test_diffs_that_are_stored_alike_are_two_requests() -> None:
+    diffs = ("+a\0b\ufffd", "+a\ufffdb\0", "+a\ud800b\ufffd", "+a\ufffdb\ufffd")
+    wanted = [_cleaned(Asked(GateKind.CHANGE, "a.txt", diff, paths=("a.txt",))) for diff in diffs]
+    assert len({each.detail for each in wanted}) == 1 and len({each.subject for each in wanted}) == len(diffs)
+    assert [bool(each.unjudged) for each in wanted] == [True, True, True, False]
