@@ -136,7 +136,7 @@ def test_a_store_replaced_while_running_is_kept_and_the_new_file_untouched(syste
     kept = system.clew.root / "clew.db.kept-1"
     for command in (["status"], ["threads"], ["send", thread, "hello"]):
         result = system.clew.run(*command)
-        told = f"What it had is kept in {kept}; `clew restart` goes on with the new file"
+        told = f"Its old content is saved in {kept}. `clew restart` continues with the new file."
         assert (result.code, told in result.err) == (1, True), result
     assert system.clew.home.database.read_bytes() == b"somebody else's"
     system.clew("down")

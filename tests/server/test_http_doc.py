@@ -19,7 +19,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.ports import held_port, number_of
 
 DOCS = ROOT / "docs"
-PAGE = (DOCS / "http.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "reference" / "http.md").read_text(encoding="utf-8")
 PROGRAMS = {  # the interpreter, if installed, and the file name
     "python": (sys.executable, "client.py"),
     "js": (shutil.which("node"), "client.mjs"),

@@ -76,7 +76,7 @@ def without_its_beginning(tx: Any, turn: Any) -> None:
 def only_the_first(tx: Any, core: Any, waiting: list[Any]) -> None:
     for turn in waiting[1:]:
         turns.set_request(tx, turn.id, ())
-        suspended.drop(tx, core, turn)
+        suspended.drop_queued(tx, core, turn)
 
 
 def in_two_turns(tx: Any, core: Any, waiting: list[Any]) -> None:

@@ -79,7 +79,7 @@ def test_a_readable_home_is_made_private_at_start_and_nothing_else_changes(tmp_p
         clew.up()
         assert set(readable_by_others(clew.root)) == {"notes.txt", "workspace", "workspace/a.txt"}
         assert [stat.S_IMODE(path.stat().st_mode) for path in (own, outside, work, tmp_path)] == [0o644] * 3 + [0o755]
-        *_, line = [line for line in clew.home.log.read_text().splitlines() if "now they cannot" in line]
+        *_, line = [line for line in clew.home.log.read_text().splitlines() if "their rights were removed" in line]
         assert str(clew.home.config) in line or "more" in line
 
 

@@ -146,7 +146,7 @@ class Handoffs:
         where, again = await self._open_conversation(handoff, surface)
         crash.point("handoff.opened-not-bound")
         await self._core.write_with_retry(lambda tx: self._bind(tx, handoff, where, again))
-        crash.point("handoff.bound-not-text")
+        crash.point("handoff.bound-not-told")
 
     async def _open_conversation(self, handoff: Handoff, surface: Surface) -> tuple[Conversation, bool]:
         """The conversation, and whether an earlier attempt may have left an unknown empty one."""
