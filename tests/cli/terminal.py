@@ -16,6 +16,7 @@ from types import TracebackType
 
 from tests.helpers.daemons import TIMEOUT, Clew, _argv
 
+HELD = "appeared just as you pressed Enter"
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>78])")
 
 
@@ -66,6 +67,19 @@ class Terminal:
         deadline = time.monotonic() + TIMEOUT
         while self.shown.count(words) < times:
             assert self._read() and time.monotonic() < deadline, f"there is no {words!r}:\n{self.shown}"
+        return self.shown
+
+    def enter(self, line: str, words: str, times: int = 1) -> str:
+        """Enter a line in `clew chat` and wait for these words. If a gate appeared just before, nothing was sent: press
+        Enter again."""
+        held = self.shown.count(HELD)
+        self.type(f"{line}\r")
+        deadline = time.monotonic() + TIMEOUT
+        while self.shown.count(words) < times:
+            assert self._read() and time.monotonic() < deadline, f"there is no {words!r}:\n{self.shown}"
+            if self.shown.count(HELD) > held:
+                held += 1
+                self.type("\r")
         return self.shown
 
     def find(self, pattern: str) -> str:

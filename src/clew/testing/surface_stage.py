@@ -25,6 +25,7 @@ from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 from clew.texts import messages
 
 PATIENCE = 60.0  # seconds; the time limit of every wait
+READING_TIME = 2_000  # milliseconds added to when the person speaks: people read before they answer
 PICTURE = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
@@ -137,7 +138,8 @@ class RecordingSurface:
         await self._notify()
         if self._hold is not None:
             await self._hold.wait()
-        accepted = await self._inbox.accept(inbound)
+        later = None if inbound.sent_at is None else inbound.sent_at + READING_TIME
+        accepted = await self._inbox.accept(replace(inbound, sent_at=later))
         self.accepted.append(accepted)
         self.accepted_ids.append(inbound.message_id)
         await self._notify()

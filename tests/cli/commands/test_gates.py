@@ -550,8 +550,7 @@ def test_chat_shows_a_gate_with_its_choices_and_takes_the_answer(chat: Terminal)
     chat.read_until(KEYS)
     assert "asks to run a command\n    make all\n  1 allow\n" in chat.shown
     chat.read_until("waits for you · any other text goes to the agent")
-    chat.type("y\r")
-    chat.read_until("turn completed")
+    chat.enter("y", "turn completed")
     assert re.search(r"· \w+: yes by you: make all\n", chat.shown) and "done\n" in chat.shown
     leave(chat)
 
@@ -561,8 +560,7 @@ def test_hidden_characters_in_a_command_are_visible_in_chat(chat: Terminal, clew
     chat.type(f"/resume {thread}\r")
     chat.read_until(KEYS)
     assert f"    {SHOWN}\n" in chat.shown
-    chat.type("n\r")
-    chat.read_until("no by you")
+    chat.enter("n", "no by you")
     leave(chat)
 
 
@@ -570,10 +568,8 @@ def test_other_text_in_chat_reaches_the_agent_with_a_reminder_each_time(chat: Te
     chat.type("!approve one\r")
     chat.read_until(KEYS)
     for times, words in enumerate(("why that?", "and why now?"), 1):
-        chat.type(f"{words}\r")
-        chat.read_until("A question still waits for you", times)
-    chat.type("n\r")
-    chat.read_until("turn completed")
+        chat.enter(words, "A question still waits for you", times)
+    chat.enter("n", "turn completed")
     assert "why that?" in chat.shown.split("declined")[-1]
     leave(chat)
 
@@ -583,12 +579,10 @@ def test_a_yes_in_chat_answers_the_shown_gate(chat: Terminal, clew: Clew) -> Non
     chat.read_until("several gates are open, so name one: ")
     chat.find(r"(?s)(\w{4}): the agent asks.*(?!\1)\w{4}: the agent asks")  # both may open at once
     first, second = dict.fromkeys(re.findall(r"([A-Z][2-9][A-Z][2-9]): the agent asks", chat.shown))
-    chat.type("y\r")
-    chat.read_until("Which one?")
+    chat.enter("y", "Which one?")
     clew("deny", first)
     chat.read_until(f"{first}: no by you")
-    chat.type("y\r")
-    chat.read_until("turn completed")
+    chat.enter("y", "turn completed")
     assert f"{second}: yes by you" in chat.shown
     leave(chat)
 
@@ -599,8 +593,7 @@ def test_a_queued_message_in_chat_answers_no_gate(chat: Terminal) -> None:
     chat.type("/queue y\r")
     chat.read_until("Queued")
     assert "by you" not in chat.shown
-    chat.type("n\r")
-    chat.read_until("turn completed", 2)
+    chat.enter("n", "turn completed", 2)
     leave(chat)
 
 
@@ -609,8 +602,7 @@ def test_a_secret_typed_in_chat_is_not_sent(chat: Terminal, clew: Clew) -> None:
     told = chat.read_until(", not here")
     code = re.findall(r"clew answer (\w+)", told)[-1]
     chat.read_until("waits for you")
-    chat.type("hunter-in-chat\r")
-    chat.read_until("clew: the answer to")
+    chat.enter("hunter-in-chat", "clew: the answer to")
     assert clew.run("answer", code, "-", input="hunter-four").code == 0
     chat.read_until("turn completed")
     assert "a secret of 11 characters" in chat.shown

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clew.engine.gates.choices import option_of
-from clew.engine.gates.gates import close_gate, open_gate
+from clew.engine.gates.gates import ask_once_more, close_gate, open_gate
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import GateView
@@ -16,6 +16,7 @@ from clew.model.messages import Fate
 from clew.store import Tx
 from clew.store.tables import deliveries, threads, turns
 from clew.store.tables.items import Item
+from clew.texts import gate_messages
 from tests.engine.gates.test_gates import executions
 from tests.engine.gates.test_visibility import PHONE, TOO_LONG, Chat, _opens
 from tests.helpers.rig import Rig, Room
@@ -151,7 +152,7 @@ async def test_a_word_of_the_moment_in_which_a_gate_was_replaced_is_no_answer(tm
             said = await chat.says(word, sent_at=sent_at)
             assert said.fate is Fate.REFUSED and f"`{view.code} {word if word == 'n' else ''}" in said.words
         assert (await rig.engine.gates.one(view.id)).state == "open"
-        assert (await chat.says(word, sent_at=(left // 1000 + 1) * 1000)).fate is Fate.ANSWER
+        assert (await chat.says(word, sent_at=(left // 1000 + 2) * 1000)).fate is Fate.ANSWER
 
 
 @pytest.mark.parametrize("word", ["y", "1", "yes all", "n", "stop"])
@@ -177,16 +178,33 @@ async def test_where_no_time_is_told_the_next_gate_after_an_own_answer_is_meant(
         assert executions(rig) == ["make test", "make deploy"]
 
 
-async def test_milliseconds_of_a_platform_count(tmp_path: Path) -> None:
-    """Feishu tells them."""
+@pytest.mark.parametrize("word", ["y", "1", "yes all", "n"])
+async def test_a_word_that_was_being_typed_when_a_gate_came_is_no_answer_to_it(tmp_path: Path, word: str) -> None:
+    """Though no other was there before. Feishu tells milliseconds."""
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks("make deploy")
         card = await rig.store.read(lambda tx: deliveries.get(tx, f"{view.id}:ask"))
         assert card is not None and card.first_sent_at is not None
-        assert (await chat.says("y", sent_at=_exact(card.first_sent_at - 3))).fate is Fate.REFUSED
-        assert (await chat.says("y", sent_at=_exact(card.first_sent_at + 3))).fate is Fate.ANSWER
+        for later in (-3, 5, 590):
+            said = await chat.says(word, sent_at=_exact(card.first_sent_at + later))
+            assert said.fate is Fate.REFUSED and view.code in said.words
+        assert (await chat.says(word, sent_at=_exact(card.first_sent_at + 600))).fate is Fate.ANSWER
         await rig.ended(view.turn)
+
+
+async def test_a_word_from_before_a_gate_was_asked_once_more_is_no_answer_to_it(tmp_path: Path) -> None:
+    """Its card is older than that."""
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        view = await _opens(rig, Asked(GateKind.COMMAND, "make", folder=str(rig.folder)))
+        chat = Chat(rig)
+        assert (await chat.says(f"{view.code} y")).fate is Fate.ANSWER
+        row = await chat.gate(view)
+        await rig.store.write(lambda tx: ask_once_more(tx, rig.engine._core, row, gate_messages.DID_NOT_ARRIVE))
+        again = (await chat.gate(view)).asked_at + 10_000
+        await rig.store.write(lambda tx: tx.run("UPDATE gates SET asked_at = ? WHERE id = ?", again, view.id))
+        assert (await chat.says("y", sent_at=_exact(again - 3_000))).fate is Fate.REFUSED
+        assert (await chat.says("y", sent_at=_exact(again + 600))).fate is Fate.ANSWER
 
 
 def _exact(moment: int) -> int:

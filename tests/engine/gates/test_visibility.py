@@ -355,7 +355,7 @@ async def test_a_word_waits_for_the_receipt_of_a_card_that_is_being_sent(tmp_pat
         (view,) = await asked(rig)
         await _until(rig, f"{view.id}:ask", lambda row: row.first_sent_at)
         clock.arrives = lambda: rig.delivered(f"{view.id}:ask")
-        said = await Chat(rig).says(word.replace("CODE", view.code), sent_at=rig.clock.now())
+        said = await Chat(rig).says(word.replace("CODE", view.code), sent_at=rig.clock.now() + 1_000)
         assert said.fate is Fate.ANSWER
         await rig.ended(view.turn)
 

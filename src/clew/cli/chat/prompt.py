@@ -36,7 +36,6 @@ MARK = "› "
 LEAVE = "Ctrl-D or /quit leaves"
 HELLO = f"· your first message starts a new thread; /help shows commands, {LEAVE}"
 REFRESH = 0.25  # seconds
-REPLACE_WINDOW = 5.0  # seconds after a gate has closed in which the next one counts as its replacement
 MIN_REACTION = 0.6  # seconds; nobody reads and answers a gate faster
 
 
@@ -49,27 +48,23 @@ class Entered(Struct, frozen=True):
 
 
 class ShownGates:
-    """The gates shown as open, and whether one has just replaced another, so that an entered line may be meant for the
-    old one."""
+    """The gates shown as open, and whether one has just appeared, so that an entered line was typed before it."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self.gates: Sequence[Any] = ()
         self._now = now
-        self._went = self._replaced = float("-inf")  # when the last gate closed, and when another replaced it
+        self._appeared = float("-inf")  # when the newest gate was shown
 
     def show(self, open_now: Sequence[Any]) -> None:
         before, after = ({view["id"] for view in gates} for gates in (self.gates, open_now))
-        now = self._now()
-        if before - after:
-            self._went = now
-        if after - before and now - self._went < REPLACE_WINDOW:
-            self._replaced = now
+        if after - before:
+            self._appeared = self._now()
         self.gates = open_now
 
     def is_too_new_for(self, line: str) -> bool:
         """Whether a new gate may have been shown too late for this line. A command or a code is explicit."""
         is_explicit = line.lstrip().startswith("/") or any(view["code"] in line.upper() for view in self.gates)
-        return bool(self.gates) and not is_explicit and self._now() - self._replaced < MIN_REACTION
+        return bool(self.gates) and not is_explicit and self._now() - self._appeared < MIN_REACTION
 
 
 class ChatPrompt:

@@ -12,7 +12,7 @@ from clew.engine.core import Core
 from clew.engine.gates import cards, reply_parser
 from clew.engine.gates.choices import Choice, NewRule, Word
 from clew.engine.gates.gates import answer_gate, take
-from clew.engine.gates.visibility import shown_at
+from clew.engine.gates.visibility import is_reply, shown_at
 from clew.engine.rules import decide
 from clew.model.gates import Answer, Decision, Effect, Gate, GateKind, GateState, Rule, Scope
 from clew.model.messages import Conversation, Fate, Inbound
@@ -25,8 +25,6 @@ from clew.support.errors import BadInput, NotFound, Refused
 from clew.texts import bilingual, gate_messages, messages, stored
 
 _ALLOWING = (Decision.ACCEPT, Decision.REPLY)
-SOON = 5_000  # milliseconds after a gate was settled in which a short reply may still mean it
-QUICK = 600  # milliseconds in which nobody has read a new card and answered it
 LOOKED_AT = 10  # newest gates of a thread
 _TO_CUT, _TO_BACKLOG = messages.CONTINUE | messages.STOP, messages.RUN_ALL | messages.MERGE | messages.SKIP
 
@@ -99,26 +97,33 @@ class Heard(Struct, frozen=True):
     def is_own(self, gate: Gate) -> bool:
         return self.thread is not None and gate.thread == self.thread.id
 
-    def is_early(self, gate: Gate) -> bool:
-        """Said before it was asked, so that it can mean it only by its code."""
-        return self.was_before(gate.asked_at, former=self.may_mean_former)
+    def is_early(self, tx: Tx, gate: Gate) -> bool:
+        """Said before anybody can have read it here, so that it can mean it only by its code. It may have been asked
+        once more, long after its card left."""
+        shown = shown_at(tx, gate, self.inbound.conversation, pressed=self.inbound.pressed)
+        if shown is None and self.inbound.sent_at is not None:
+            return self.was_before(gate.asked_at)
+        return self.is_too_soon(max(gate.asked_at, shown or 0))
 
     def why_early(self, gate: Gate) -> bilingual.Bilingual:
         said = "y" if self.said.is_all else self.said.rest
         told = gate_messages.said_before if self.inbound.sent_at is not None else messages.may_mean_former
         return told(gate.code, said)
 
-    def was_before(self, moment: int, *, former: bool = False) -> bool:
-        """Said without a code before this; `former`: or so soon after it that it means what was there before. Many
-        platforms tell whole seconds, and some tell nothing."""
+    def was_before(self, moment: int) -> bool:
+        """Said without a code before this. Many platforms tell whole seconds, and some tell nothing."""
         sent = self.inbound.sent_at
-        if self.said.code is not None:
+        if self.said.code is not None or sent is None:
             return False
-        if sent is None:
-            return former
-        if sent % 1000 == 0:
-            return sent // 1000 < moment // 1000 + former
-        return sent < moment + QUICK * former
+        return sent < (moment // 1000 * 1000 if sent % 1000 == 0 else moment)
+
+    def is_too_soon(self, moment: int) -> bool:
+        """The same, or so soon after it that nobody can have read what was shown then: who types something anyway does
+        not mean that. Whoever points at a message has read it."""
+        sent = self.inbound.sent_at
+        if self.said.code is not None or self.points:
+            return self.was_before(moment)
+        return self.may_mean_former if sent is None else not is_reply(sent, moment)
 
     def sees_whole(self, tx: Tx, core: Core, gate: Gate) -> bool:
         """Whether it was shown whole where this was said, by then. Clients at the desk say what they show whole; front
@@ -130,7 +135,7 @@ class Heard(Struct, frozen=True):
         if where.surface == core.local_surface:
             return bool(names & {*(self.inbound.sees or ())})
         shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
-        return shown is not None and not self.was_before(shown, former=self.may_mean_former)
+        return shown is not None and not self.is_too_soon(shown)
 
     def was_told_a_line(self, core: Core) -> bool:
         """Said in a conversation of a front end: without what else can be chosen, and so without any rule."""
@@ -170,18 +175,15 @@ def _meanable(tx: Tx, thread: Thread | None, inbound: Inbound) -> list[Gate]:
 
 
 def _may_mean_former(tx: Tx, inbound: Inbound, meanable: Sequence[Gate]) -> bool:
-    """Whether its sender may have had a gate before their eyes that is settled by now, and not these. A quote says what
-    they had. If nobody tells when it was said, that may have been right after the last that was heard there."""
-    if inbound.pressed or inbound.quoted is not None or not meanable:
+    """Whether its sender may have had a gate before their eyes that is settled by now, and not these, if nobody tells
+    when it was said: that may have been right after the last that was heard there. A quote says what they had."""
+    is_known = inbound.pressed or inbound.quoted is not None or inbound.sent_at is not None or inbound.sees is not None
+    if is_known or not meanable:
         return False
     names = {each.thread for each in meanable}
     before = [gate for name in names for gate in gates.of_thread(tx, name, LOOKED_AT) if gate not in meanable]
-    if inbound.sent_at is None:
-        same = {gate.asked.subject for gate in meanable if not gate.warning}  # a yes to it is a yes to this
-        others = [gate for gate in before if gate.asked.subject not in same]
-        return inbound.sees is None and _was_settled_unheard(tx, inbound.conversation, others)
-    settled = [gate.answered_at or gate.closed_at or 0 for gate in before if gate.card]
-    return any(moment >= inbound.sent_at - SOON for moment in settled)
+    same = {gate.asked.subject for gate in meanable if not gate.warning}  # a yes to it is a yes to this
+    return _was_settled_unheard(tx, inbound.conversation, [gate for gate in before if gate.asked.subject not in same])
 
 
 def _was_settled_unheard(tx: Tx, where: Conversation, before: Sequence[Gate]) -> bool:
@@ -207,8 +209,8 @@ def _refuse_unclear(tx: Tx, heard: Heard) -> None:
         raise Refused(gate_messages.which_or_agent(_replies(heard, others)))
     still = [gate for gate in heard.open_now if gate.state is GateState.OPEN]
     is_all_of_many = heard.said.is_all and heard.thread is None and len(still) > 1
-    was_one_of_many = heard.is_bare and any(not heard.is_early(gate) for gate in still) and _settled_since(tx, heard)
-    if is_all_of_many or was_one_of_many:
+    can_mean_one = heard.is_bare and any(not heard.is_early(tx, gate) for gate in still)
+    if is_all_of_many or (can_mean_one and _settled_since(tx, heard)):
         raise _which_of(heard, still)
 
 
@@ -262,7 +264,7 @@ def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
     choice = _meant(tx, core, heard, gate) if gate is not None else None
     if gate is None or choice is None:
         return None
-    if heard.is_early(gate):
+    if heard.is_early(tx, gate):
         raise Refused(heard.why_early(gate))
     _may(core, heard.inbound)
     if choice.answer.decision in _ALLOWING and not heard.sees_whole(tx, core, gate):
@@ -278,7 +280,7 @@ def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
 def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
     """Yes to what was there to be seen when it was said."""
     _may(core, heard.inbound)
-    early = [gate for gate in heard.open_now if heard.is_early(gate)]
+    early = [gate for gate in heard.open_now if heard.is_early(tx, gate)]
     meant = [gate for gate in heard.open_now if gate not in early]
     if early and not meant:
         raise Refused(heard.why_early(early[0]))
@@ -350,7 +352,7 @@ def _meant(tx: Tx, core: Core, heard: Heard, gate: Gate) -> Choice | None:
 
 def _can_mean(tx: Tx, core: Core, heard: Heard, gate: Gate) -> bool:
     is_secret = _is_secret(gate)  # then they are no answer, and must not become a message either
-    return heard.is_own(gate) and not heard.is_early(gate) and (is_secret or heard.sees_whole(tx, core, gate))
+    return heard.is_own(gate) and not heard.is_early(tx, gate) and (is_secret or heard.sees_whole(tx, core, gate))
 
 
 def _guard_secrets(tx: Tx, heard: Heard) -> None:
