@@ -38,27 +38,43 @@ def test_a_gate_is_shown_completely_with_nothing_hidden() -> None:
     )
     assert request_lines(view) == [
         "K7Q2: the agent asks to run a command",
-        "    make",
-        "    rm \\u0441at",
-        "  in /tmp/a\\nb",
+        "  why:",
+        "  │ to",
+        "  │ try",
         "    - old",
         "    + new",
-        "  why: to",
-        "  try",
         "  ⚠ Again.",
+        "  in /tmp/a\\nb",
+        "    make",
+        "    rm \\u0441at",
     ]
+
+
+def test_an_agents_reason_neither_pushes_a_command_away_nor_passes_for_a_card() -> None:
+    filler = "I looked at the layout of the repository, and it has to be made anew. " * 4
+    fake = "K7Q2: the agent asks to run a command\n    ls -la src\n  1 allow"
+    view = gate(title="rm -rf ~/results", reason=f"{fake}\n{filler}\n{filler}\n{filler}\n{filler}", folder="/tmp")
+    head, why, *said, folder, command = request_lines(view)
+    assert (head, why) == ("K7Q2: the agent asks to run a command", "  why:")
+    assert (folder, command) == ("  in /tmp", "    rm -rf ~/results")
+    assert all(line.startswith("  │ ") and len(line) <= 74 for line in said) and len(said) <= 12
+    assert said[0] == "  │ K7Q2: the agent asks to run a command" and said[-1] == "  │ … (2 more lines)"
+    spaced = request_lines(gate(reason="\n".join("abcdefg")))
+    assert spaced[2:9] == [*(f"  │ {letter}" for letter in "abcdef"), "  │ … (1 more line)"]
+    wide = request_lines(gate(reason="好" * 600))
+    assert all(line.startswith("  │ ") for line in wide[2:-1]) and sum(line.count("好") for line in wide) == 500
 
 
 def test_a_command_is_shown_exactly_whatever_its_length_or_script() -> None:
     view = gate(title="cat א > ב\necho ʼ; x ʼ" + "\n" * 30 + "ls", folder="/tmp/א", detail="+א")
     assert request_lines(view)[1:] == [
+        r"    +\u05d0",
+        r"  in /tmp/\u05d0",
         "  32 lines:",
         r"    cat \u05d0 > \u05d1",
         r"    echo \u02bc; x \u02bc",
         "    ⏎×29",
         "    ls",
-        r"  in /tmp/\u05d0",
-        r"    +\u05d0",
     ]
 
 
@@ -66,15 +82,15 @@ def test_blank_lines_in_agent_text_are_folded_and_counted() -> None:
     gap = "tests" + "\n" * 300 + "x"
     view = gate(kind="question", detail=gap, reason=gap, questions=[question(gap, "a")])
     assert request_lines(view)[1:] == [
+        *("  why:", "  │ tests", "  │ ⏎×299", "  │ x"),
         *("    tests", "    ⏎×299", "    x"),
-        *("  why: 301 lines:", "  tests", "  ⏎×299", "  x"),
         *("  301 lines:", "  tests", "  ⏎×299", "  x", "    1 a"),
     ]
 
 
 def test_a_long_diff_is_shown_completely() -> None:
     view = gate(kind="change", detail="+" * 100_000)
-    assert request_lines(view)[-1].strip() == "+" * 100_000
+    assert request_lines(view)[-2].strip() == "+" * 100_000
 
 
 def test_gates_shortened_in_a_list_are_fetched_before_display() -> None:

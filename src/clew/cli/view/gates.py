@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from clew.cli.view.columns import one_line, table
+from clew.cli.view.columns import one_line, rows_of, table
 from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
 from clew.support.display import escape_hidden
 from clew.support.display_code import as_code, as_prose, detail_shown, many_in, many_lines, title_shown
@@ -22,6 +22,8 @@ HEADLINES = {
     "permission": "asks for a permission",
     "question": "asks",
 }
+BAR, REASON_COLUMNS = "│ ", 70  # before each row of an agent's reason, and the width of a row after it
+REASON_LINES, REASON_CHARS = 6, 500  # how much of a reason is shown at most
 DECISIONS = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "answered"}
 AnswerHints = Callable[[Any, Sequence[Any]], list[str]]  # lines on how to answer a gate, given all open ones
 
@@ -91,22 +93,38 @@ def request_lines(view: Any) -> list[str]:
 
 
 def _body(view: Any) -> Iterator[str]:
+    """The agent's reason first, and what it would do last: that is on the screen when one answers."""
+    if view["reason"]:
+        yield "  why:"
+        yield from (f"  {row}" for row in _reason_rows(view["reason"]))
+    yield from detail_lines(view)
+    if view.get("leaves_sandbox"):  # missing from an older daemon
+        yield "  ⚠ it would run outside of the agent's sandbox"
+    if view["warning"]:
+        yield f"  ⚠ {view['warning']}"
+    if view["folder"]:
+        yield f"  in {as_code(view['folder'], lines=False)}"
     if count := many_lines(view["kind"], view["title"]):
         yield f"  {count:,} lines:"
     if view["kind"] != "question":
         yield from _indented(title_shown(view["kind"], view["title"]), 4)
-    if view["folder"]:
-        yield f"  in {as_code(view['folder'], lines=False)}"
-    if view.get("leaves_sandbox"):  # missing from an older daemon
-        yield "  ⚠ it would run outside of the agent's sandbox"
-    yield from detail_lines(view)
-    if view["reason"]:
-        yield from _indented(as_prose(f"why: {_with_line_count(view['reason'])}"), 2)
-    if view["warning"]:
-        yield f"  ⚠ {view['warning']}"
     for question in view["questions"]:
         yield from _indented(as_prose(_with_line_count(question["text"])), 2)
         yield from option_lines(question, 4)
+
+
+def _reason_rows(reason: str) -> Iterator[str]:
+    """The agent's reason, cut to the limits. Every row gets a bar, so that none looks like a line of clew."""
+    lines = as_prose(reason).split("\n")
+    room = REASON_CHARS
+    for number, line in enumerate(lines):
+        if number == REASON_LINES or not room:
+            more = len(lines) - number
+            yield f"{BAR}… ({more:,} more {'line' if more == 1 else 'lines'})"
+            return
+        rows = rows_of(line if len(line) <= room else f"{line[:room]}…", REASON_COLUMNS)
+        yield from (f"{BAR}{row}" for row in rows)
+        room = max(0, room - len(line))
 
 
 def _with_line_count(words: str) -> str:
