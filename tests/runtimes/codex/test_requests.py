@@ -61,6 +61,43 @@ def test_extra_permissions_of_a_command_are_shown() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("extra", "shown"),
+    [
+        (
+            {
+                "fileSystem": {
+                    "entries": [{"access": "read", "path": path} for path in ("/a", "/c")],
+                    "read": ["/a"],
+                    "write": ["/b"],
+                }
+            },
+            "read /a, write /b, read /c",
+        ),
+        ({"macos": {"automation": "all"}}, 'unknown: {"macos":{"automation":"all"}}'),
+        ({"fileSystem": {"write": ["/b"], "all": True}}, 'write /b, unknown: {"all":true}'),
+        ({"network": {"enabled": False, "hosts": ["h"]}}, 'unknown: {"hosts":["h"]}'),
+        ({"fileSystem": "all"}, 'unknown: {"fileSystem":"all"}'),
+        ({"fileSystem": {"entries": [{"access": "write", "path": "/", "deep": 1}]}}, 'unknown: {"access":"write"'),
+        ("all", 'unknown: "all"'),
+    ],
+)
+def test_what_a_command_wants_is_shown_whole_and_what_is_not_known_leaves_the_sandbox(extra: Any, shown: str) -> None:
+    asked = read(COMMAND, command="ls", cwd="/w", additionalPermissions=extra, itemId="i")
+    assert asked is not None and asked.leaves_sandbox and asked.detail.startswith(f"with: {shown}")
+
+
+@pytest.mark.parametrize("extra", [None, {}, {"fileSystem": None, "network": None}, {"network": {"enabled": False}}])
+def test_a_command_that_wants_nothing_more_stays_in_the_sandbox(extra: Any) -> None:
+    asked = read(COMMAND, command="ls", cwd="/w", additionalPermissions=extra, itemId="i")
+    assert asked is not None and not asked.leaves_sandbox and asked.detail == ""
+
+
+def test_words_of_an_older_command_are_shown_as_a_shell_is_told_them() -> None:
+    asked = read("execCommandApproval", conversationId="th", callId="c", command=["ls", "a; rm -rf b"], cwd="/w")
+    assert asked is not None and asked.title == "ls 'a; rm -rf b'"
+
+
 def test_a_command_that_is_not_repeated_is_taken_from_its_item() -> None:
     turn = begun(type="commandExecution", id="i", command="make")
     asked = read(COMMAND, turn, itemId="i", cwd="/w", reason="because")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ TOOL = "item/tool/call"
 OLD_COMMAND = "execCommandApproval"
 OLD_CHANGE = "applyPatchApproval"
 
+FILES = ("read", "write", "entries")
 UNSEEN = "a change of files that Codex does not show"
 _TOOL_NAME = re.compile(r'run tool "([^"]+)"')
 
@@ -133,19 +135,40 @@ def _permission(request: wire.Request, title: str, detail: str = "", reason: str
 
 
 def describe_permissions(profile: Any) -> str:
-    """Describe a permission profile, for example `write /x, network`."""
+    """Describe a permission profile, for example `write /x, network`. Unknown parts are shown as JSON: they may grant
+    more than the known ones."""
     if not isinstance(profile, dict):
-        return ""
-    files, network = profile.get("fileSystem"), profile.get("network")
-    words = _describe_files(files) if isinstance(files, dict) else []
-    is_on = isinstance(network, dict) and network.get("enabled")
-    return ", ".join([*words, *(["network"] if is_on else [])])
+        return _unknown(profile) if profile else ""
+    files, network = profile.get("fileSystem") or {}, profile.get("network") or {}
+    if not isinstance(files, dict) or not isinstance(network, dict):
+        return _unknown(profile)
+    known = [*_describe_files(files), *(["network"] if network.get("enabled") else [])]
+    parts = ((profile, ("fileSystem", "network")), (files, FILES), (network, ("enabled",)))
+    return ", ".join([*known, *(_unknown(rest) for part, names in parts if (rest := _others(part, names)))])
 
 
 def _describe_files(files: dict[str, Any]) -> list[str]:
-    if entries := files.get("entries"):
-        return [f"{entry.get('access')} {_place(entry.get('path'))}" for entry in entries if isinstance(entry, dict)]
-    return [f"{access} {path}" for access in ("read", "write") for path in files.get(access) or ()]
+    """Codex may give the same folder as a list and as an entry; it is named once."""
+    listed = [f"{access} {_place(path)}" for access in ("read", "write") for path in _as_list(files.get(access))]
+    return list(dict.fromkeys([*listed, *map(_describe_entry, _as_list(files.get("entries")))]))
+
+
+def _describe_entry(entry: Any) -> str:
+    is_known = isinstance(entry, dict) and entry.keys() <= {"access", "path"}
+    return f"{entry.get('access')} {_place(entry.get('path'))}" if is_known else _unknown(entry)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value] if value else []
+
+
+def _others(part: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the keys that are not among these names, and whose value is not empty."""
+    return {key: value for key, value in part.items() if key not in names and value not in (None, False, [], {})}
+
+
+def _unknown(value: Any) -> str:
+    return f"unknown: {msgspec.json.encode(value).decode()}"
 
 
 def _place(path: Any) -> str:
@@ -161,7 +184,8 @@ def _host(context: Any) -> str:
 
 
 def _command(request: wire.Request) -> str:
-    return request.command if isinstance(request.command, str) else " ".join(request.command or ())
+    """Return the command. A list of words is quoted as a shell needs it."""
+    return request.command if isinstance(request.command, str) else shlex.join(request.command or ())
 
 
 def _item(request: wire.Request) -> str | None:
