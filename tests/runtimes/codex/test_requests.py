@@ -20,7 +20,7 @@ from clew.runtimes.codex.translate import Translation
 from clew.support.errors import BadInput
 
 YES, NO, CANCEL = (Answer(each) for each in (Decision.ACCEPT, Decision.DECLINE, Decision.CANCEL))
-COMMAND, CHANGE = requests.COMMAND, requests.CHANGE
+COMMAND, CHANGE, PERMISSIONS = requests.COMMAND, requests.CHANGE, requests.PERMISSIONS
 
 
 def raw(**params: Any) -> msgspec.Raw:
@@ -91,6 +91,25 @@ def test_what_a_command_wants_is_shown_whole_and_what_is_not_known_leaves_the_sa
 def test_a_command_that_wants_nothing_more_stays_in_the_sandbox(extra: Any) -> None:
     asked = read(COMMAND, command="ls", cwd="/w", additionalPermissions=extra, itemId="i")
     assert asked is not None and not asked.leaves_sandbox and asked.detail == ""
+
+
+@pytest.mark.parametrize("place", ["devbox-7", {"id": "devbox-7"}])
+def test_what_would_happen_in_another_environment_says_so_and_only_a_person_accepts_it(place: Any) -> None:
+    command = read(COMMAND, command="ls", cwd="/w", environmentId=place, itemId="i")
+    permission = read(
+        PERMISSIONS, cwd="/w", permissions={"network": {"enabled": True}}, environmentId=place, itemId="i"
+    )
+    for asked, kind, pattern in ((command, RuleKind.COMMAND, "ls"), (permission, RuleKind.TOOL, "network")):
+        assert asked is not None and "in the environment" in asked.detail and "devbox-7" in asked.detail
+        rule = Rule("R", Effect.ALLOW, kind, pattern, Scope.EVERYWHERE, "", 0)
+        for policy in (Policy.CAREFUL, Policy.TRUSTED):
+            assert decide(asked, policy, "/w", [rule], 0, "T").effect is Effect.ASK
+
+
+@pytest.mark.parametrize("place", [None, "local"])
+def test_a_command_on_this_machine_names_no_environment(place: Any) -> None:
+    asked = read(COMMAND, command="ls", cwd="/w", environmentId=place, itemId="i")
+    assert asked == Asked(GateKind.COMMAND, "ls", folder="/w", item="i")
 
 
 def test_words_of_an_older_command_are_shown_as_a_shell_is_told_them() -> None:

@@ -243,6 +243,7 @@ class Request(Wire, frozen=True):
     kind: str | None = None
     command: str | list[str] | None = None
     cwd: str | None = None
+    environment_id: Any = None  # where it would happen; `local`: on this machine
     reason: str | None = None
     grant_root: str | None = None
     network_approval_context: Any = None

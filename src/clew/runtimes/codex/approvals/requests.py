@@ -23,6 +23,7 @@ TOOL = "item/tool/call"
 OLD_COMMAND = "execCommandApproval"
 OLD_CHANGE = "applyPatchApproval"
 
+LOCAL = "local"  # Codex's name of the environment that is this machine
 FILES = ("read", "write", "entries")
 UNSEEN = "a change of files that Codex does not show"
 _TOOL_NAME = re.compile(r'run tool "([^"]+)"')
@@ -49,10 +50,18 @@ def _read_command(request: wire.Request, turn: Translation) -> Asked:
     if not command:
         return _permission(request, f"network access to {host}" if host else "something that Codex does not name")
     also = describe_permissions(request.additional_permissions)
-    detail = "\n".join(line for line in (host and f"network access to {host}", also and f"with: {also}") if line)
-    asks_for_more = bool(detail)
-    why = request.reason or ""
-    return Asked(GateKind.COMMAND, command, detail, request.cwd, why, item=_item(request), leaves_sandbox=asks_for_more)
+    extra = [line for line in (host and f"network access to {host}", also and f"with: {also}") if line]
+    elsewhere = _environment(request)
+    return Asked(
+        GateKind.COMMAND,
+        command,
+        detail=_lines(elsewhere, *extra),
+        folder=request.cwd,
+        reason=request.reason or "",
+        item=_item(request),
+        leaves_sandbox=bool(extra),
+        unjudged=elsewhere,
+    )
 
 
 def _read_change(request: wire.Request, turn: Translation) -> Asked:
@@ -71,7 +80,7 @@ def _change(request: wire.Request, changes: tuple[wire.Change, ...]) -> Asked:
     return Asked(
         GateKind.CHANGE,
         ", ".join(paths) or UNSEEN,
-        detail="\n".join(part for part in (root, items.diff(changes)) if part),
+        detail=_lines(root, items.diff(changes)),
         reason=request.reason or "",
         paths=paths,
         item=_item(request),
@@ -130,8 +139,23 @@ def _read_tool(request: wire.Request, turn: Translation) -> Asked:
 
 
 def _permission(request: wire.Request, title: str, detail: str = "", reason: str = "") -> Asked:
-    why = reason or request.reason or ""
-    return Asked(GateKind.PERMISSION, title, detail, request.cwd, why, item=_item(request))
+    elsewhere = _environment(request)
+    return Asked(
+        GateKind.PERMISSION,
+        title,
+        detail=_lines(elsewhere, detail),
+        folder=request.cwd,
+        reason=reason or request.reason or "",
+        item=_item(request),
+        unjudged=elsewhere,
+    )
+
+
+def _environment(request: wire.Request) -> str:
+    """Name the environment if it is not this machine. Then what clew sees in the workspace proves nothing, and only a
+    person may accept."""
+    place = request.environment_id
+    return f"in the environment {_line(place)}, not on this machine" if place not in (None, "", LOCAL) else ""
 
 
 def describe_permissions(profile: Any) -> str:
@@ -168,7 +192,7 @@ def _others(part: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _unknown(value: Any) -> str:
-    return f"unknown: {msgspec.json.encode(value).decode()}"
+    return f"unknown: {_line(value)}"
 
 
 def _place(path: Any) -> str:
@@ -201,6 +225,14 @@ def _old_changes(changes: Any) -> tuple[wire.Change, ...]:
 def _old_change(path: str, change: dict[str, Any]) -> wire.Change:
     kind = wire.ChangeKind(str(change.get("type", "")), change.get("move_path"))
     return wire.Change(path, str(change.get("unified_diff") or change.get("content") or ""), kind)
+
+
+def _lines(*lines: str) -> str:
+    return "\n".join(filter(None, lines))
+
+
+def _line(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _json(value: Any) -> str:
