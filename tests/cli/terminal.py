@@ -72,14 +72,21 @@ class Terminal:
     def enter(self, line: str, words: str, times: int = 1) -> str:
         """Enter a line in `clew chat` and wait for these words. If a gate appeared just before, nothing was sent: press
         Enter again."""
+        return self._enter(f"{line}\r", "\r", words, times)
+
+    def answer(self, line: str, words: str, times: int = 1) -> str:
+        """The same at `clew run`, where the line has to be typed again."""
+        return self._enter(f"{line}\n", f"{line}\n", words, times)
+
+    def _enter(self, keys: str, again: str, words: str, times: int) -> str:
         held = self.shown.count(HELD)
-        self.type(f"{line}\r")
+        self.type(keys)
         deadline = time.monotonic() + TIMEOUT
         while self.shown.count(words) < times:
             assert self._read() and time.monotonic() < deadline, f"there is no {words!r}:\n{self.shown}"
             if self.shown.count(HELD) > held:
                 held += 1
-                self.type("\r")
+                self.type(again)
         return self.shown
 
     def find(self, pattern: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.cli.follow import WORKING
 from clew.cli.output import Out
+from clew.cli.shown_gates import ShownGates
 from clew.cli.view.events import PLAIN
 from clew.cli.view.gates import refuse_secrets, typing_hint
 from clew.client.sync import new_message_id
@@ -26,12 +27,12 @@ MAX_LINE = 4096  # bytes; a terminal buffers no more of a line
 
 
 class GatePrompt:
-    def __init__(self, out: Out, screen: Screen, client: Client, thread: str) -> None:
+    def __init__(self, out: Out, screen: Screen, client: Client, thread: str, shown: ShownGates | None = None) -> None:
         self._screen = screen
         self._client = client
         self._thread = thread
         self.is_interactive = not out.as_json and _is_foreground()
-        self._open_gates: tuple[Any, ...] = ()
+        self._shown = shown or ShownGates()
         self._wake_read, self._wake_write = os.pipe()
         self._reader: Thread | None = None
         self._reply_lock = Lock()
@@ -40,17 +41,16 @@ class GatePrompt:
         """Called with the open gates. Returns True if nobody can answer here, so that `run` ends."""
         if not self.is_interactive:
             return True
-        is_new = bool({view["id"] for view in gates} - {view["id"] for view in self._open_gates})
-        if is_new:  # text typed before a gate was shown must not answer it
-            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-        was, self._open_gates = self._open_gates, tuple(gates)
-        if bool(gates) != bool(was):  # the spinner would overwrite the typed text
-            self._screen.wait(None if gates else WORKING)
-        if is_new:
-            self._screen.write_line(f"  {typing_hint(gates)}", PLAIN)
-            self._start_reader()
-        os.write(self._wake_write, b"!")
         with self._reply_lock:  # the outcome of an answer is shown after its confirmation
+            was = self._shown.gates
+            if is_new := self._shown.show(tuple(gates)):  # text typed before a gate was shown must not answer it
+                termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+            if bool(gates) != bool(was):  # the spinner would overwrite the typed text
+                self._screen.wait(None if gates else WORKING)
+            if is_new:
+                self._screen.write_line(f"  {typing_hint(gates)}", PLAIN)
+                self._start_reader()
+            os.write(self._wake_write, b"!")
             return False
 
     def _start_reader(self) -> None:
@@ -61,7 +61,7 @@ class GatePrompt:
     def _read_lines(self) -> None:
         terminal = sys.stdin.fileno()
         while True:
-            ready = select([self._wake_read, *([terminal] if self._open_gates else [])], [], [])[0]
+            ready = select([self._wake_read, *([terminal] if self._shown.gates else [])], [], [])[0]
             if self._wake_read in ready:
                 os.read(self._wake_read, MAX_LINE)
             elif not self._read_line(terminal):
@@ -69,11 +69,13 @@ class GatePrompt:
 
     def _read_line(self, terminal: int) -> bool:
         """Handle one line, and not a byte of the next. False at the end of the input."""
-        gates, line = self._open_gates, b""
+        gates, line = self._shown.gates, b""
         with suppress(OSError):
             line = os.read(terminal, MAX_LINE)
         text = line.decode("utf-8", "replace").strip()
-        if text:
+        if text and self._shown.is_too_new_for(text):
+            self._screen.say(f"{self._shown.why_held()}; type it again")
+        elif text:
             with self._reply_lock:
                 self._screen.say(self._send(text, gates))
         elif not line:

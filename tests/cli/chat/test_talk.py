@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clew.cli.chat.follower import recap, suspension_lines
-from clew.cli.chat.prompt import MIN_REACTION, ShownGates, toolbar
+from clew.cli.chat.prompt import toolbar
 from clew.cli.chat.talk import Talk
 from clew.cli.view.events import InfoLine, TextChunk
 from clew.support.errors import NotFound, OutOfReach
@@ -258,17 +258,3 @@ def test_the_toolbar_shows_what_is_going_on() -> None:
     assert toolbar(5, None, None, None, 2) == "a new thread · /help · 2 attached"
     assert "working 5 s" in toolbar(5, "T", 0, None, 0)
     assert "the daemon is away for 3 s" in toolbar(5, "T", 0, 2, 0)
-
-
-def test_a_line_entered_just_as_a_gate_appears_is_held_back() -> None:
-    """Whether it replaces another one or not: the line was typed before."""
-    now = [100.0]
-    seen, first, second = ShownGates(lambda: now[0]), {"id": "1", "code": "K7Q2"}, {"id": "2", "code": "B2B2"}
-    assert not seen.is_too_new_for("y")
-    for shown in ((first,), (first, second), (second,), (first,)):
-        is_new = shown != (second,)
-        seen.show(shown)
-        assert seen.is_too_new_for("y") is seen.is_too_new_for("rather not") is is_new
-        assert not seen.is_too_new_for(f"{shown[-1]['code'].lower()} y") and not seen.is_too_new_for("/stop")
-        now[0] += 2 * MIN_REACTION
-        assert not seen.is_too_new_for("y")

@@ -462,10 +462,9 @@ def test_run_on_a_terminal_shows_the_gate_and_takes_the_answer(clew: Clew) -> No
     with Terminal(clew, ["run", f"!approve {TRICKY}\n!ask Which? | red | green\n!text done"]) as terminal:
         terminal.read_until(KEYS)
         assert f"    {SHOWN}\n" in terminal.shown and "  1 allow\n" in terminal.shown
-        terminal.type("y\n")
-        terminal.read_until("is on its way to the agent.")
+        terminal.answer("y", "is on its way to the agent.")
         terminal.read_until("a number, or ")
-        terminal.type("2\n")
+        terminal.answer("2", "done")
         assert terminal.wait() == 0
     assert "the agent received the answer" in terminal.shown and "\u0441" not in terminal.shown
     assert terminal.lines[-4:-2] == ["green", "done"]
@@ -474,9 +473,8 @@ def test_run_on_a_terminal_shows_the_gate_and_takes_the_answer(clew: Clew) -> No
 def test_text_that_is_no_answer_reaches_the_agent_and_the_gate_stays(clew: Clew) -> None:
     with Terminal(clew, ["run", "!approve one"]) as terminal:
         terminal.read_until(KEYS)
-        terminal.type("why that?\n")
-        terminal.read_until("A question still waits for you")
-        terminal.type("n\n")
+        terminal.answer("why that?", "A question still waits for you")
+        terminal.answer("n", "no by you")
         assert terminal.wait() == 0
     assert "why that?" in terminal.shown.split("declined")[-1]
 
@@ -484,9 +482,8 @@ def test_text_that_is_no_answer_reaches_the_agent_and_the_gate_stays(clew: Clew)
 def test_a_bare_yes_with_several_gates_at_run_asks_which(clew: Clew) -> None:
     with Terminal(clew, ["run", "!both one | two\n!text done"]) as terminal:
         terminal.read_until("several gates are open, so name one: ")
-        terminal.type("y\n")
-        terminal.read_until("Which one? Reply")
-        terminal.type("yes all\n")
+        terminal.answer("y", "Which one? Reply")
+        terminal.answer("yes all", "done")
         assert terminal.wait() == 0
     assert "done" in terminal.shown
 
@@ -496,8 +493,7 @@ def test_run_leaves_typed_text_to_the_shell_if_no_gate_is_open(clew: Clew) -> No
     then = 'read line; echo "the shell got $line"'
     with Terminal(clew, ["run", "!approve one\n!hold typing\n!text done"], then=then) as terminal:
         terminal.read_until(KEYS)
-        terminal.type("y\n")
-        terminal.read_until("the agent received the answer")
+        terminal.answer("y", "the agent received the answer")
         gate.wait()
         terminal.type("for the shell\n")
         gate.release()
@@ -513,7 +509,7 @@ def test_text_typed_before_a_gate_was_shown_does_not_answer_it(clew: Clew) -> No
         terminal.read_until("y\n")
         gate.release()
         terminal.read_until(KEYS)
-        terminal.type("n\n")
+        terminal.answer("n", "no by you")
         assert terminal.wait() == 0
     assert "no by you" in terminal.shown and "yes by you" not in terminal.shown
 
@@ -522,8 +518,7 @@ def test_run_does_not_accept_a_secret(clew: Clew) -> None:
     with Terminal(clew, ["run", "!secret The password?"]) as terminal:
         told = terminal.read_until(", not here")
         code = re.findall(r"clew answer (\w+)", told)[-1]
-        terminal.type("hunter-at-run\n")
-        terminal.read_until("clew: the answer to")
+        terminal.answer("hunter-at-run", "clew: the answer to")
         assert clew.run("answer", code, "-", input="hunter-four").code == 0
         assert terminal.wait() == 0
     assert "a secret of 11 characters" in terminal.shown

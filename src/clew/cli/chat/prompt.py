@@ -26,6 +26,7 @@ from clew.cli.chat.follower import Follower
 from clew.cli.chat.lines import is_continued, is_image, suggestions
 from clew.cli.chat.talk import Reply, Talk
 from clew.cli.completion import threads
+from clew.cli.shown_gates import ShownGates
 from clew.cli.view.columns import duration, fit
 from clew.cli.view.events import InfoLine, Piece
 from clew.cli.view.gates import is_secret
@@ -36,7 +37,6 @@ MARK = "› "
 LEAVE = "Ctrl-D or /quit leaves"
 HELLO = f"· your first message starts a new thread; /help shows commands, {LEAVE}"
 REFRESH = 0.25  # seconds
-MIN_REACTION = 0.6  # seconds; nobody reads and answers a gate faster
 
 
 class Entered(Struct, frozen=True):
@@ -45,26 +45,6 @@ class Entered(Struct, frozen=True):
     line: str
     sees: Sequence[Any]
     asks: str | None
-
-
-class ShownGates:
-    """The gates shown as open, and whether one has just appeared, so that an entered line was typed before it."""
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self.gates: Sequence[Any] = ()
-        self._now = now
-        self._appeared = float("-inf")  # when the newest gate was shown
-
-    def show(self, open_now: Sequence[Any]) -> None:
-        before, after = ({view["id"] for view in gates} for gates in (self.gates, open_now))
-        if after - before:
-            self._appeared = self._now()
-        self.gates = open_now
-
-    def is_too_new_for(self, line: str) -> bool:
-        """Whether a new gate may have been shown too late for this line. A command or a code is explicit."""
-        is_explicit = line.lstrip().startswith("/") or any(view["code"] in line.upper() for view in self.gates)
-        return bool(self.gates) and not is_explicit and self._now() - self._appeared < MIN_REACTION
 
 
 class ChatPrompt:
@@ -117,10 +97,7 @@ class ChatPrompt:
     def _on_enter(self, buffer: Buffer) -> bool:
         self._interrupts = 0
         if self._shown_gates.is_too_new_for(buffer.text) and buffer.text.strip():
-            codes = ", ".join(view["code"] for view in self._shown_gates.gates)
-            self._show(
-                [InfoLine(f"· {codes} appeared just as you pressed Enter: nothing was sent; press Enter again to send")]
-            )
+            self._show([InfoLine(f"· {self._shown_gates.why_held()}; press Enter again to send")])
             return True  # keep the line
         if buffer.text.strip():
             self._show([InfoLine(MARK + buffer.text.replace("\n", "\n… "))])

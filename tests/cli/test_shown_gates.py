@@ -1,0 +1,67 @@
+"""A line that was typed before a gate appeared does not answer it, at `chat` and at `run`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from clew.cli.keys import GatePrompt
+from clew.cli.output import Out
+from clew.cli.shown_gates import MIN_REACTION, ShownGates
+
+
+def test_a_line_entered_just_as_a_gate_appears_is_held_back() -> None:
+    """Whether it replaces another one or not: the line was typed before."""
+    now = [100.0]
+    seen, first, second = ShownGates(lambda: now[0]), {"id": "1", "code": "K7Q2"}, {"id": "2", "code": "B2B2"}
+    assert not seen.is_too_new_for("y")
+    for shown in ((first,), (first, second), (second,), (first,)):
+        is_new = shown != (second,)
+        seen.show(shown)
+        assert seen.is_too_new_for("y") is seen.is_too_new_for("rather not") is is_new
+        assert not seen.is_too_new_for(f"{shown[-1]['code'].lower()} y") and not seen.is_too_new_for("/stop")
+        now[0] += 2 * MIN_REACTION
+        assert not seen.is_too_new_for("y")
+
+
+class Recorder:
+    """A client and a screen that note what they are given."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.said: list[str] = []
+
+    def post(self, *path: str, body: Any) -> Any:
+        self.sent.append(body["text"])
+        return {"words": "sent"}
+
+    def say(self, words: str) -> None:
+        self.said.append(words)
+
+
+@pytest.fixture
+def pipe() -> Any:
+    ends = os.pipe()
+    yield ends
+    for end in ends:
+        os.close(end)
+
+
+def test_run_drops_a_line_entered_just_as_a_gate_appears(pipe: tuple[int, int]) -> None:
+    now, recorder = [100.0], Recorder()
+    shown = ShownGates(lambda: now[0])
+    prompt = GatePrompt(Out(as_json=True), recorder, recorder, "T", shown)  # type: ignore[arg-type]
+    shown.show(({"id": "1", "code": "K7Q2", "questions": []},))
+
+    def enter(line: str) -> None:
+        os.write(pipe[1], f"{line}\n".encode())
+        assert prompt._read_line(pipe[0])
+
+    enter("y")
+    assert recorder.sent == [] and "K7Q2 appeared just as you pressed Enter" in recorder.said[-1]
+    enter("k7q2 n")
+    now[0] += 2 * MIN_REACTION
+    enter("y")
+    assert recorder.sent == ["k7q2 n", "y"]
