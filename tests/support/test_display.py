@@ -42,6 +42,7 @@ SHOWN = {
     "a\U000e0041\U000e007f": "a\\U000e0041\\U000e007f",
     "a\ufe0fb\U000e0100c\u180bd": "a\\ufe0fb\\U000e0100c\\u180bd",
     "a\u3164b\u115fc\u2800d\uffa0e\u034ff": "a\\u3164b\\u115fc\\u2800d\\uffa0e\\u034ff",
+    "a\u2d7fb\U0001107fc\U00016fe4d\U0001bc9d": "a\\u2d7fb\\U0001107fc\\U00016fe4d\\U0001bc9d",
     "\x1b[2J\x07\r\x00\x7f\x9b": "\\x1b[2J\\x07\\x0d\\x00\\x7f\\x9b",
     "\udcff\ue000\U000f0000": "\\udcff\\ue000\\U000f0000",
     # lookalikes

@@ -11,7 +11,8 @@ from functools import cache
 
 # Letters, symbols and marks that are drawn as nothing. Controls, format marks and odd spaces are found by category.
 _NO_INK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u2d7f\u3164\ufe00-\ufe0f\uffa0"
+    "\U0001107f\U00016fe4\U0001bc9d\U0001d159\U000e0100-\U000e01ef]"
 )
 _ODD = re.compile(r"[^ -~\n\t]")
 _ODD_OR_LINE = re.compile(r"[^ -~]")
