@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.client.sync import Client
-from clew.engine.rules.kinds import kind_of
+from clew.engine.rules.kinds import infer_kind
 from clew.model.gates import Effect, RuleKind
 from clew.support.errors import BadInput
 from tests.helpers.daemons import SCRIPTED, Clew
@@ -58,27 +58,27 @@ def test_each_pattern_of_the_table_has_its_kind(clew: Clew, kind: str, pattern: 
 
 @pytest.mark.parametrize("pattern", ["secrets/", "secrets/**", "./secrets/", "a b/…", "**/*.pem"])
 def test_a_pattern_that_can_only_be_a_path_is_a_change(pattern: str) -> None:
-    assert kind_of(Effect.DENY, pattern, "") is RuleKind.CHANGE
+    assert infer_kind(Effect.DENY, pattern, "") is RuleKind.CHANGE
 
 
 @pytest.mark.parametrize("pattern", ["git push", "deploy", "rm -rf build/", "pytest …", "*", "npm run test:*"])
 def test_a_pattern_that_can_only_be_a_command_is_a_command(pattern: str) -> None:
-    assert kind_of(Effect.DENY, pattern, "") is RuleKind.COMMAND
+    assert infer_kind(Effect.DENY, pattern, "") is RuleKind.COMMAND
 
 
 @pytest.mark.parametrize("pattern", ["bin/deploy", "./x.sh", "/srv/*.csv", ".env", "*.pem", "id_*", "x y/**", "a.b"])
 def test_an_ambiguous_pattern_is_refused_with_a_command_for_each_kind(pattern: str) -> None:
     with pytest.raises(BadInput) as told:
-        kind_of(Effect.DENY, pattern, "")
+        infer_kind(Effect.DENY, pattern, "")
     for kind in ("command", "change"):
         assert f"`clew rules add deny {shlex.quote(pattern)} --kind {kind}`" in str(told.value)
 
 
 def test_a_word_that_names_a_folder_of_the_workspace_is_refused(tmp_path: Path) -> None:
-    assert kind_of(Effect.DENY, "secrets", str(tmp_path)) is RuleKind.COMMAND
+    assert infer_kind(Effect.DENY, "secrets", str(tmp_path)) is RuleKind.COMMAND
     (tmp_path / "secrets").mkdir()
     with pytest.raises(BadInput, match="a command or a path"):
-        kind_of(Effect.DENY, "secrets", str(tmp_path))
+        infer_kind(Effect.DENY, "secrets", str(tmp_path))
 
 
 def test_a_deny_rule_for_a_folder_protects_it_however_it_is_made(tmp_path: Path) -> None:

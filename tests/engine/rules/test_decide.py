@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.engine.rules.decide import KINDS, checked, decide, describe, exact_pattern
-from clew.engine.rules.read_only.commands import SAFE
+from clew.engine.rules.decide import RULE_KINDS, decide, describe, exact_pattern, validated_pattern
+from clew.engine.rules.read_only.commands import SAFE_COMMANDS
 from clew.engine.rules.shell.wrappers import WRAPPERS
 from clew.model.gates import Asked, Effect, GateKind, Policy, Question, Rule, RuleKind, Scope
 from clew.store import Tx
@@ -695,10 +695,10 @@ def test_git_in_a_repository_that_is_not_the_workspaces_own_is_asked_about(work:
     assert effect(command("git status", str(work / "src/deep")), workspace=work) == "ask"  # which goes down into it
 
 
-@given(st.sampled_from(sorted(SAFE)), st.lists(st.text(st.sampled_from("-=/.a ~oO5"), max_size=6), max_size=4))
+@given(st.sampled_from(sorted(SAFE_COMMANDS)), st.lists(st.text(st.sampled_from("-=/.a ~oO5"), max_size=6), max_size=4))
 def test_whatever_the_words_nothing_that_names_the_outside_is_safe(name: str, rest: list[str]) -> None:
     line = shlex.join([*name.split(), *rest])
-    if effect(command(line, "/nowhere/w"), workspace="/nowhere/w") == "allow" and not SAFE[name].free:
+    if effect(command(line, "/nowhere/w"), workspace="/nowhere/w") == "allow" and not SAFE_COMMANDS[name].opens_no_file:
         assert not any(word.startswith("/") or word.split("/")[0] == ".." for word in rest)
 
 
@@ -735,23 +735,23 @@ def test_a_rule_can_be_said_in_words() -> None:
 
 def test_a_pattern_that_cannot_work_is_refused_with_help() -> None:
     command_, change_ = RuleKind.COMMAND, RuleKind.CHANGE
-    assert checked(Effect.ALLOW, command_, " pytest * ") == "pytest *"
-    assert checked(Effect.DENY, command_, "sudo *") == "sudo *"
+    assert validated_pattern(Effect.ALLOW, command_, " pytest * ") == "pytest *"
+    assert validated_pattern(Effect.DENY, command_, "sudo *") == "sudo *"
     refused = [(command_, ""), (command_, "a\nb"), (command_, "сat *"), (command_, "a 'b"), (command_, "sudo *")]
     refused += [(command_, "ls && rm *"), (command_, "ls;"), (change_, "~/x"), (change_, "../x"), (change_, "a\u200b")]
     for kind, pattern in refused:
         with pytest.raises(BadInput):
-            checked(Effect.ALLOW, kind, pattern)
+            validated_pattern(Effect.ALLOW, kind, pattern)
 
 
 def test_every_kind_of_request_but_a_question_can_have_a_rule() -> None:
-    assert set(GateKind) - set(KINDS) == {GateKind.QUESTION}
+    assert set(GateKind) - set(RULE_KINDS) == {GateKind.QUESTION}
 
 
 def test_the_page_about_rules_lists_all_that_is_safe_and_all_that_always_asks() -> None:
     text = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
-    assert [name for name in (*SAFE, *WRAPPERS) if name not in listed] == []
+    assert [name for name in (*SAFE_COMMANDS, *WRAPPERS) if name not in listed] == []
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from clew.engine.rules.decide import decide
 from clew.engine.rules.read_only import commands, git_repository, tree_walk
-from clew.engine.rules.read_only.git_repository import Looks
+from clew.engine.rules.read_only.git_repository import GitScope
 from clew.model.gates import Asked, Effect, GateKind, Policy, Reason
 from tests.execution.index_file import FILE, GITLINK, Entry, extension, index_file, with_hidden_name, with_hidden_table
 
@@ -514,11 +514,13 @@ def test_a_file_that_git_reads_and_is_no_plain_one_is_asked_about(
     assert verdict(work, command=command) is Effect.ALLOW
     make(work / name)
     assert verdict(work, command=command) is Effect.ASK
-    assert git_repository.reason_to_ask(str(work), str(work), Looks(new_files=False)) == Reason("git.file", name)
+    assert git_repository.reason_to_ask(str(work), str(work), GitScope(untracked_files=False)) == Reason(
+        "git.file", name
+    )
 
 
 def test_tracked_folders_of_a_tree_that_is_too_large_are_looked_at(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_walk, "_MOST", 1)
+    monkeypatch.setattr(tree_walk, "_MAX_ENTRIES", 1)
     assert verdict(work) is Effect.ALLOW
     os.mkfifo(work / "src/.gitignore")
     assert verdict(work) is Effect.ASK
@@ -542,7 +544,7 @@ def test_what_goes_where_nobody_looked_in_a_large_tree_is_asked_about(
 ) -> None:
     (work / "src/new").touch()
     assert verdict(work, command=command) is Effect.ALLOW
-    monkeypatch.setattr(tree_walk, "_MOST", 1)
+    monkeypatch.setattr(tree_walk, "_MAX_ENTRIES", 1)
     assert verdict(work, command=command) is (Effect.ALLOW if command in LARGE_ALLOWED else Effect.ASK)
 
 
@@ -643,7 +645,7 @@ def test_a_format_that_prints_without_end_is_asked_about(work: Path, format: str
 
 
 def test_a_format_is_looked_at_in_time_that_grows_with_its_length(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "_LONGEST_WORD", 1_000_000)
+    monkeypatch.setattr(commands, "_MAX_WORD_LENGTH", 1_000_000)
     begun = time.process_time()
     assert verdict(work, command=f"git log '--format={'%' * 32_000}'") is Effect.ASK  # it is longer than a path
     assert time.process_time() - begun < 2, "it took its square"
@@ -722,9 +724,11 @@ def test_what_git_would_find_in_ignored_folders_is_looked_at_if_it_goes_there(
         assert verdict(work, command=other) is Effect.ALLOW
     (work / "vendor/lib").rename(work.parent / "lib")
     assert verdict(work, command=command) is Effect.ALLOW
-    monkeypatch.setattr(tree_walk, "_MOST", 1)
+    monkeypatch.setattr(tree_walk, "_MAX_ENTRIES", 1)
     assert verdict(work, command=command) is Effect.ASK
-    assert git_repository.reason_to_ask(str(work), str(work), Looks(ignored=True, whole=True)) == Reason("tree.large")
+    assert git_repository.reason_to_ask(str(work), str(work), GitScope(ignored_files=True, complete=True)) == Reason(
+        "tree.large"
+    )
 
 
 @pytest.mark.parametrize("command", ["git status", "git log", "rg x"])
@@ -746,6 +750,6 @@ def test_a_script_of_many_folders_looks_through_the_tree_once(work: Path, monkey
         looked.append(top)
         return None
 
-    monkeypatch.setattr(tree_walk, "foreign_among", counted)
+    monkeypatch.setattr(tree_walk, "find_unsafe_among_tracked", counted)
     assert verdict(work, command="git status; cd src && git status; git status -s") is Effect.ALLOW
     assert len(looked) == 1

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.engine.rules.shell.lenient import asks_always, segments
-from clew.engine.rules.shell.strict import commands
+from clew.engine.rules.shell.lenient import always_asks, possible_commands
+from clew.engine.rules.shell.strict import parse_commands
 
 PLAIN = {
     "ls": ("ls",),
@@ -75,7 +75,7 @@ ALWAYS_ASKS = [
 
 def test_ordinary_programs_do_not_always_ask() -> None:
     for command in ("ls -la", "pytest -q", "find . -name x", "git status", "python x.py", "environment x"):
-        assert not asks_always(tuple(command.split()))
+        assert not always_asks(tuple(command.split()))
 
 
 INNER = [
@@ -141,7 +141,7 @@ INNER = [
 
 @pytest.mark.parametrize("command", INNER, ids=repr)
 def test_a_command_is_found_wherever_it_is_hidden(command: str) -> None:
-    assert any(words[:3] == ("rm", "-rf", "x") for words in segments(command)), segments(command)
+    assert any(words[:3] == ("rm", "-rf", "x") for words in possible_commands(command)), possible_commands(command)
 
 
 SAID = ["grep -r rm . | head", "grep -rl rm . | xargs cat", "git add . && echo rm x", "echo 'rm x' | tee bash.txt"]
@@ -151,11 +151,11 @@ SAID = ["grep -r rm . | head", "grep -rl rm . | xargs cat", "git add . && echo r
     "command", ["echo 'rm -rf x'", 'git commit -m "rm -rf x"', "grep rm x", "find rm -name x", *SAID]
 )
 def test_what_is_only_said_is_not_run(command: str) -> None:
-    assert not any(words[0] == "rm" for words in segments(command))
+    assert not any(words[0] == "rm" for words in possible_commands(command))
 
 
 def test_the_shell_that_a_runtime_wraps_around_a_command_is_no_command_of_its_own() -> None:
-    assert segments("/bin/bash -lc 'ls -la'") == [("ls", "-la")]
+    assert possible_commands("/bin/bash -lc 'ls -la'") == [("ls", "-la")]
 
 
 NASTY = (
@@ -169,8 +169,8 @@ NASTY = (
 @pytest.mark.parametrize("piece", NASTY)
 def test_no_command_wears_the_readers_out(piece: str) -> None:
     command = piece * (100_000 // len(piece))
-    assert segments(command) is not None
-    assert commands(command) is None or asks_always(piece.split()[:1])
+    assert possible_commands(command) is not None
+    assert parse_commands(command) is None or always_asks(piece.split()[:1])
 
 
 ANY = st.text(st.characters(exclude_categories=()))
@@ -179,4 +179,4 @@ SHELLISH = st.text(st.sampled_from("ab -='\"$`\\;&|<>(){}[]*?~!#\n\t/.,:@%+^é")
 
 @given(ANY | SHELLISH)
 def test_any_text_has_segments_and_each_of_them_a_program(command: str) -> None:
-    assert all(words for words in segments(command))
+    assert all(words for words in possible_commands(command))

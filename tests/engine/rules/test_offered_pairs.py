@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from clew.engine.gates.choices import Word, accept
 from clew.engine.rules.decide import decide
 from clew.engine.rules.offered import link_walk
-from clew.engine.rules.offered.suggest import suggest
+from clew.engine.rules.offered.suggest import suggest_pattern
 from clew.model.gates import Asked, Effect, GateKind, Policy, Rule
 from clew.store import Tx
 from clew.store.sqlite.driver import SqliteConnection
@@ -797,7 +797,7 @@ def offered(asked: str, work: Path, folder: Path | None = None) -> list[Rule]:
     """The rule that comes with a yes, as the store gives it back; none if none is offered."""
     try:
         wanted = command(asked, folder or work)
-        new = accept(wanted, suggest(wanted, str(work)), Word.RULE).rule
+        new = accept(wanted, suggest_pattern(wanted, str(work)), Word.RULE).rule
     except BadInput:
         return []
     assert new is not None and new.lasts is not None
@@ -844,11 +844,11 @@ def test_a_tree_that_is_too_large_to_look_for_links_is_asked_about(
     plain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = [*offered("ruff format src", plain), *offered("ruff format .", plain), *offered("mypy .", plain)]
-    monkeypatch.setattr(link_walk, "_MOST", 20)
+    monkeypatch.setattr(link_walk, "_MAX_ENTRIES", 20)
     assert verdict("ruff format .", rules, plain) == "ask"
     assert verdict("ruff format src", rules, plain) == "allow"
     assert verdict("mypy .", rules, plain) == "allow", "it only reads"
-    monkeypatch.setattr(link_walk, "_MOST_TO_READ", 20)
+    monkeypatch.setattr(link_walk, "_MAX_ENTRIES_TO_READ", 20)
     assert verdict("mypy .", rules, plain) == "ask"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.engine.rules.decide import decide
-from clew.engine.rules.offered.suggest import suggest
+from clew.engine.rules.offered.suggest import suggest_pattern
 from clew.model.gates import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope
 
 
@@ -102,7 +102,7 @@ def test_an_offered_rule_does_not_let_a_command_leave_a_sandbox(work: Path) -> N
     """Inside of it the agent writes the tests that would run outside."""
     (work / "out").unlink()  # no rule holds beside a link that leads out
     asked = Asked(GateKind.COMMAND, "pytest -q src", folder=str(work), leaves_sandbox=True)
-    assert suggest(asked, str(work)) is None
+    assert suggest_pattern(asked, str(work)) is None
     assert verdict(work, "pytest -q src", "pytest src …") == "allow"
     assert verdict(work, "pytest -q src", "pytest src …", leaves_sandbox=True) == "ask"
     assert verdict(work, "pytest -q src", "pytest *", leaves_sandbox=True) == "allow"

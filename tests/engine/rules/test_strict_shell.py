@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.engine.rules.shell.lenient import asks_always, unwrapped
-from clew.engine.rules.shell.strict import Command, Word, commands, texts
+from clew.engine.rules.shell.lenient import always_asks, unwrap_shell
+from clew.engine.rules.shell.strict import Command, Word, parse_commands, word_texts
 from tests.engine.rules.test_lenient_shell import ALWAYS_ASKS, ANY, NOT_PLAIN, PLAIN, SHELLISH
 
 # What is more than plain words, and is explained all the same.
@@ -100,17 +100,17 @@ def test_a_command_of_words_alone_is_these_words(command: str) -> None:
 
 @pytest.mark.parametrize("script", NOT_EXPLAINED, ids=repr)
 def test_whatever_is_not_fully_explained_has_no_reading(script: str) -> None:
-    assert commands(script) is None
+    assert parse_commands(script) is None
 
 
 def test_wildcards_and_signs_of_revisions_are_known_by_their_place() -> None:
-    found = commands("ls 'a*'b*? HEAD~2")
-    assert found == [Command((Word("ls"), Word("a*b*?", wild=(3, 4)), Word("HEAD~2", before_sign="HEAD")))]
+    found = parse_commands("ls 'a*'b*? HEAD~2")
+    assert found == [Command((Word("ls"), Word("a*b*?", wildcards=(3, 4)), Word("HEAD~2", revision_base="HEAD")))]
 
 
 def test_a_command_knows_whether_another_feeds_it() -> None:
-    found = commands("ls | head -1 && cat a; wc b || sort c | uniq") or []
-    assert [command.is_fed for command in found] == [False, True, False, False, False, True]
+    found = parse_commands("ls | head -1 && cat a; wc b || sort c | uniq") or []
+    assert [command.reads_pipe for command in found] == [False, True, False, False, False, True]
 
 
 @given(
@@ -119,36 +119,39 @@ def test_a_command_knows_whether_another_feeds_it() -> None:
     | st.lists(st.sampled_from(["ls", " ", "|", "&&", ";", "\n", "a", "2>&1", "'", '"', "\\"])).map("".join)
 )
 def test_any_text_is_read_or_has_no_reading(script: str) -> None:
-    assert commands(script) is None or all(command for command in commands(script) or ())
+    assert parse_commands(script) is None or all(command for command in parse_commands(script) or ())
 
 
 @pytest.mark.parametrize("command", ALWAYS_ASKS, ids=repr)
 def test_what_runs_other_commands_always_asks(command: str) -> None:
-    assert all(asks_always(words) for words in read(command) or ())
+    assert all(always_asks(words) for words in read(command) or ())
 
 
 @given(SHELLISH)
 def test_wrapping_a_script_changes_nothing(script: str) -> None:
-    assert commands(f"/bin/bash -lc {shlex.quote(script)}") in (commands(script), commands(unwrapped(script)))
+    assert parse_commands(f"/bin/bash -lc {shlex.quote(script)}") in (
+        parse_commands(script),
+        parse_commands(unwrap_shell(script)),
+    )
 
 
 @given(ANY | SHELLISH)
 def test_the_words_of_one_command_are_those_of_every_other_reader(script: str) -> None:
     found = read(script)
     if found is not None and len(found) == 1 and not set(script) & set("><;\n"):
-        assert list(found[0]) == shlex.split(unwrapped(script))
+        assert list(found[0]) == shlex.split(unwrap_shell(script))
 
 
 def test_every_character_that_cannot_be_seen_is_refused() -> None:
     unseen = [
         chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cf", "Zs", "Zl", "Zp", "Cc")
     ]
-    assert [char for char in unseen if char != " " and commands(f"ls 'a{char}b'") is not None] == []
+    assert [char for char in unseen if char != " " and parse_commands(f"ls 'a{char}b'") is not None] == []
 
 
 def read(script: str) -> list[tuple[str, ...]] | None:
-    found = commands(script)
-    return None if found is None else [texts(command) for command in found]
+    found = parse_commands(script)
+    return None if found is None else [word_texts(command) for command in found]
 
 
 def generated(count: int) -> list[str]:

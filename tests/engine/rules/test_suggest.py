@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from clew.engine.rules.decide import checked, decide
+from clew.engine.rules.decide import decide, validated_pattern
 from clew.engine.rules.offered import matching
 from clew.engine.rules.offered.known_commands import KNOWN, LAUNCHERS, Known, Operands
-from clew.engine.rules.offered.suggest import suggest
+from clew.engine.rules.offered.suggest import suggest_pattern
 from clew.engine.rules.shell import scripts
 from clew.engine.rules.shell.lenient import SHELLS
 from clew.engine.rules.shell.wrappers import WRAPPERS
@@ -89,24 +89,24 @@ def test_what_is_offered_covers_what_was_asked(work: Path, line: str) -> None:
     (work / "link").unlink()  # a compiler could write through it
     (work / "tests/test_a.py").write_text("x")
     for folder in (work, None):
-        offered = suggest(command(line, folder), str(work))
+        offered = suggest_pattern(command(line, folder), str(work))
         assert offered == OFFERED[line]
         assert effect(command(line, folder), offered, RuleKind.COMMAND, work) == "allow"
-        assert checked(Effect.ALLOW, RuleKind.COMMAND, offered) == offered
+        assert validated_pattern(Effect.ALLOW, RuleKind.COMMAND, offered) == offered
 
 
 @pytest.mark.parametrize("line", [each.strip() for row in NOT_OFFERED.split("\n") for each in row.split("|")], ids=repr)
 def test_nothing_is_offered_that_clew_does_not_know(work: Path, line: str) -> None:
-    assert suggest(command(line, work), str(work)) is None
+    assert suggest_pattern(command(line, work), str(work)) is None
 
 
 @pytest.mark.parametrize("folder", ["/", "/etc", "{work}/..", "{work}/../away"])
 def test_nothing_is_offered_outside_the_workspace(work: Path, folder: str) -> None:
-    assert suggest(command("pytest", folder.format(work=work)), str(work)) is None
+    assert suggest_pattern(command("pytest", folder.format(work=work)), str(work)) is None
 
 
 def test_nothing_is_offered_to_whoever_works_in_the_root_folder() -> None:
-    assert suggest(command("pytest", "/"), "/") is None
+    assert suggest_pattern(command("pytest", "/"), "/") is None
 
 
 @pytest.mark.parametrize("program", ["git", "gh", "docker", "uv", "npm"])
@@ -119,10 +119,10 @@ def test_no_known_command_only_runs_another() -> None:
 
 
 def test_git_is_offered_only_in_the_workspaces_own_repository_with_no_other_below(work: Path) -> None:
-    assert suggest(command("git commit -m x", work), str(work)) == "git commit …"
+    assert suggest_pattern(command("git commit -m x", work), str(work)) == "git commit …"
     (work / "packages/a/.git").mkdir()
-    assert suggest(command("git commit -m x", work), str(work)) is None
-    assert suggest(command("git commit -m x", work / "packages/a"), str(work)) is None
+    assert suggest_pattern(command("git commit -m x", work), str(work)) is None
+    assert suggest_pattern(command("git commit -m x", work / "packages/a"), str(work)) is None
 
 
 @pytest.mark.parametrize(
@@ -131,10 +131,10 @@ def test_git_is_offered_only_in_the_workspaces_own_repository_with_no_other_belo
 def test_what_calls_git_is_not_offered_in_another_repository(work: Path, line: str) -> None:
     (work / "link").unlink()  # a compiler could write through it
     below = work / "packages/a"
-    assert suggest(command(line, below), str(work)) == f"cd packages/a && {line} …"
-    assert suggest(command(line, below), str(below)) is not None  # without any repository
+    assert suggest_pattern(command(line, below), str(work)) == f"cd packages/a && {line} …"
+    assert suggest_pattern(command(line, below), str(below)) is not None  # without any repository
     (below / ".git").mkdir()
-    assert suggest(command(line, below), str(work)) is None
+    assert suggest_pattern(command(line, below), str(work)) is None
 
 
 @pytest.mark.parametrize("line", ["git add .", "git add . ; git add .", "git add . && git commit -am x"])
@@ -161,10 +161,10 @@ def test_a_repository_below_ends_what_a_rule_for_git_allows(work: Path, line: st
     ],
 )
 def test_a_rule_for_git_counts_for_one_call_of_git_or_for_add_and_commit(work: Path, line: str, fits: bool) -> None:
-    parts = scripts.parts(line, str(work), str(work))
+    parts = scripts.parse_script(line, str(work), str(work))
     assert parts is not None
-    assert matching.fits_script("git add …", parts, str(work)) is fits
-    assert matching.fits_script("pytest …", parts, str(work))
+    assert matching.may_judge_script("git add …", parts, str(work)) is fits
+    assert matching.may_judge_script("pytest …", parts, str(work))
 
 
 def test_add_and_commit_in_one_go_need_a_workspace_that_was_looked_through(work: Path) -> None:
@@ -196,7 +196,7 @@ def test_add_and_commit_in_one_go_need_a_workspace_that_was_looked_through(work:
 )
 def test_a_pattern_that_means_nothing_is_refused_with_help(pattern: str, hint: str) -> None:
     with pytest.raises(BadInput, match=hint):
-        checked(Effect.ALLOW, RuleKind.COMMAND, pattern)
+        validated_pattern(Effect.ALLOW, RuleKind.COMMAND, pattern)
 
 
 def test_only_an_allow_of_commands_and_changes_can_be_narrowed() -> None:
@@ -207,8 +207,8 @@ def test_only_an_allow_of_commands_and_changes_can_be_narrowed() -> None:
         (Effect.ALLOW, RuleKind.CHANGE, "src…"),
     ):
         with pytest.raises(BadInput, match="…"):
-            checked(effect_, kind, pattern)
-    assert checked(Effect.ALLOW, RuleKind.CHANGE, "src/…") == "src/…"
+            validated_pattern(effect_, kind, pattern)
+    assert validated_pattern(Effect.ALLOW, RuleKind.CHANGE, "src/…") == "src/…"
 
 
 def test_the_order_of_options_in_a_rule_does_not_matter(work: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_star_still_means_whatever_follows(work: Path, line: str) -> None:
 
 def test_for_a_change_its_folder_is_offered(work: Path) -> None:
     def offered(*paths: str) -> str | None:
-        return suggest(change(*paths), str(work))
+        return suggest_pattern(change(*paths), str(work))
 
     assert offered("src/a.py", "src/deep/b.ts") == offered(f"{work}/src/a.py") == offered("in/a.md") == "src/…"
     assert offered("src/deep/b.css") == "src/deep/…"
@@ -263,8 +263,8 @@ RUN_BY_OTHERS = """
 
 @pytest.mark.parametrize("path", RUN_BY_OTHERS.split())
 def test_no_rule_is_offered_for_files_that_tools_run_and_none_that_is_offered_covers_one(work: Path, path: str) -> None:
-    assert suggest(change(path), str(work)) is None
-    assert suggest(change("src/m.py", path), str(work)) is None
+    assert suggest_pattern(change(path), str(work)) is None
+    assert suggest_pattern(change("src/m.py", path), str(work)) is None
     for offered in {f"{top}/…" for top in ("src", "tests", "packages/a", "src/deep")}:
         assert effect(change(path), offered, RuleKind.CHANGE, work) == "ask"
     assert effect(change(path), path, RuleKind.CHANGE, work) == "allow"
@@ -295,7 +295,7 @@ def test_a_rule_that_is_offered_after_an_edit_deletes_nothing(work: Path, patter
     assert effect(edits, pattern, RuleKind.CHANGE, work) == "allow"
     assert effect(deletes, pattern, RuleKind.CHANGE, work) == "ask"
     assert effect(deletes, "src/**", RuleKind.CHANGE, work) == "allow", "whoever wrote it meant all that lies there"
-    assert suggest(edits, str(work)) == "src/…" and suggest(deletes, str(work)) is None
+    assert suggest_pattern(edits, str(work)) == "src/…" and suggest_pattern(deletes, str(work)) is None
     assert edits.subject != deletes.subject
 
 
@@ -306,7 +306,7 @@ def test_a_hard_link_to_a_file_outside_is_asked_about(work: Path, tmp_path: Path
     for path in ("src/a.py", str(work / "src/a.py"), "in/a.py"):
         assert effect(change(path), pattern, RuleKind.CHANGE, work) == "ask"
         assert effect(change("src/b.py", path), pattern, RuleKind.CHANGE, work) == "ask"
-        assert suggest(change(path), str(work)) is None
+        assert suggest_pattern(change(path), str(work)) is None
 
 
 def test_a_hard_link_is_asked_about_where_changes_are_trusted(work: Path, tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ def test_a_hard_link_is_asked_about_where_changes_are_trusted(work: Path, tmp_pa
 def test_a_tool_and_a_question_are_never_offered() -> None:
     """What a tool does depends on what it is given, and its name does not say that."""
     for kind in (GateKind.PERMISSION, GateKind.QUESTION):
-        assert suggest(Asked(kind, "github.create_issue"), "/w") is None
+        assert suggest_pattern(Asked(kind, "github.create_issue"), "/w") is None
 
 
 # Every known command, with hostile words behind it
@@ -346,18 +346,18 @@ HUNT = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCh
 
 def listed(known: Known) -> dict[str, str]:
     """The options of a kind by name, and how each of them is marked; read from the table by other means."""
-    items = f"{known.options} {known.behind or ''}".split()
+    items = f"{known.options} {known.after_double_dash or ''}".split()
     return {item.rstrip("!=?~"): item[len(item.rstrip("!=?~")) :] for item in items}
 
 
 def asked_as(words: tuple[str, ...]) -> list[str]:
-    needed = [KNOWN[words].needs.split()[0]] if KNOWN[words].needs else []
+    needed = [KNOWN[words].requires_one_of.split()[0]] if KNOWN[words].requires_one_of else []
     text = ["x"] if needed == ["-m"] else []
     return [*words, *needed, *text, *(["a"] if KNOWN[words].operands is Operands.SAME else [])]
 
 
 def is_allowed(first: list[str], later: list[str], workspace: str = "/nowhere/w") -> bool:
-    offered = suggest(command(shlex.join(first), workspace), workspace)
+    offered = suggest_pattern(command(shlex.join(first), workspace), workspace)
     if offered is None:  # git, as there is no repository
         return False
     return effect(command(shlex.join(later), workspace), offered, RuleKind.COMMAND, workspace) == "allow"
@@ -389,7 +389,7 @@ def test_an_option_that_is_not_listed_is_never_allowed(
     options = listed(KNOWN[kind])
     name = hostile.partition("=")[0]
     assume("!" in options.get(name, "!") and options.get(hostile[:2], "!").endswith("!"))
-    assume(hostile != "--" or KNOWN[kind].behind is None)
+    assume(hostile != "--" or KNOWN[kind].after_double_dash is None)
     given_ = data.draw(st.lists(st.sampled_from([*sorted(options), *HARMLESS]), max_size=4))
     texts = [each for each, mark in options.items() if "~" in mark]
     at = data.draw(st.integers(0, len(given_)))
@@ -422,7 +422,7 @@ def test_whatever_is_allowed_has_only_listed_options_and_words_that_stay_inside(
 def test_every_known_command_is_offered_and_its_own_words_are_enough(work: Path, kind: tuple[str, ...]) -> None:
     line = shlex.join(asked_as(kind))
     (work / "link").unlink()  # a formatter would write through it
-    assert suggest(command(line, work), str(work)) == f"{line.replace(' -m x', '')} …"
+    assert suggest_pattern(command(line, work), str(work)) == f"{line.replace(' -m x', '')} …"
 
 
 def test_the_page_about_rules_lists_every_known_command_and_launcher() -> None:

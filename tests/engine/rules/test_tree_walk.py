@@ -70,7 +70,7 @@ def test_what_the_top_plainly_ignores_is_not_looked_into(work: Path) -> None:
 
 
 def test_a_tree_that_is_too_large_to_look_through_is_asked_about(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_walk, "_MOST", 3)
+    monkeypatch.setattr(tree_walk, "_MAX_ENTRIES", 3)
     (work / "a").touch()
     (work / "b").touch()
     assert verdict(work, "rg x") == ("ask", "tree.large:")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from clew.engine.rules.decide import checked, decide
-from clew.engine.rules.read_only.commands import SAFE
-from clew.engine.rules.shell.lenient import names
+from clew.engine.rules.decide import decide, validated_pattern
+from clew.engine.rules.read_only.commands import SAFE_COMMANDS
+from clew.engine.rules.shell.lenient import word_set
 from clew.engine.rules.shell.wrappers import WRAPPERS
 from clew.model.gates import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope
 from clew.support.errors import BadInput
 
-NAMED = names(
+NAMED = word_set(
     """
     fakeroot tmux screen zellij dtach abduco setpriv bwrap firejail flatpak-spawn valgrind hyperfine nix nix-shell mise
     asdf direnv perf ssh-agent dbus-run-session xvfb-run runcon sg newgrp chpst softlimit prlimit cgexec numactl
@@ -35,7 +35,7 @@ def test_no_rule_allows_a_program_that_runs_the_command_it_is_given(name: str) -
         for pattern in (f"{name} *", f"/usr/bin/{name} *", "*", "? *"):
             assert effect(command, Effect.ALLOW, pattern) == "ask", pattern
     with pytest.raises(BadInput, match="always asked about"):
-        checked(Effect.ALLOW, RuleKind.COMMAND, f"{name} *")
+        validated_pattern(Effect.ALLOW, RuleKind.COMMAND, f"{name} *")
 
 
 @pytest.mark.parametrize("name", sorted(NAMED))
@@ -44,4 +44,4 @@ def test_a_deny_sees_the_command_that_such_a_program_is_given(name: str) -> None
 
 
 def test_no_program_is_listed_both_as_a_reader_and_as_one_that_runs_others() -> None:
-    assert WRAPPERS.isdisjoint(SAFE)
+    assert WRAPPERS.isdisjoint(SAFE_COMMANDS)

@@ -73,7 +73,7 @@ def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
     exact = NewRule(RuleKind.EXACT, decide.exact_pattern(asked), Scope.THREAD)
     found = [Choice(Word.ACCEPT, _ALLOW, yes), Choice(Word.THREAD, _IN_THREAD, yes, exact)]
     if offer is not None:
-        rule = NewRule(decide.KINDS[asked.kind], offer, Scope.WORKSPACE, RULE_LASTS)
+        rule = NewRule(decide.RULE_KINDS[asked.kind], offer, Scope.WORKSPACE, RULE_LASTS)
         found.append(Choice(Word.RULE, _by_rule(offer), yes, rule))
     found.append(Choice(Word.DECLINE, _DECLINE, no))
     found.append(Choice(Word.CANCEL, _AND_STOP, Answer(Decision.CANCEL)))

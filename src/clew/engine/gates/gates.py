@@ -39,7 +39,7 @@ WARNED = 500  # characters of a name in a warning
 class Seen(Struct, frozen=True):
     """What a request looked like in its workspace when it came. Files may change before somebody answers."""
 
-    look: decide.Look | None = None
+    look: decide.Inspection | None = None
     offer: str | None = None  # the pattern of the rule to offer
     links: tuple[tuple[str, str], ...] = ()  # its names that a link leads elsewhere
 
@@ -60,8 +60,8 @@ def _look(asked: Asked, workspace: str) -> Seen:
     leads, asked = links.followed(asked, workspace), _cleaned(asked)
     is_ruled = asked.kind in (GateKind.COMMAND, GateKind.CHANGE)
     return Seen(
-        decide.look(asked, workspace) if _is_placed(asked) else None,
-        suggest.suggest(asked, workspace) if is_ruled else None,
+        decide.inspect_command(asked, workspace) if _is_placed(asked) else None,
+        suggest.suggest_pattern(asked, workspace) if is_ruled else None,
         leads,
     )
 
@@ -324,7 +324,7 @@ def _answered_before_the_cut(tx: Tx, core: Core, gate: Gate) -> bool:
     return False
 
 
-def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked, found: decide.Look | None = None) -> Verdict:
+def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked, found: decide.Inspection | None = None) -> Verdict:
     known = rows.of_scopes(tx, thread.id, thread.workspace)
     return decide.decide(asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id, found)
 

@@ -7,7 +7,7 @@ import os
 import shlex
 from pathlib import Path
 
-from clew.engine.rules.patterns import GLOB, MORE, words_of
+from clew.engine.rules.patterns import ELLIPSIS, WILDCARD, split_words
 from clew.model.gates import Effect, RuleKind
 from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
@@ -16,12 +16,12 @@ _ORDER = (RuleKind.COMMAND, RuleKind.CHANGE, RuleKind.TOOL)
 _NAMES = {RuleKind.COMMAND: "a command", RuleKind.CHANGE: "a path", RuleKind.TOOL: "a tool"}
 
 
-def kind_of(effect: Effect, pattern: str, folder: str) -> RuleKind:
+def infer_kind(effect: Effect, pattern: str, folder: str) -> RuleKind:
     """The only kind that a pattern can be of. `folder`: the workspace that the rule is for, or empty. Raises BadInput
     if there are several."""
     if pattern != escape_hidden(pattern, lines=False):
         return RuleKind.COMMAND  # of any kind it is refused
-    found = _possible(pattern.strip(), folder)
+    found = _possible_kinds(pattern.strip(), folder)
     if len(found) == 1:
         return found[0]
     *first, last = (_NAMES[kind] for kind in found)
@@ -29,26 +29,26 @@ def kind_of(effect: Effect, pattern: str, folder: str) -> RuleKind:
     raise BadInput(f"`{pattern}` may be {', '.join(first)} or {last}. Say which: {commands}.")
 
 
-def _possible(pattern: str, folder: str) -> tuple[RuleKind, ...]:
-    if pattern.endswith(f"/{MORE}"):
+def _possible_kinds(pattern: str, folder: str) -> tuple[RuleKind, ...]:
+    if pattern.endswith(f"/{ELLIPSIS}"):
         return (RuleKind.CHANGE,)
-    if len(words_of(pattern)) > 1:
-        return _if_there(pattern, folder, may_be_path=pattern.endswith("/**"))
+    if len(split_words(pattern)) > 1:
+        return _command_or_path(pattern, folder, may_be_path=pattern.endswith("/**"))
     if pattern.startswith("mcp__"):
         return (RuleKind.TOOL,)
-    return _of_one_word(pattern, folder)
+    return _possible_for_one_word(pattern, folder)
 
 
-def _of_one_word(word: str, folder: str) -> tuple[RuleKind, ...]:
+def _possible_for_one_word(word: str, folder: str) -> tuple[RuleKind, ...]:
     if word.endswith("/") or "**" in word:
         return (RuleKind.CHANGE,)
     if "/" in word:
         return (RuleKind.COMMAND, RuleKind.CHANGE)
-    is_of_names = "." in word or GLOB.search(word) is not None
-    return _ORDER if is_of_names and word.strip("*") else _if_there(word, folder)
+    is_of_names = "." in word or WILDCARD.search(word) is not None
+    return _ORDER if is_of_names and word.strip("*") else _command_or_path(word, folder)
 
 
-def _if_there(pattern: str, folder: str, *, may_be_path: bool = False) -> tuple[RuleKind, ...]:
+def _command_or_path(pattern: str, folder: str, *, may_be_path: bool = False) -> tuple[RuleKind, ...]:
     """A command, unless the workspace has a file or a folder of that name."""
     is_path = may_be_path or (bool(folder and pattern) and os.path.lexists(Path(folder, pattern)))
     return (RuleKind.COMMAND, RuleKind.CHANGE) if is_path else (RuleKind.COMMAND,)

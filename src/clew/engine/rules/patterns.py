@@ -11,23 +11,23 @@ from functools import cache
 from pathlib import Path
 from stat import S_ISLNK
 
-from clew.engine.rules.shell.lenient import names
+from clew.engine.rules.shell.lenient import word_set
 
 # Folders whose files are run or believed by others: only a pattern that names them allows a change in them.
-GUARDED = names(
+PROTECTED_FOLDERS = word_set(
     ".git .hg .svn .jj .husky .githooks .codex .claude .agents .clew .cursor .gemini .opencode .qwen .vscode .idea"
     " .devcontainer"
 )
 
 # Endings of source and text that a tool reads only if it is told to. Any other kind may be a config or a script.
-PLAIN_ENDINGS = names(
+SOURCE_EXTENSIONS = word_set(
     "py pyi pyx js jsx mjs cjs ts tsx mts cts vue svelte astro css scss sass less styl html htm xhtml svg go rs c h cc"
     " cpp cxx hh hpp hxx m mm java kt scala swift rb erb php cs fs fsi vb ex heex eex erl hrl hs ml mli clj cljs"
     " cljc lua r jl dart zig nim cr d pas f90 sol proto graphql gql sql md mdx rst adoc txt tex bib csv tsv po pot ftl"
     " j2 jinja jinja2 hbs ejs pug mustache liquid snap diff patch png jpg jpeg gif webp ico avif woff woff2 ttf pdf"
 )
 # Files of such an ending that tools run or believe because of their name, wherever they lie.
-RUN_BY_NAME = names(
+TOOL_FILES = word_set(
     "conftest*.py setup.py noxfile.py sconstruct.py conanfile.py toxfile.py tasks.py fabfile.py dodo.py pavement.py"
     " duties.py conf.py build.py hatch_build.py pdm_build.py versioneer.py sitecustomize.py usercustomize.py"
     " manage.py locustfile.py celeryconfig.py *_config.py *.config.* *.conf.* *.workspace.* *.setup.* webpack.*"
@@ -43,27 +43,31 @@ RUN_BY_NAME = names(
     " codebuddy*.md opencode*.md cursor*.md warp.md crush.md replit.md soul.md memory.md system.md conventions.md"
     " skill.md copilot-instructions.md *.instructions.md *.prompt.md *.agent.md *.chatmode.md"
 )
-RUN_FROM = names("bin sbin hooks githooks git-hooks buildsrc build-logic magefiles")  # folders of programs
-FOREIGN = names("node_modules site-packages venv .venv vendor third_party")  # folders of other people's code
-MORE = "…"  # at the end of a rule: what clew knows to do no more than what was asked
+PROGRAM_FOLDERS = word_set("bin sbin hooks githooks git-hooks buildsrc build-logic magefiles")  # folders of programs
+DEPENDENCY_FOLDERS = word_set(
+    "node_modules site-packages venv .venv vendor third_party"
+)  # folders of other people's code
+ELLIPSIS = "…"  # at the end of a rule: what clew knows to do no more than what was asked
 
-_SEVERAL_TARGETS = names(
+_TAKES_SEVERAL_TARGETS = word_set(
     "make gmake bmake nmake remake mvn mvnw mvnd gradle gradlew just task rake ninja samu ant sbt mill lein invoke inv"
     " fab nox doit scons waf bazel bazelisk buck2 pants turbo nx lerna run-s run-p npm-run-all wireit mage xmake"
 )
-_SHORTENS = names("npm pnpm yarn bun cargo")  # these also take the beginning of a command's name: `npm i`
-_GROUPED = dict.fromkeys(names("docker podman nerdctl"), names("image container"))  # words that may as well be left out
-GLOB = re.compile(r"[*?\[]")
+_TAKES_ABBREVIATIONS = word_set("npm pnpm yarn bun cargo")  # these also take the beginning of a command's name: `npm i`
+_OPTIONAL_GROUPS = dict.fromkeys(
+    word_set("docker podman nerdctl"), word_set("image container")
+)  # words that may as well be left out
+WILDCARD = re.compile(r"[*?\[]")
 
 
-def words_of(pattern: str) -> list[str]:
+def split_words(pattern: str) -> list[str]:
     try:
         return shlex.split(pattern)
     except ValueError:
         return pattern.split()
 
 
-def fits(pattern: Sequence[str], words: Sequence[str]) -> bool:
+def allow_matches_command(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Word by word; a `*` at the end stands for whatever follows."""
     if not pattern:
         return False
@@ -71,16 +75,16 @@ def fits(pattern: Sequence[str], words: Sequence[str]) -> bool:
     if len(words) < len(fixed) or (fixed is pattern and len(words) != len(fixed)):
         return False
     is_deeper = bool(fixed) and words[0].count("/") != fixed[0].count("/")  # `check-*` is no program in a folder
-    return not is_deeper and all(map(_same, fixed, words))
+    return not is_deeper and all(map(_word_matches, fixed, words))
 
 
-def _same(pattern: str, word: str) -> bool:
+def _word_matches(pattern: str, word: str) -> bool:
     """A wildcard inside an allow stands for a name: never for an option, an assignment or a way out of a folder; and
     never for a sign that makes a web address another one."""
     if pattern == word:
         return True
     if "://" in pattern:
-        return _address(pattern).fullmatch(word) is not None
+        return _address_pattern(pattern).fullmatch(word) is not None
     is_option = word.startswith("-") and not pattern.startswith("-")
     is_elsewhere = word.startswith("/") and not pattern.startswith("/")
     is_more = any(sign in word and sign not in pattern for sign in ("=@{}[" if ":" in pattern else "="))
@@ -89,22 +93,22 @@ def _same(pattern: str, word: str) -> bool:
 
 
 @cache
-def _address(pattern: str) -> re.Pattern[str]:
+def _address_pattern(pattern: str) -> re.Pattern[str]:
     """In a web address `*` and `?` stand for letters, digits and `.-_`; and `?` for itself, as it begins a query."""
     signs = {"*": "[A-Za-z0-9._-]*", "?": "[A-Za-z0-9._?-]"}
     return re.compile("".join(signs.get(sign) or re.escape(sign) for sign in re.sub(r"\*+", "*", pattern)))
 
 
-def leads_out(pattern: Sequence[str], words: Sequence[str], folder: str, workspace: str) -> bool:
+def wildcard_leaves_workspace(pattern: Sequence[str], words: Sequence[str], folder: str, workspace: str) -> bool:
     """Whether a wildcard inside a word stands for a path that a link leads out of the workspace; or out of the folder,
     if the command runs elsewhere."""
-    top = workspace if inside(folder, workspace) else folder
+    top = workspace if is_inside(folder, workspace) else folder
     fixed = pattern[:-1] if pattern[-1] == "*" else pattern
-    wild = (word for each, word in zip(fixed, words, strict=False) if GLOB.search(each) and each[0] != "/")
-    return any(os.path.lexists(Path(folder, word)) and not inside(str(Path(folder, word)), top) for word in wild)
+    wild = (word for each, word in zip(fixed, words, strict=False) if WILDCARD.search(each) and each[0] != "/")
+    return any(os.path.lexists(Path(folder, word)) and not is_inside(str(Path(folder, word)), top) for word in wild)
 
 
-def begins(pattern: Sequence[str], words: Sequence[str]) -> bool:
+def deny_matches_command(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a command may be one that the pattern means. Whatever follows the pattern counts too; options between
     its words, with a value each, are skipped: `git push` also means `git -C . push`. The pattern's own options may
     stand anywhere: `git push --force` also means `git push origin --force`. Of a program that takes several targets
@@ -113,26 +117,26 @@ def begins(pattern: Sequence[str], words: Sequence[str]) -> bool:
     if not fixed:
         return bool(pattern)
     name = Path(words[0]).name
-    takes_several = not _SEVERAL_TARGETS.isdisjoint({fixed[0], name})
-    plain = [word for word in fixed[1:] if not word.startswith("-") and word not in _GROUPED.get(name, ())]
+    takes_several = not _TAKES_SEVERAL_TARGETS.isdisjoint({fixed[0], name})
+    plain = [word for word in fixed[1:] if not word.startswith("-") and word not in _OPTIONAL_GROUPS.get(name, ())]
     options = [word for word in fixed[1:] if word.startswith("-")]
-    if not _may_be(fixed[0], words[0]) or not all(_has_option(option, words[1:]) for option in options):
+    if not _may_be_program(fixed[0], words[0]) or not all(_has_option(option, words[1:]) for option in options):
         return False
-    return _follows(plain, _usual(name, words[1:], plain[:1]), takes_several)
+    return _occurs_in_order(plain, _normalized(name, words[1:], plain[:1]), takes_several)
 
 
-def _usual(name: str, words: Sequence[str], wanted: Sequence[str]) -> Sequence[str]:
+def _normalized(name: str, words: Sequence[str], wanted: Sequence[str]) -> Sequence[str]:
     """The words of a command with its first one as it is usually written: `npm pub` is `npm publish`, `docker image
     push` is `docker push`."""
-    if name in _GROUPED:
-        return [word for word in words if word not in _GROUPED[name]]
-    if name not in _SHORTENS or not wanted:
+    if name in _OPTIONAL_GROUPS:
+        return [word for word in words if word not in _OPTIONAL_GROUPS[name]]
+    if name not in _TAKES_ABBREVIATIONS or not wanted:
         return words
     (full,) = wanted
     return [full if word and (full.startswith(word) or word == f"{full}-script") else word for word in words]
 
 
-def _may_be(pattern: str, program: str) -> bool:
+def _may_be_program(pattern: str, program: str) -> bool:
     """Wherever the program lies; and `/bin/r?` is as good as `rm`, as is `RM` where a disk takes it for the same. Of
     `scripts/deploy.sh` the last name is enough, as one may be in that folder already."""
     program = _plain_path(program.lower().removesuffix(".exe"))
@@ -140,11 +144,11 @@ def _may_be(pattern: str, program: str) -> bool:
     return any(
         fnmatchcase(name, wanted) or (name.strip("*?[]") and fnmatchcase(wanted, name))
         for name in called
-        for wanted in _spellings(pattern.lower())
+        for wanted in _program_spellings(pattern.lower())
     )
 
 
-def _spellings(program: str) -> set[str]:
+def _program_spellings(program: str) -> set[str]:
     if "/" not in program:
         return {program}
     path, name = _plain_path(program), Path(program).name
@@ -166,18 +170,18 @@ def _has_option(option: str, words: Sequence[str]) -> bool:
     return is_shortened or any(fnmatchcase(each, option) for each in given)
 
 
-def _follows(pattern: Sequence[str], words: Sequence[str], skips_any: bool) -> bool:
+def _occurs_in_order(pattern: Sequence[str], words: Sequence[str], skips_any: bool) -> bool:
     """Reads from left to right; `reached` are the places in the pattern at which one may be by now, each with whether
     the next word may be the value of an option. `+nightly` is an option of cargo."""
     reached = {0: skips_any}
     for word in words:
         option = skips_any or word.startswith(("-", "+"))
-        steps = {at + 1: skips_any for at in reached if at < len(pattern) and _may_mean(pattern[at], word)}
+        steps = {at + 1: skips_any for at in reached if at < len(pattern) and _may_match_word(pattern[at], word)}
         reached = {at: option for at, skips in reached.items() if option or skips or at == len(pattern)} | steps
     return len(pattern) in reached
 
 
-def _may_mean(pattern: str, word: str) -> bool:
+def _may_match_word(pattern: str, word: str) -> bool:
     """A path also if it is written in another way: `./scripts/x.py`, `/work/scripts/x.py`."""
     if fnmatchcase(word, pattern) or "/" not in pattern:
         return fnmatchcase(word, pattern)
@@ -185,43 +189,45 @@ def _may_mean(pattern: str, word: str) -> bool:
     return fnmatchcase(word, pattern) or fnmatchcase(word, f"*/{pattern}")
 
 
-_MOST_STEPS = 1_000  # names on the way to a path
-_LONGEST = 3_000  # bytes of a path; the system looks at no longer ones than 4,095, and takes what it sees for no link
+_MAX_STEPS = 1_000  # names on the way to a path
+_MAX_PATH_BYTES = (
+    3_000  # bytes of a path; the system looks at no longer ones than 4,095, and takes what it sees for no link
+)
 
 
-def real(path: str, start: str) -> str | None:
+def real_path(path: str, start: str) -> str | None:
     """Where a path really leads, symlinks and all; None where that cannot be said."""
     try:
         written = os.path.join(start, path)  # noqa: PTH118 - a Path would drop a `.` at the end
-        found = _walked(written) if written.startswith("/") else None
-        return found if found and max(len(os.fsencode(written)), len(os.fsencode(found))) <= _LONGEST else None
+        found = _resolve(written) if written.startswith("/") else None
+        return found if found and max(len(os.fsencode(written)), len(os.fsencode(found))) <= _MAX_PATH_BYTES else None
     except (ValueError, OSError):
         return None
 
 
-def _walked(path: str) -> str | None:
+def _resolve(path: str) -> str | None:
     """As `os.path.realpath` finds it; but None if the way leads through `/proc`: what `/proc/self/cwd` is, is another
     folder for each program."""
-    left, at = _names(path), "/"
-    for _ in range(_MOST_STEPS):
+    left, at = _reversed_names(path), "/"
+    for _ in range(_MAX_STEPS):
         if not left:
             return at
         name = left.pop()
         here = str(Path(at).parent) if name == ".." else f"{at.rstrip('/')}/{name}"
-        device, target = _seen(here)
-        if device is not None and device == _device_of_processes():
+        device, target = _device_and_target(here)
+        if device is not None and device == _proc_device():
             return None
         at = here if target is None else "/" if target.startswith("/") else at
-        left += _names(target or "")
+        left += _reversed_names(target or "")
     return None
 
 
-def _names(path: str) -> list[str]:
+def _reversed_names(path: str) -> list[str]:
     """The last one first."""
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]
 
 
-def _seen(path: str) -> tuple[int | None, str | None]:
+def _device_and_target(path: str) -> tuple[int | None, str | None]:
     """The device on which a path lies, and where it leads if it is a link; nothing if it is not there."""
     try:
         found = os.lstat(path)
@@ -231,98 +237,104 @@ def _seen(path: str) -> tuple[int | None, str | None]:
 
 
 @cache
-def _device_of_processes() -> int | None:
-    return _seen("/proc")[0]
+def _proc_device() -> int | None:
+    return _device_and_target("/proc")[0]
 
 
-def relative(path: str, folder: str) -> str | None:
+def relative_path(path: str, folder: str) -> str | None:
     """A path as it really is, from the folder's point of view; None where it lies outside. Nothing lies inside `/`:
     whoever works there has to be asked."""
-    top, found = real("", folder), real(path, folder)
+    top, found = real_path("", folder), real_path(path, folder)
     if top is None or found is None or top == "/" or not folder.startswith("/"):
         return None
-    if ".." in path.split("/") and real(os.path.normpath(Path(folder, path)), folder) != found:
+    if ".." in path.split("/") and real_path(os.path.normpath(Path(folder, path)), folder) != found:
         return None  # behind a link, `..` means one folder to the system and another to many tools
     return "." if found == top else found[len(top) + 1 :] if found.startswith(f"{top}/") else None
 
 
-def inside(path: str, folder: str) -> bool:
+def is_inside(path: str, folder: str) -> bool:
     """Whether a path, relative to the folder or not, really lies in it."""
-    return relative(path, folder) is not None
+    return relative_path(path, folder) is not None
 
 
-def covers(pattern: str, paths: Sequence[str], workspace: str) -> bool:
+def allow_matches_paths(pattern: str, paths: Sequence[str], workspace: str) -> bool:
     """Whether every path of a change is allowed; of nothing there is nothing to allow."""
-    return bool(paths) and all(_covers_one(pattern, path, workspace) for path in paths)
+    return bool(paths) and all(_allow_matches_path(pattern, path, workspace) for path in paths)
 
 
-def _covers_one(pattern: str, path: str, workspace: str) -> bool:
-    wanted = _parts(_rooted(pattern))
-    where = real(path, workspace) if pattern.startswith("/") else relative(path, workspace)
+def _allow_matches_path(pattern: str, path: str, workspace: str) -> bool:
+    wanted = _path_parts(_resolve_fixed_folders(pattern))
+    where = real_path(path, workspace) if pattern.startswith("/") else relative_path(path, workspace)
     if where is None or where == "." or ".." in wanted:
         return False
     parts = where.split("/")
-    guarded = GUARDED.intersection(part.lower() for part in parts)
-    if wanted[-1] == MORE:
+    guarded = PROTECTED_FOLDERS.intersection(part.lower() for part in parts)
+    if wanted[-1] == ELLIPSIS:
         wanted = [*wanted[:-1], "**"]
-        first = next((at for at, part in enumerate(wanted) if GLOB.search(part)), len(wanted) - 1)
-        if any(map(is_run_by_others, parts[first:])) or not is_plain_file(parts[-1]):
+        first = next((at for at, part in enumerate(wanted) if WILDCARD.search(part)), len(wanted) - 1)
+        if any(map(is_run_by_tools, parts[first:])) or not is_source_or_text(parts[-1]):
             return False
-    return guarded.issubset(wanted) and _path_fits(wanted, parts)
+    return guarded.issubset(wanted) and _parts_match(wanted, parts)
 
 
-def is_run_by_others(name: str) -> bool:
+def is_run_by_tools(name: str) -> bool:
     """Whether a file or folder of this name is run or believed by a tool that nobody asks: hidden ones are."""
     name = name.lower()
-    return name.startswith(".") or name in RUN_FROM | FOREIGN or any(fnmatchcase(name, each) for each in RUN_BY_NAME)
+    return (
+        name.startswith(".")
+        or name in PROGRAM_FOLDERS | DEPENDENCY_FOLDERS
+        or any(fnmatchcase(name, each) for each in TOOL_FILES)
+    )
 
 
-def is_plain_file(name: str) -> bool:
+def is_source_or_text(name: str) -> bool:
     """Whether a file of this name is source or text, and no tool runs or believes it by itself."""
-    return Path(name.lower()).suffix[1:] in PLAIN_ENDINGS and not is_run_by_others(name)
+    return Path(name.lower()).suffix[1:] in SOURCE_EXTENSIONS and not is_run_by_tools(name)
 
 
-def hits(pattern: str, path: str, workspace: str) -> bool:
+def deny_matches_path(pattern: str, path: str, workspace: str) -> bool:
     """Whether a path, as it is written or as it really is, may be one that the pattern means, or lies below one."""
-    wanted = [[*_parts(each.lower()), "**"] for each in {pattern, _rooted(pattern)}]
-    return any(_path_fits(each, way.lower().split("/")) for each in wanted for way in _ways(path, workspace))
+    wanted = [[*_path_parts(each.lower()), "**"] for each in {pattern, _resolve_fixed_folders(pattern)}]
+    return any(
+        _parts_match(each, way.lower().split("/")) for each in wanted for way in _path_spellings(path, workspace)
+    )
 
 
-def _ways(path: str, workspace: str) -> set[str]:
+def _path_spellings(path: str, workspace: str) -> set[str]:
     """The names that a path goes by: absolute and from the workspace, before and after symlinks."""
     written = os.path.normpath(Path(workspace, path))
-    found = {written, real(path, workspace) or written}
-    tops = {workspace.rstrip("/"), real("", workspace) or workspace}
+    found = {written, real_path(path, workspace) or written}
+    tops = {workspace.rstrip("/"), real_path("", workspace) or workspace}
     return found | {way[len(top) + 1 :] for way in found for top in tops if way.startswith(f"{top}/")}
 
 
-def _rooted(pattern: str) -> str:
+def _resolve_fixed_folders(pattern: str) -> str:
     """An absolute pattern with the folders before its first wildcard as they really are; a relative one as it is."""
     if not pattern.startswith("/"):
         return pattern
     parts = pattern.split("/")
-    plain = next((at for at, part in enumerate(parts) if GLOB.search(part)), len(parts) - 1)
-    top = real("/".join(parts[:plain]), "/") or ""
+    plain = next((at for at, part in enumerate(parts) if WILDCARD.search(part)), len(parts) - 1)
+    top = real_path("/".join(parts[:plain]), "/") or ""
     return "/".join((top.rstrip("/"), *parts[plain:]))
 
 
-def _parts(pattern: str) -> list[str]:
+def _path_parts(pattern: str) -> list[str]:
     """`src/` is all that lies in it."""
     return f"{pattern}**".split("/") if pattern.endswith("/") else pattern.removeprefix("./").split("/")
 
 
-def _path_fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+def _parts_match(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     """Name by name; `**` stands for any number of them. `reached` are the places in the pattern one may be at."""
-    reached = _onwards({0}, pattern)
+    reached = _skip_double_stars({0}, pattern)
     for part in parts:
         open_places = [at for at in reached if at < len(pattern)]
         reached = {at for at in open_places if pattern[at] == "**"}
         reached |= {at + 1 for at in open_places if fnmatchcase(part, pattern[at])}
-        reached = _onwards(reached, pattern)
+        reached = _skip_double_stars(reached, pattern)
     return len(pattern) in reached
 
 
-def _onwards(reached: set[int], pattern: Sequence[str]) -> set[int]:
+def _skip_double_stars(reached: set[int], pattern: Sequence[str]) -> set[int]:
     """`**` also stands for nothing."""
     for at, part in enumerate(pattern):
         if part == "**" and at in reached:

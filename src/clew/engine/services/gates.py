@@ -12,7 +12,7 @@ from clew.engine.gates.answers import as_message, choose, choose_all, find, make
 from clew.engine.gates.choices import RULE_LASTS, Choice, NewRule, Word, accept, choices, reply
 from clew.engine.inbox.admission import Admission, write_fate
 from clew.engine.rules import decide
-from clew.engine.rules.kinds import kind_of
+from clew.engine.rules.kinds import infer_kind
 from clew.engine.threads.lookup import existing_thread
 from clew.model.gate_views import (
     AnswerGate,
@@ -93,8 +93,8 @@ class GateService:
         return await self._core.store.read(lambda tx: [_rule_view(rule) for rule in rows.all_rules(tx)])
 
     async def add_rule(self, new: NewRuleView) -> RuleView:
-        kind = new.kind or kind_of(new.effect, new.pattern, new.place if new.scope is Scope.WORKSPACE else "")
-        rule = NewRule(kind, decide.checked(new.effect, kind, new.pattern), new.scope, new.lasts)
+        kind = new.kind or infer_kind(new.effect, new.pattern, new.place if new.scope is Scope.WORKSPACE else "")
+        rule = NewRule(kind, decide.validated_pattern(new.effect, kind, new.pattern), new.scope, new.lasts)
 
         def body(tx: Tx) -> RuleView:
             place = existing_thread(tx, new.place).id if new.scope is Scope.THREAD else new.place
@@ -179,8 +179,10 @@ def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
         offered = accept(gate.asked, gate.offer, Word.RULE)
         assert offered.rule is not None
         return replace(offered, rule=replace(offered.rule, scope=given.scope, lasts=given.lasts or offered.rule.lasts))
-    kind = decide.KINDS[gate.asked.kind]
-    rule = NewRule(kind, decide.checked(Effect.ALLOW, kind, given.pattern), given.scope, given.lasts or RULE_LASTS)
+    kind = decide.RULE_KINDS[gate.asked.kind]
+    rule = NewRule(
+        kind, decide.validated_pattern(Effect.ALLOW, kind, given.pattern), given.scope, given.lasts or RULE_LASTS
+    )
     return Choice(Word.RULE, "", Answer(Decision.ACCEPT), rule)
 
 

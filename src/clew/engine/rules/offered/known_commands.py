@@ -35,14 +35,14 @@ class Known(Struct, frozen=True):
 
     options: str = ""
     operands: Operands = Operands.NONE
-    bundles: bool = False  # `-xvs` is `-x -v -s`
-    behind: str | None = None  # options behind `--`; None: no `--` at all
+    bundles_flags: bool = False  # `-xvs` is `-x -v -s`
+    after_double_dash: str | None = None  # options behind `--`; None: no `--` at all
     is_git: bool = False  # git runs programs that a repository's config names: only in the workspace's own
     calls_git: bool = False  # by itself, if there is a repository: then it has to be the workspace's own
-    writes: str = ""  # options with which it changes the files that it finds; `*`: always
-    fixed: str = ""  # options that count as neutral elsewhere, and not here
-    needs: str = ""  # one of these options has to be there
-    passes_over: str = ""  # folders of other people's code, in which it changes none
+    write_options: str = ""  # options with which it changes the files that it finds; `*`: always
+    not_neutral: str = ""  # options that count as neutral elsewhere, and not here
+    requires_one_of: str = ""  # one of these options has to be there
+    skipped_folders: str = ""  # folders of other people's code, in which it changes none
     runs_tests: bool = False  # that it finds in a folder; one with TESTS or NEAR_TESTS does so anyway
 
 
@@ -58,7 +58,7 @@ _PYTEST = Known(
     " --dist=loadfile --dist=loadscope --dist=worksteal --timeout= --reruns= --cov? --no-cov --cov-branch"
     " --cov-report=term --cov-report=term-missing --cov-fail-under= --benchmark-skip --benchmark-disable",
     _TESTS,
-    bundles=True,
+    bundles_flags=True,
 )
 _PYTHON: Mapping[str, Known] = {
     "pytest": _PYTEST,
@@ -80,28 +80,28 @@ _PYTHON: Mapping[str, Known] = {
         " --show-fixes --exit-zero --select= --ignore= --extend-select= --extend-ignore= --output-format="
         " --target-version= --line-length= --exclude= --force-exclude",
         _PATHS,
-        writes="*",  # a config can say `fix = true`
-        passes_over=_PACKAGES,
+        write_options="*",  # a config can say `fix = true`
+        skipped_folders=_PACKAGES,
     ),
     "ruff format": Known(
         "-q -v --check --diff --quiet --verbose --no-cache --preview --target-version= --line-length= --exclude="
         " --force-exclude",
         _PATHS,
-        writes="*",
-        passes_over=_PACKAGES,
+        write_options="*",
+        skipped_folders=_PACKAGES,
     ),
     "black": Known(
         "-q -v -l= -t= -S --check --diff --quiet --verbose --line-length= --target-version= --fast --safe --preview"
         " --color --no-color",
         _PATHS,
-        writes="*",
-        passes_over=".venv venv",
+        write_options="*",
+        skipped_folders=".venv venv",
     ),
     "isort": Known(
         "-q -v -c --check --check-only --diff --quiet --verbose -l= --line-length=",
         _PATHS,
-        writes="*",
-        passes_over=_PACKAGES,
+        write_options="*",
+        skipped_folders=_PACKAGES,
     ),
     "flake8": Known(
         "-q -v -j= --count --select= --ignore= --extend-ignore= --extend-select= --max-line-length= --max-complexity="
@@ -112,7 +112,7 @@ _PYTHON: Mapping[str, Known] = {
     "bandit": Known("-r -q -v -l -ll -lll -i -ii -iii -s= -t=", _PATHS),
     "coverage report": Known("-m --show-missing --skip-covered --skip-empty --sort= --precision= --fail-under="),
     "tox": Known("-q -v -e= --skip-missing-interpreters?"),
-    "nox": Known("-v -r -l -s= -e= -t= --list --reuse-existing-virtualenvs", fixed="-t="),
+    "nox": Known("-v -r -l -s= -e= -t= --list --reuse-existing-virtualenvs", not_neutral="-t="),
     "pre-commit run": Known("-a -v --all-files --verbose --show-diff-on-failure --color=", _SAME, calls_git=True),
     "yamllint": Known("-s --strict --no-warnings", _PATHS),
 }
@@ -127,15 +127,15 @@ _JEST = Known(
 _TSC = Known(
     "--noEmit -p= --project= --pretty --skipLibCheck --strict --listFiles --noErrorTruncation",
     _SAME,
-    writes="*",  # a config can say `incremental`
-    needs="--noEmit",
-    passes_over=_PACKAGES,
+    write_options="*",  # a config can say `incremental`
+    requires_one_of="--noEmit",
+    skipped_folders=_PACKAGES,
 )
 _BIOME = Known(
     "--write --fix --unsafe --no-errors-on-unmatched --max-diagnostics= --diagnostic-level=",
     _PATHS,
-    writes="--write --fix --unsafe",
-    passes_over="node_modules",
+    write_options="--write --fix --unsafe",
+    skipped_folders="node_modules",
 )
 _NX = Known(operands=_SAME, calls_git=True)
 _NODE: Mapping[str, Known] = {
@@ -162,34 +162,34 @@ _NODE: Mapping[str, Known] = {
         "--fix --ext= --max-warnings= --quiet --no-warn-ignored --color --no-color --format=stylish --format=json"
         " --report-unused-disable-directives --no-error-on-unmatched-pattern",
         _PATHS,
-        writes="--fix",
-        passes_over="node_modules",
+        write_options="--fix",
+        skipped_folders="node_modules",
     ),
     "prettier": Known(
         "-c -l -w -u --check --list-different --write --ignore-unknown --log-level= --no-color"
         " --no-error-on-unmatched-pattern",
         _PATHS,
-        writes="-w --write",
-        passes_over="node_modules",
+        write_options="-w --write",
+        skipped_folders="node_modules",
     ),
     "stylelint": Known(
         "--fix -q --quiet --allow-empty-input --max-warnings= --color --no-color",
         _PATHS,
-        writes="*",  # a config can say `fix: true`
-        passes_over="node_modules",
+        write_options="*",  # a config can say `fix: true`
+        skipped_folders="node_modules",
     ),
     "biome check": _BIOME,
     "biome lint": _BIOME,
     "biome format": _BIOME,
     "biome ci": _BIOME,
     "oxlint": Known(
-        "--fix --quiet --deny-warnings --max-warnings=", _PATHS, writes="--fix", passes_over="node_modules"
+        "--fix --quiet --deny-warnings --max-warnings=", _PATHS, write_options="--fix", skipped_folders="node_modules"
     ),
     "tsc": _TSC,
     "vue-tsc": _TSC,
     "svelte-check": Known("--fail-on-warnings --threshold="),
     "next build": Known("--no-lint"),
-    "next lint": Known("--fix --quiet", writes="--fix", passes_over="node_modules"),
+    "next lint": Known("--fix --quiet", write_options="--fix", skipped_folders="node_modules"),
     "vite build": Known(),
     "astro check": Known(),
     "turbo run": Known("-F=", _SAME, calls_git=True),
@@ -210,8 +210,8 @@ _SCRIPTS: Mapping[str, Known] = {
     "bun test": Known("-t= --bail? --timeout= --coverage --only --todo --test-name-pattern=", _NEAR_TESTS),
     "deno task": _SCRIPT,
     "deno test": Known("-q -A --allow-all --filter= --parallel --no-check --fail-fast --quiet", _NEAR_TESTS),
-    "deno lint": Known("-q --fix --quiet", _PATHS, writes="--fix", passes_over="node_modules"),
-    "deno fmt": Known("-q --check --quiet", _PATHS, writes="*", passes_over="node_modules"),
+    "deno lint": Known("-q --fix --quiet", _PATHS, write_options="--fix", skipped_folders="node_modules"),
+    "deno fmt": Known("-q --check --quiet", _PATHS, write_options="*", skipped_folders="node_modules"),
     "deno check": Known("-q --quiet", _PATHS),
     "node --test": Known(
         "--test-only --test-name-pattern? --test-concurrency? --test-reporter=spec --test-reporter=tap"
@@ -230,16 +230,18 @@ _LIBTEST = (
     " --skip= --color= --format="
 )
 _RUST: Mapping[str, Known] = {
-    "cargo test": Known(f"{_CARGO} --doc --no-run --no-fail-fast", _FILTERS, behind=_LIBTEST),
+    "cargo test": Known(f"{_CARGO} --doc --no-run --no-fail-fast", _FILTERS, after_double_dash=_LIBTEST),
     "cargo bench": Known(f"{_CARGO} --no-run --no-fail-fast", _FILTERS),
     "cargo nextest run": Known(
         f"{_CARGO} --no-fail-fast --no-capture --nocapture --retries= --test-threads= -E=", _FILTERS
     ),
     "cargo build": Known(_CARGO),
     "cargo check": Known(_CARGO),
-    "cargo clippy": Known(f"{_CARGO} --no-deps", behind="-D= -W= -A= -Dwarnings --deny= --warn= --allow="),
+    "cargo clippy": Known(f"{_CARGO} --no-deps", after_double_dash="-D= -W= -A= -Dwarnings --deny= --warn= --allow="),
     "cargo doc": Known(f"{_CARGO} --no-deps --document-private-items"),
-    "cargo fmt": Known("-q -v -p= --check --all --package= --quiet --verbose", behind="--check", needs="--check"),
+    "cargo fmt": Known(
+        "-q -v -p= --check --all --package= --quiet --verbose", after_double_dash="--check", requires_one_of="--check"
+    ),
 }
 
 _GO_BUILD = "-v -x -n -a -race -tags= -p= -trimpath"
@@ -252,20 +254,20 @@ _GO: Mapping[str, Known] = {
     "go build": Known(
         f"{_GO_BUILD} -o=",
         _SAME,
-        writes="*",
+        write_options="*",
         calls_git=True,  # to note the revision
-        passes_over=_PACKAGES,
+        skipped_folders=_PACKAGES,
     ),
     "go vet": Known("-v -x -n -json -tags=", Operands.PACKAGES),
-    "go fmt": Known("-n -x", Operands.PACKAGES, writes="*", passes_over=".venv"),
-    "gofmt": Known("-l -d -w -s -e", _PATHS, writes="-w", fixed="-s"),
+    "go fmt": Known("-n -x", Operands.PACKAGES, write_options="*", skipped_folders=".venv"),
+    "gofmt": Known("-l -d -w -s -e", _PATHS, write_options="-w", not_neutral="-s"),
     "staticcheck": Known("-tags= -tests?", Operands.PACKAGES),
     "golangci-lint run": Known(
         "-v -E= -D= --fix --timeout= --fast --enable= --disable= --verbose",
         _PATHS,
-        writes="*",  # a config can say `fix: true`
+        write_options="*",  # a config can say `fix: true`
         calls_git=True,  # and `new: true`
-        passes_over=".venv",
+        skipped_folders=".venv",
     ),
 }
 
@@ -273,8 +275,8 @@ _MAKE = Known(
     "-k -n -B -s -i -j? -O? -C= --keep-going --dry-run --just-print --silent --always-make --no-print-directory"
     " --directory=",
     _SAME,
-    bundles=True,
-    fixed="-B",
+    bundles_flags=True,
+    not_neutral="-B",
 )
 _GRADLE = Known(
     "-q -i -s -x= --quiet --info --stacktrace --offline --continue --parallel --no-daemon --daemon --rerun-tasks"
@@ -309,9 +311,9 @@ _BUILDERS: Mapping[str, Known] = {
     "sbt": _SCRIPT,
     "ant": _SCRIPT,
     "lein test": _SCRIPT,
-    "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests", _SAME, fixed="--filter="),
+    "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests", _SAME, not_neutral="--filter="),
     "dotnet build": Known(_DOTNET, _SAME),
-    "dotnet format": Known("-v= --verify-no-changes --verbosity= --no-restore", _SAME, writes="*"),
+    "dotnet format": Known("-v= --verify-no-changes --verbosity= --no-restore", _SAME, write_options="*"),
     "swift test": Known(f"{_SWIFT} --filter= --skip= --parallel --enable-code-coverage"),
     "swift build": Known(f"{_SWIFT} --target= --product="),
     "stack test": Known("--fast", _SAME),
@@ -328,19 +330,21 @@ _BUILDERS: Mapping[str, Known] = {
     "flutter analyze": Known("--no-pub --fatal-infos --fatal-warnings", _PATHS),
     "dart test": Known("-n= -N= -j= --name= --plain-name= --concurrency=", _NEAR_TESTS),
     "dart analyze": Known("--fatal-infos --fatal-warnings", _PATHS),
-    "dart format": Known("-o= --output= --set-exit-if-changed", _PATHS, writes="*", passes_over=".venv"),
+    "dart format": Known("-o= --output= --set-exit-if-changed", _PATHS, write_options="*", skipped_folders=".venv"),
     "mix test": Known(
         "--trace --failed --stale --cover --color --no-color --warnings-as-errors --only= --exclude= --include= --seed="
         " --max-failures= --slowest=",
         _TESTS,
     ),
     "mix compile": Known("--force --warnings-as-errors --all-warnings"),
-    "mix format": Known("--check-formatted --dry-run", _PATHS, writes="*"),
+    "mix format": Known("--check-formatted --dry-run", _PATHS, write_options="*"),
     "mix credo": Known("--strict --all", _PATHS),
     "terraform validate": Known("-no-color -json"),
-    "terraform fmt": Known("-check -diff -recursive -no-color", _PATHS, writes="*", passes_over=".venv"),
+    "terraform fmt": Known("-check -diff -recursive -no-color", _PATHS, write_options="*", skipped_folders=".venv"),
     "shellcheck": Known("-s= -S= -e= --shell= --severity= --exclude=", _PATHS),
-    "prove": Known("-v -r -l -b -q -s -j= --verbose --recurse --lib --blib", _TESTS, bundles=True, fixed="--lib"),
+    "prove": Known(
+        "-v -r -l -b -q -s -j= --verbose --recurse --lib --blib", _TESTS, bundles_flags=True, not_neutral="--lib"
+    ),
     "bats": Known("-r -t -j= -f= --recursive --tap --jobs= --filter=", _TESTS),
 }
 
@@ -354,8 +358,8 @@ _RUBY: Mapping[str, Known] = {
     "rubocop": Known(
         "-a -A -l --autocorrect --autocorrect-all --lint --only= --except= --parallel --fail-fast",
         _PATHS,
-        writes="*",  # a file `.rubocop` can hold `-a`
-        passes_over="node_modules vendor",
+        write_options="*",  # a file `.rubocop` can hold `-a`
+        skipped_folders="node_modules vendor",
     ),
     "rails test": _RAILS_TEST,
     "rake": _SCRIPT,
@@ -380,13 +384,13 @@ _PHP: Mapping[str, Known] = {
 _GH_LIST = "-L= -s= -l= -a= -A= --limit= --state= --label= --assignee= --author= --json="
 _GH_VIEW = Known("-c --comments --json=", Operands.NUMBERS)
 _HOSTED: Mapping[str, Known] = {
-    "git add": Known("-A -u -v -n -N --all --update --verbose --dry-run", _PATHS, bundles=True, is_git=True),
+    "git add": Known("-A -u -v -n -N --all --update --verbose --dry-run", _PATHS, bundles_flags=True, is_git=True),
     "git commit": Known(
         "-a -q -s -m~ --all --quiet --signoff --message~ --amend --no-edit --allow-empty",
         _PATHS,
-        bundles=True,
-        fixed="-s",
-        needs="-m --message --no-edit",  # else it opens an editor
+        bundles_flags=True,
+        not_neutral="-s",
+        requires_one_of="-m --message --no-edit",  # else it opens an editor
         is_git=True,
     ),
     "gh pr view": _GH_VIEW,
@@ -402,7 +406,7 @@ _HOSTED: Mapping[str, Known] = {
 }
 
 
-def _by_words(*tables: Mapping[str, Known]) -> Mapping[tuple[str, ...], Known]:
+def _by_first_words(*tables: Mapping[str, Known]) -> Mapping[tuple[str, ...], Known]:
     return MappingProxyType({tuple(name.split()): known for table in tables for name, known in table.items()})
 
 
@@ -410,7 +414,7 @@ def _programs(*tables: Mapping[str, Known]) -> frozenset[str]:
     return frozenset(name.split()[0] for table in tables for name in table)
 
 
-KNOWN: Mapping[tuple[str, ...], Known] = _by_words(
+KNOWN: Mapping[tuple[str, ...], Known] = _by_first_words(
     _PYTHON, _NODE, _SCRIPTS, _RUST, _GO, _BUILDERS, _RUBY, _PHP, _HOSTED
 )
 # `uv run pytest` is pytest: words that run one of these programs from the project's own environment.

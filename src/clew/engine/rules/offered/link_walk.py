@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Set
 from pathlib import Path
 
-from clew.engine.rules.patterns import GUARDED, real, relative
-from clew.engine.rules.shell.lenient import names
+from clew.engine.rules.patterns import PROTECTED_FOLDERS, real_path, relative_path
+from clew.engine.rules.shell.lenient import word_set
 
-_MOST = 50_000  # entries
-_DEEPEST = 80  # folders in each other: the system takes as long to find one as it lies deep
-_MOST_TO_READ = 200_000  # to look for links alone is quick
-_PASSED_OVER = names("node_modules venv .venv")
+_MAX_ENTRIES = 50_000  # entries
+_MAX_DEPTH = 80  # folders in each other: the system takes as long to find one as it lies deep
+_MAX_ENTRIES_TO_READ = 200_000  # to look for links alone is quick
+_DEPENDENCY_FOLDERS = word_set("node_modules venv .venv")
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
 
 
@@ -25,42 +25,49 @@ class TooLarge(Exception):
     """Not all of the tree was looked at."""
 
 
-def writes_inside(paths: Iterable[str], workspace: str, passes_over: Set[str]) -> bool:
+def writes_stay_inside(paths: Iterable[str], workspace: str, passes_over: Set[str]) -> bool:
     """Whether a program that changes these files, and all files below these folders, changes none outside of the
     workspace, and none that only a rule that names it may change. False if that is not certain. `passes_over`: folders
     into which the program does not go."""
     try:
         given = list(paths)
-        found = list(_below(given, workspace, _MOST))
+        found = list(_entries_below(given, workspace, _MAX_ENTRIES))
         links = [entry for entry in found if entry.is_symlink()]
         files = [*(each for each in given if Path(each).is_file()), *(entry.path for entry in found if entry.is_file())]
-        return all(_is_harmless(link, workspace) for link in links) and _are_all_named(files, workspace, passes_over)
+        return all(_is_harmless(link, workspace) for link in links) and _have_no_outside_names(
+            files, workspace, passes_over
+        )
     except (TooLarge, OSError, ValueError):
         return False
 
 
-def reads_inside(folders: Iterable[str], workspace: str, *, hidden: bool) -> bool:
+def reads_stay_inside(folders: Iterable[str], workspace: str, *, hidden: bool) -> bool:
     """Whether a program that reads or runs what lies below these folders finds no link that leads out of the workspace.
     False if that is not certain. `hidden`: it goes into hidden folders too. All pass over other people's code."""
     try:
-        found = _below(folders, workspace, _MOST_TO_READ, _looks_at_hidden if hidden else _looks_at)
+        found = _entries_below(
+            folders, workspace, _MAX_ENTRIES_TO_READ, _is_searched_with_hidden if hidden else _is_searched
+        )
         return all(_leads_inside(entry, workspace) for entry in found if entry.is_symlink())
     except (TooLarge, OSError, ValueError):
         return False
 
 
-def stay_inside_beside(folders: Iterable[Path], workspace: str) -> bool:
+def direct_links_stay_inside(folders: Iterable[Path], workspace: str) -> bool:
     """Whether no link directly in these folders leads out of the workspace. Tools write their caches and output there,
     through whatever has the name of those; and into hidden folders of `node_modules`."""
     try:
-        found = [*_below_once(folders), *_below_once((each / "node_modules" for each in folders), only_hidden=True)]
-        return all(relative(entry.path, workspace) is not None for entry in found if entry.is_symlink())
+        found = [
+            *_direct_entries(folders),
+            *_direct_entries((each / "node_modules" for each in folders), only_hidden=True),
+        ]
+        return all(relative_path(entry.path, workspace) is not None for entry in found if entry.is_symlink())
     except (TooLarge, OSError, ValueError):
         return False
 
 
-def _below_once(folders: Iterable[Path], *, only_hidden: bool = False) -> Iterator[os.DirEntry[str]]:
-    left = _MOST
+def _direct_entries(folders: Iterable[Path], *, only_hidden: bool = False) -> Iterator[os.DirEntry[str]]:
+    left = _MAX_ENTRIES
     for entry in (each for folder in folders for each in _entries(str(folder))):
         left -= 1
         if left < 0:
@@ -69,15 +76,15 @@ def _below_once(folders: Iterable[Path], *, only_hidden: bool = False) -> Iterat
             yield entry
 
 
-def _looks_at(name: str) -> bool:
-    return not name.startswith(".") and _looks_at_hidden(name)
+def _is_searched(name: str) -> bool:
+    return not name.startswith(".") and _is_searched_with_hidden(name)
 
 
-def _looks_at_hidden(name: str) -> bool:
-    return name not in _PASSED_OVER
+def _is_searched_with_hidden(name: str) -> bool:
+    return name not in _DEPENDENCY_FOLDERS
 
 
-def _are_all_named(files: Iterable[str], workspace: str, passes_over: Set[str]) -> bool:
+def _have_no_outside_names(files: Iterable[str], workspace: str, passes_over: Set[str]) -> bool:
     """Whether each of these files has no more names than are among them: another one may lie outside. Compilers link
     what they build within one folder; package managers link from their cache into a folder that is passed over."""
     found: defaultdict[tuple[int, int, int], set[str]] = defaultdict(set)
@@ -86,18 +93,18 @@ def _are_all_named(files: Iterable[str], workspace: str, passes_over: Set[str]) 
         if seen.st_nlink > 1:
             found[seen.st_dev, seen.st_ino, seen.st_nlink].add(os.path.realpath(file))
     missing = (each for (_, _, count), each in found.items() if len(each) < count)
-    where = [relative(file, workspace) or "" for each in missing for file in each]
+    where = [relative_path(file, workspace) or "" for each in missing for file in each]
     return not any(passes_over.isdisjoint(path.split("/")) for path in where)
 
 
-def hard_link(paths: Iterable[str], workspace: str) -> str | None:
+def find_hard_link(paths: Iterable[str], workspace: str) -> str | None:
     """The first of these files that has another name too: that may lie outside of the workspace, and nothing tells
     where. A file that cannot be looked at counts as one."""
-    return next((path for path in paths if _has_more_names(path, workspace)), None)
+    return next((path for path in paths if _has_hard_links(path, workspace)), None)
 
 
-def _has_more_names(path: str, workspace: str) -> bool:
-    if (where := real(path, workspace)) is None:
+def _has_hard_links(path: str, workspace: str) -> bool:
+    if (where := real_path(path, workspace)) is None:
         return False  # no rule covers it anyway
     try:
         found = Path(where).stat()
@@ -109,12 +116,12 @@ def _has_more_names(path: str, workspace: str) -> bool:
 
 
 def _is_harmless(link: os.DirEntry[str], workspace: str) -> bool:
-    where = relative(link.path, workspace)
-    return _leads_inside(link, workspace) and GUARDED.isdisjoint((where or "").lower().split("/"))
+    where = relative_path(link.path, workspace)
+    return _leads_inside(link, workspace) and PROTECTED_FOLDERS.isdisjoint((where or "").lower().split("/"))
 
 
 def _leads_inside(link: os.DirEntry[str], workspace: str) -> bool:
-    return relative(link.path, workspace) is not None or _is_python(link)
+    return relative_path(link.path, workspace) is not None or _is_python(link)
 
 
 def _is_python(link: os.DirEntry[str]) -> bool:
@@ -123,7 +130,7 @@ def _is_python(link: os.DirEntry[str]) -> bool:
     return all(map(_PYTHON.fullmatch, (link.name, target.name))) and target.is_file()
 
 
-def _below(
+def _entries_below(
     paths: Iterable[str], workspace: str, most: int, is_looked_at: Callable[[str], bool] = bool
 ) -> Iterator[os.DirEntry[str]]:
     """All that lies below, as far as its name says that it counts; also in folders that a link leads to."""
@@ -131,7 +138,7 @@ def _below(
     seen = {*waiting, f"{os.path.realpath(workspace)}/.git"}
     left = most
     for folder in waiting:  # which grows meanwhile
-        if folder.count("/") > _DEEPEST:
+        if folder.count("/") > _MAX_DEPTH:
             raise TooLarge
         for entry in filter(lambda each: is_looked_at(each.name), _entries(folder)):
             left -= 1

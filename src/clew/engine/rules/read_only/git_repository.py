@@ -13,15 +13,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from clew.engine.rules.patterns import real, relative
+from clew.engine.rules.patterns import real_path, relative_path
 from clew.engine.rules.read_only import tree_walk
-from clew.engine.rules.read_only.tree_walk import read_plain
-from clew.engine.rules.shell.lenient import names
+from clew.engine.rules.read_only.tree_walk import read_regular_file
+from clew.engine.rules.shell.lenient import word_set
 from clew.model.gates import Reason
 
 # Keys of a repository's own config that make none of the commands in `reads.SAFE` run or open anything else. A `*` is a
 # subsection: the name of a remote or a branch.
-HARMLESS_KEYS = names(
+HARMLESS_KEYS = word_set(
     "core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase"
     " core.precomposeunicode core.symlinks core.autocrlf core.eol core.safecrlf core.abbrev core.quotepath"
     " core.preloadindex core.trustctime core.checkstat core.untrackedcache core.sparsecheckout"
@@ -40,28 +40,32 @@ HARMLESS_KEYS = names(
     " status.showuntrackedfiles log.date log.abbrevcommit log.decorate"
 )
 
-_MOST = 64 * 1024 * 1024  # bytes of an index that is looked into
-_MOST_TRACKED, _MOST_FOLDERS = 500_000, 50_000  # entries of an index, and folders in which these lie
-_MOST_CONFIG = 256 * 1024
+_MAX_INDEX_BYTES = 64 * 1024 * 1024  # bytes of an index that is looked into
+_MAX_TRACKED, _MAX_FOLDERS = 500_000, 50_000  # entries of an index, and folders in which these lie
+_MAX_CONFIG_BYTES = 256 * 1024
 _GITLINK = 0o160000
 _MODES = frozenset({0o100644, 0o100755, 0o120000, _GITLINK})  # not that of a whole folder, as a sparse index keeps it
 _ENTRY = struct.Struct(">24xI32xH")  # the mode and the flags of an entry
-_ODD_NAME = re.compile(rb"/(?:\.{0,2}|\.[Gg][Ii][Tt])/")  # git adds none of these, but follows them
+_UNSAFE_NAME = re.compile(rb"/(?:\.{0,2}|\.[Gg][Ii][Tt])/")  # git adds none of these, but follows them
 _EXTENSIONS = frozenset({b"TREE", b"REUC"})  # the others lead to entries elsewhere, or name files and programs' words
 _HASH = 20  # bytes
-_MOST_FILES = 20_000  # in git's folder
-_LONG_LINE = 4_096
-_LONG_NAME = 1_000  # bytes; together with the path of the workspace it has to be one at which the system still looks
-_OF_REPOSITORY = ("commondir", "objects", "refs", "config")
+_MAX_FILES = 20_000  # in git's folder
+_MAX_LINE_BYTES = 4_096
+_MAX_NAME_BYTES = (
+    1_000  # bytes; together with the path of the workspace it has to be one at which the system still looks
+)
+_REPOSITORY_ENTRIES = ("commondir", "objects", "refs", "config")
 _HEAD = re.compile(rb"(?:ref: refs/[^\0\r\n]+|[0-9a-f]{40})\n?")
 _CONTROL = re.compile(r"[^\t\n\r -~\x80-\U0010ffff]|\r(?!\n)")  # a NUL ends what git takes for the key
 _SECTION = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\]+)")?\]')
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
-_SHOWING = re.compile(r"(?:core|index|log|diff|color|status)\.(?!hookspath$)")  # keys whose values git computes with
+_DISPLAY_KEY = re.compile(
+    r"(?:core|index|log|diff|color|status)\.(?!hookspath$)"
+)  # keys whose values git computes with
 _PLAIN_VALUE = re.compile(r"(?!.*[0-9]{5})[A-Za-z0-9:-]*")  # no format: `%1999999999d` is as long as it says
 
 
-class Foreign(Exception):
+class UnsafeRepository(Exception):
     """Git may do more than read here."""
 
     def __init__(self, code: str, about: str = "") -> None:
@@ -69,35 +73,35 @@ class Foreign(Exception):
         self.reason = Reason(code, about)
 
 
-class Looks(Struct, frozen=True):
+class GitScope(Struct, frozen=True):
     """At what git looks, beside its own folder and the files that it tracks."""
 
-    new_files: bool = True  # files that it does not know yet
-    ignored: bool = False  # also those that it is told to ignore
-    old_files: bool = True  # files of the history: it reads the attributes of the folders in which they would lie
-    whole: bool = False  # where a command sends it: a tree has to be looked through to its end, however large
+    untracked_files: bool = True  # files that it does not know yet
+    ignored_files: bool = False  # also those that it is told to ignore
+    history_files: bool = True  # files of the history: it reads the attributes of the folders in which they would lie
+    complete: bool = False  # where a command sends it: a tree has to be looked through to its end, however large
 
 
-def reason_to_ask(folder: str, workspace: str, looks: Looks = Looks()) -> Reason | None:  # noqa: B008 - it is frozen
+def reason_to_ask(folder: str, workspace: str, looks: GitScope = GitScope()) -> Reason | None:  # noqa: B008 - it is frozen
     """Why a person has to be asked before git runs in this folder; None if it only reads the workspace's repository."""
-    return reason_above(folder, workspace) or reason_within(workspace, looks)
+    return reason_at_folder(folder, workspace) or reason_in_repository(workspace, looks)
 
 
-def reason_above(folder: str, workspace: str) -> Reason | None:
+def reason_at_folder(folder: str, workspace: str) -> Reason | None:
     """The part of it that depends on the folder: whether git finds the workspace's repository from there."""
-    return _reason(partial(_look_upwards, Path(folder).resolve(), Path(workspace).resolve()))
+    return _reason_of(partial(_check_from_folder, Path(folder).resolve(), Path(workspace).resolve()))
 
 
-def reason_within(workspace: str, looks: Looks) -> Reason | None:
+def reason_in_repository(workspace: str, looks: GitScope) -> Reason | None:
     """The rest, which is the same for all folders."""
     top = Path(workspace).resolve()
-    return _reason(lambda: _look_below(top, _look_into(top / ".git", top), looks))
+    return _reason_of(lambda: _check_tree(top, _check_repository(top / ".git", top), looks))
 
 
-def _reason(look: Callable[[], None]) -> Reason | None:
+def _reason_of(look: Callable[[], None]) -> Reason | None:
     try:
         look()
-    except Foreign as foreign:
+    except UnsafeRepository as foreign:
         return foreign.reason
     except (tree_walk.TooLarge, tree_walk.TooDeep):
         return Reason("tree.large")
@@ -106,21 +110,21 @@ def _reason(look: Callable[[], None]) -> Reason | None:
     return None
 
 
-def _look_upwards(here: Path, top: Path) -> None:
+def _check_from_folder(here: Path, top: Path) -> None:
     """Git takes the first folder upwards that holds a `.git`, or that looks like one: then it has a `HEAD`, in every
     version of git, and if need be as a symlink that leads nowhere."""
     for path in (here, *here.parents):
-        if _is_there(path / "HEAD") and any(_is_there(path / name) for name in _OF_REPOSITORY):
-            raise Foreign("git.fake", shown_path(path, top))
+        if _exists(path / "HEAD") and any(_exists(path / name) for name in _REPOSITORY_ENTRIES):
+            raise UnsafeRepository("git.fake", shown_path(path, top))
         if path == top:
             break
-        if _is_there(path / ".git"):
-            raise Foreign("git.nested", shown_path(path, top))
+        if _exists(path / ".git"):
+            raise UnsafeRepository("git.nested", shown_path(path, top))
     if top not in (here, *here.parents) or not os.path.lexists(top / ".git"):
-        raise Foreign("git.not_top")
+        raise UnsafeRepository("git.not_top")
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     """Raises OSError if that cannot be said."""
     try:
         path.lstat()
@@ -129,33 +133,33 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _look_into(entry: Path, top: Path) -> dict[str, set[str]]:
+def _check_repository(entry: Path, top: Path) -> dict[str, set[str]]:
     """`entry` is the workspace's `.git`: a folder, or the file of a worktree that `git worktree add` made. The result
     has the names that git tracks, by the folder in which they lie."""
-    own = entry if entry.is_dir() and not entry.is_symlink() else _of_worktree(entry)
+    own = entry if entry.is_dir() and not entry.is_symlink() else _worktree_folder(entry)
     shared = own if own == entry else own.parent.parent
     for folder in {own, shared}:
-        _check_plain(folder)
-    if not _is_whole(own, shared):
-        raise Foreign("git.not_top")  # so git would look further up
+        _check_only_regular_files(folder)
+    if not _is_complete(own, shared):
+        raise UnsafeRepository("git.not_top")  # so git would look further up
     if any(os.path.lexists(shared / name) for name in ("commondir", "objects/info/alternates", "info/grafts")):
-        raise Foreign("git.elsewhere")
+        raise UnsafeRepository("git.elsewhere")
     for name in {own / "config", own / "config.worktree", shared / "config"}:
         if os.path.lexists(name):
             _check_config(name, top)
     if any(path.name.startswith("sharedindex.") for path in own.iterdir()):
-        raise Foreign("git.unclear")
+        raise UnsafeRepository("git.unclear")
     _check_hooks(shared / "hooks")
     _check_worktrees(shared / "worktrees")
     return _check_index(own / "index", top)
 
 
-def _check_plain(folder: Path) -> None:
+def _check_only_regular_files(folder: Path) -> None:
     """Git follows links inside its folder, also when it writes its index anew, and waits for ever at a pipe. It takes a
     file anywhere in there for a ref, if it is told so: `git log lfs/x`."""
     waiting = [str(folder)]
-    left = _MOST_FILES
-    deepest = str(folder).count("/") + tree_walk.DEEPEST
+    left = _MAX_FILES
+    deepest = str(folder).count("/") + tree_walk.MAX_DEPTH
     for each in waiting:  # which grows meanwhile
         if each.count("/") > deepest:
             raise tree_walk.TooDeep
@@ -163,112 +167,120 @@ def _check_plain(folder: Path) -> None:
             found = list(entries)
         left -= len(found)
         if left < 0:
-            raise Foreign("git.unclear")
+            raise UnsafeRepository("git.unclear")
         folders = [entry for entry in found if entry.is_dir(follow_symlinks=False)]
         files = [entry for entry in found if entry.is_file(follow_symlinks=False)]
         if len(folders) + len(files) < len(found):
-            raise Foreign("git.elsewhere")
+            raise UnsafeRepository("git.elsewhere")
         waiting += [entry.path for entry in folders]
 
 
-def _is_whole(own: Path, shared: Path) -> bool:
+def _is_complete(own: Path, shared: Path) -> bool:
     """Whether git takes it for a repository, in every version."""
     folders = (own, shared, shared / "objects", shared / "refs")
     files = (own / "HEAD", shared / "config", own / "index")
-    are_open = all(path.is_dir() and _is_open(path, 0o5) for path in folders)
-    are_open = are_open and all(_is_open(path, 0o4) for path in files if os.path.lexists(path))
-    return are_open and (own / "HEAD").is_file() and bool(_HEAD.fullmatch(read_plain(own / "HEAD", _LONG_LINE)))
+    are_open = all(path.is_dir() and _has_mode(path, 0o5) for path in folders)
+    are_open = are_open and all(_has_mode(path, 0o4) for path in files if os.path.lexists(path))
+    return (
+        are_open
+        and (own / "HEAD").is_file()
+        and bool(_HEAD.fullmatch(read_regular_file(own / "HEAD", _MAX_LINE_BYTES)))
+    )
 
 
-def _is_open(path: Path, bits: int) -> bool:
+def _has_mode(path: Path, bits: int) -> bool:
     """Whether git may read it (4) and go into it (1): what it may not, it takes for no repository. The mode counts even
     if we may do all: git may run as somebody else."""
     return os.access(path, bits) and path.stat().st_mode >> 6 & bits == bits
 
 
-def _look_below(top: Path, tracked: Mapping[str, Set[str]], looks: Looks) -> None:
+def _check_tree(top: Path, tracked: Mapping[str, Set[str]], looks: GitScope) -> None:
     """Git reads files of its own in the folders below, for every command that shows a file. If it looks for new files,
     it also looks into the folder of a repository that it finds. Unless git looks at ignored files too, nobody looks for
     repositories in ignored folders; and unless a command sends it somewhere, a tree that is too large is not looked
     through to its end. There the index is the truth: git runs something in a repository below only if the index has a
     gitlink to it. Of any other it reads nothing but the HEAD, which it does not show."""
-    found = tree_walk.foreign_among(top, tracked, repositories=looks.new_files, links=looks.old_files)
-    look = partial(tree_walk.foreign_to_git, top, links=looks.old_files)
-    skipped = frozenset[str]() if looks.ignored else tree_walk.ignored_folders(top)
+    found = tree_walk.find_unsafe_among_tracked(
+        top, tracked, repositories=looks.untracked_files, links=looks.history_files
+    )
+    look = partial(tree_walk.find_unsafe_for_git, top, links=looks.history_files)
+    skipped = frozenset[str]() if looks.ignored_files else tree_walk.ignored_folders(top)
     try:
-        found = found or look(skipped, repositories=looks.new_files)
-        found = found or (look(skipped, only_skipped=True, repositories=False) if looks.old_files else None)
+        found = found or look(skipped, repositories=looks.untracked_files)
+        found = found or (look(skipped, only_skipped=True, repositories=False) if looks.history_files else None)
     except tree_walk.TooLarge:
-        if looks.whole:
+        if looks.complete:
             raise
     if found is not None:
         is_folder = found.is_dir() and not found.is_symlink()
-        raise Foreign("git.nested" if is_folder else "git.file", shown_path(found, top))
+        raise UnsafeRepository("git.nested" if is_folder else "git.file", shown_path(found, top))
 
 
-def _of_worktree(entry: Path) -> Path:
+def _worktree_folder(entry: Path) -> Path:
     """The folder that a worktree's `.git` names: outside the workspace, and naming this workspace in return."""
-    own = _led_to(entry.parent, _line(entry, "gitdir: "))
+    own = _resolve(entry.parent, _read_line(entry, "gitdir: "))
     if entry.is_symlink() or own.parent.name != "worktrees" or not own.is_dir() or entry.parent in (own, *own.parents):
-        raise Foreign("git.elsewhere")
-    if _led_to(own, _line(own / "gitdir")) != entry:
-        raise Foreign("git.elsewhere")
+        raise UnsafeRepository("git.elsewhere")
+    if _resolve(own, _read_line(own / "gitdir")) != entry:
+        raise UnsafeRepository("git.elsewhere")
     return own
 
 
-def is_guarded(path: str, workspace: str, pattern: str) -> bool:
+def is_git_folder_file(path: str, workspace: str, pattern: str) -> bool:
     """Whether a file lies in a folder that git uses as its own because a `.git` beside or above says so, and that the
     pattern does not name. True also where that cannot be said."""
-    where, top = relative(path, workspace), real("", workspace)
+    where, top = relative_path(path, workspace), real_path("", workspace)
     if where is None or top is None:
         return False
     file = Path(top, where)
     above = [folder for folder in file.parents if folder.is_relative_to(top)]
     try:
-        named = [own for folder in above for own in _named_by(folder / ".git") if own.is_relative_to(top)]
-    except (Foreign, OSError, ValueError):
+        named = [own for folder in above for own in _folders_named_by(folder / ".git") if own.is_relative_to(top)]
+    except (UnsafeRepository, OSError, ValueError):
         return True
     return any(
         Path(str(file).lower()).is_relative_to(str(own).lower()) for own in named if own.name not in pattern.split("/")
     )
 
 
-def _named_by(entry: Path) -> list[Path]:
+def _folders_named_by(entry: Path) -> list[Path]:
     """The folder that a `.git` leads to if it is none itself, and the one that this shares with other worktrees."""
     if not entry.is_symlink() and not entry.is_file():
         return []
-    own = _led_to(entry.parent, entry.name if entry.is_symlink() else _line(entry, "gitdir: "))
-    return [own, _led_to(own, _line(own / "commondir"))] if os.path.lexists(own / "commondir") else [own]
+    own = _resolve(entry.parent, entry.name if entry.is_symlink() else _read_line(entry, "gitdir: "))
+    return [own, _resolve(own, _read_line(own / "commondir"))] if os.path.lexists(own / "commondir") else [own]
 
 
 def _check_worktrees(folder: Path) -> None:
     """Git reads the refs of all of them, where the `commondir` of each leads. Nobody but git writes these files."""
     for own in folder.iterdir() if folder.is_dir() else ():
-        if own.is_dir() and (_line(own / "commondir") != "../.." or not _line(own / "gitdir").endswith("/.git")):
-            raise Foreign("git.elsewhere")
+        if own.is_dir() and (
+            _read_line(own / "commondir") != "../.." or not _read_line(own / "gitdir").endswith("/.git")
+        ):
+            raise UnsafeRepository("git.elsewhere")
 
 
-def _led_to(folder: Path, path: str) -> Path:
-    found = real(path, str(folder))
+def _resolve(folder: Path, path: str) -> Path:
+    found = real_path(path, str(folder))
     if found is None:
-        raise Foreign("git.elsewhere")
+        raise UnsafeRepository("git.elsewhere")
     return Path(found)
 
 
-def _line(path: Path, before: str = "") -> str:
+def _read_line(path: Path, before: str = "") -> str:
     """The one line of a file, behind a fixed beginning. A carriage return means something else to git than to us."""
-    text = read_plain(path, _LONG_LINE).removesuffix(b"\n")
+    text = read_regular_file(path, _MAX_LINE_BYTES).removesuffix(b"\n")
     if not text.startswith(before.encode()) or b"\n" in text or b"\r" in text or b"\0" in text:
-        raise Foreign("git.elsewhere")
+        raise UnsafeRepository("git.elsewhere")
     return os.fsdecode(text[len(before) :])
 
 
 def _check_config(path: Path, top: Path) -> None:
-    for key, value in _settings(path):
+    for key, value in _config_settings(path):
         if key not in HARMLESS_KEYS:
-            raise Foreign("git.config", key)
-        if _SHOWING.match(key) and not _PLAIN_VALUE.fullmatch(value):
-            raise Foreign("git.value", key)
+            raise UnsafeRepository("git.config", key)
+        if _DISPLAY_KEY.match(key) and not _PLAIN_VALUE.fullmatch(value):
+            raise UnsafeRepository("git.value", key)
         if key == "core.hookspath":
             _check_hooks(_hooks_folder(value, top))
 
@@ -276,22 +288,24 @@ def _check_config(path: Path, top: Path) -> None:
 def _hooks_folder(value: str, top: Path) -> Path:
     folder = Path(os.path.normpath(top / value))
     is_plain = re.fullmatch(r"[\w./-]{1,200}", value) and ".." not in value.split("/")
-    if not is_plain or real(value, str(top)) != str(folder):  # a link, or `/proc`, which is another for each program
-        raise Foreign("git.config", "core.hookspath")
+    if not is_plain or real_path(value, str(top)) != str(
+        folder
+    ):  # a link, or `/proc`, which is another for each program
+        raise UnsafeRepository("git.config", "core.hookspath")
     return folder
 
 
 def _check_hooks(folder: Path) -> None:
     """The one hook that reading can run: git writes the index anew when it has looked at the files."""
     if os.path.lexists(folder / "post-index-change"):
-        raise Foreign("git.hook", "post-index-change")
+        raise UnsafeRepository("git.hook", "post-index-change")
 
 
-def _settings(path: Path) -> Iterator[tuple[str, str]]:
+def _config_settings(path: Path) -> Iterator[tuple[str, str]]:
     """Each key of a config file with its value. What is written in any unusual way is not certain."""
-    text = read_plain(path, _MOST_CONFIG).decode()
+    text = read_regular_file(path, _MAX_CONFIG_BYTES).decode()
     if _CONTROL.search(text):
-        raise Foreign("git.unclear")
+        raise UnsafeRepository("git.unclear")
     section = ""
     for written in text.split("\n"):
         line = written.removesuffix("\r").strip(" \t")
@@ -302,20 +316,20 @@ def _settings(path: Path) -> Iterator[tuple[str, str]]:
         elif (setting := _SETTING.fullmatch(line)) and section and not line.endswith("\\"):
             yield f"{section}.{setting[1].lower()}", setting[2] or ""
         else:
-            raise Foreign("git.unclear")
+            raise UnsafeRepository("git.unclear")
 
 
 def _check_index(path: Path, top: Path) -> dict[str, set[str]]:
     """A submodule is an entry of a kind of its own. Git goes down into its folder, if there is anything in it."""
     if not os.path.lexists(path):
         return {}
-    entries = list(_entries(read_plain(path, _MOST)))
+    entries = list(_index_entries(read_regular_file(path, _MAX_INDEX_BYTES)))
     names = [name for name, _ in entries]
-    if names and _ODD_NAME.search(b"/%b/" % b"/\0/".join(names)):
-        raise Foreign("git.unclear")
+    if names and _UNSAFE_NAME.search(b"/%b/" % b"/\0/".join(names)):
+        raise UnsafeRepository("git.unclear")
     for folder in (top / os.fsdecode(name) for name, mode in entries if mode == _GITLINK):
         if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-            raise Foreign("git.submodule", shown_path(folder, top))
+            raise UnsafeRepository("git.submodule", shown_path(folder, top))
     return _by_folder(os.fsdecode(name) for name, mode in entries if mode != _GITLINK)
 
 
@@ -326,37 +340,37 @@ def _by_folder(tracked: Iterable[str]) -> dict[str, set[str]]:
         folder, _, name = path.rpartition("/")
         while folder not in found:
             found[folder] = {name}
-            if len(found) > _MOST_FOLDERS:
-                raise Foreign("git.unclear")
+            if len(found) > _MAX_FOLDERS:
+                raise UnsafeRepository("git.unclear")
             folder, _, name = folder.rpartition("/")
         found[folder].add(name)
     return found
 
 
-def _entries(index: bytes) -> Iterator[tuple[bytes, int]]:
+def _index_entries(index: bytes) -> Iterator[tuple[bytes, int]]:
     """The names and modes of an index. What git would not have written in just this way is not certain: git reads it
     without looking closely, and might see other entries."""
     signature, version, count = struct.unpack_from(">4sII", index)
-    if signature != b"DIRC" or version not in (2, 3, 4) or count > _MOST_TRACKED:
-        raise Foreign("git.unclear")
-    name, at, left = b"", 12, _MOST
+    if signature != b"DIRC" or version not in (2, 3, 4) or count > _MAX_TRACKED:
+        raise UnsafeRepository("git.unclear")
+    name, at, left = b"", 12, _MAX_INDEX_BYTES
     for _ in range(count):
         mode, flags = _ENTRY.unpack_from(index, at)
-        start = at + _ENTRY.size + (_more_flags(index, at + _ENTRY.size, version) if flags & 0x4000 else 0)
-        name, at = _short_name(index, start, name) if version == 4 else _name(index, at, start)
+        start = at + _ENTRY.size + (_extended_flags_size(index, at + _ENTRY.size, version) if flags & 0x4000 else 0)
+        name, at = _compressed_name(index, start, name) if version == 4 else _entry_name(index, at, start)
         left -= len(name)  # a short index can hold long names
-        if mode not in _MODES or flags & 0xFFF != min(len(name), 0xFFF) or left < 0 or len(name) > _LONG_NAME:
-            raise Foreign("git.unclear")
-        if name.count(b"/") > tree_walk.DEEPEST:
+        if mode not in _MODES or flags & 0xFFF != min(len(name), 0xFFF) or left < 0 or len(name) > _MAX_NAME_BYTES:
+            raise UnsafeRepository("git.unclear")
+        if name.count(b"/") > tree_walk.MAX_DEPTH:
             raise tree_walk.TooDeep
         yield name, mode
     _check_extensions(index, at)
 
 
-def _more_flags(index: bytes, at: int, version: int) -> int:
+def _extended_flags_size(index: bytes, at: int, version: int) -> int:
     """How many bytes they take. There are two: to be added later, and not checked out."""
     if version == 2 or index[at] & ~0x60 or index[at + 1]:
-        raise Foreign("git.unclear")
+        raise UnsafeRepository("git.unclear")
     return 2
 
 
@@ -366,28 +380,28 @@ def _check_extensions(index: bytes, at: int) -> None:
         kind, size = struct.unpack_from(">4sI", index, at)
         at += 8 + size
         if kind not in _EXTENSIONS:
-            raise Foreign("git.unclear")
+            raise UnsafeRepository("git.unclear")
     if at != len(index) - _HASH:
-        raise Foreign("git.unclear")
+        raise UnsafeRepository("git.unclear")
 
 
-def _name(index: bytes, at: int, start: int) -> tuple[bytes, int]:
+def _entry_name(index: bytes, at: int, start: int) -> tuple[bytes, int]:
     """The name of an entry, and where the next one begins. What is not padded as git does it is not certain."""
     end = index.index(b"\0", start)
     after = at + (end - at + 8) // 8 * 8
     if index.count(b"\0", end, after) != after - end:
-        raise Foreign("git.unclear")
+        raise UnsafeRepository("git.unclear")
     return index[start:end], after
 
 
-def _short_name(index: bytes, start: int, before: bytes) -> tuple[bytes, int]:
+def _compressed_name(index: bytes, start: int, before: bytes) -> tuple[bytes, int]:
     """The same in version 4: how much of the name before is dropped, and what comes instead."""
     dropped = index[start] & 0x7F
     while index[start] & 0x80 and dropped <= len(before):
         start += 1
         dropped = (dropped + 1 << 7) + (index[start] & 0x7F)
     if dropped > len(before):
-        raise Foreign("git.unclear")
+        raise UnsafeRepository("git.unclear")
     end = index.index(b"\0", start + 1)
     return before[: len(before) - dropped] + index[start + 1 : end], end + 1
 

@@ -10,35 +10,35 @@ import stat
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
-from clew.engine.rules.patterns import inside, real
-from clew.engine.rules.shell.lenient import names
+from clew.engine.rules.patterns import is_inside, real_path
+from clew.engine.rules.shell.lenient import word_set
 
-IGNORE_FILES = names(".gitignore .ignore .rgignore")
-GIT_FILES = names(".gitignore .gitattributes .gitmodules .mailmap")  # that git reads, wherever they lie
+IGNORE_FILES = word_set(".gitignore .ignore .rgignore")
+GIT_FILES = word_set(".gitignore .gitattributes .gitmodules .mailmap")  # that git reads, wherever they lie
 
-_MOST = 50_000  # entries; as many again in folders called `.git`
-_MOST_TRACKED = 500_000  # entries of folders in which git tracks files
-_SLOW = 20  # entries that could be looked at in the time that a link or a `.git` takes
-DEEPEST = 60  # folders in each other: the system takes as long to find one as it lies deep
-_LONGEST = 64 * 1024  # bytes of an ignore file
+_MAX_ENTRIES = 50_000  # entries; as many again in folders called `.git`
+_MAX_TRACKED_ENTRIES = 500_000  # entries of folders in which git tracks files
+_LINK_COST = 20  # entries that could be looked at in the time that a link or a `.git` takes
+MAX_DEPTH = 60  # folders in each other: the system takes as long to find one as it lies deep
+_MAX_FILE_BYTES = 64 * 1024  # bytes of an ignore file
 _PLAIN_LINE = re.compile(rb"/?([A-Za-z0-9_.@+-]+)/?")
-_NO_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class TooLarge(Exception):
     """Not all of the tree was looked at."""
 
 
-def read_plain(path: Path, most: int = _LONGEST) -> bytes:
+def read_regular_file(path: Path, most: int = _MAX_FILE_BYTES) -> bytes:
     """The bytes of a plain file. Raises OSError for anything else: a link, a pipe, a device, a file of more bytes."""
-    with os.fdopen(os.open(path, _NO_WAITING), "rb") as file:
+    with os.fdopen(os.open(path, _OPEN_FLAGS), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_size > most:
             raise OSError(errno.EINVAL, "not a plain file, or too long", str(path))
         return file.read(found.st_size)
 
 
-def is_plain(path: str | Path) -> bool:
+def is_regular_or_missing(path: str | Path) -> bool:
     """It is not there, or a plain file and no link to one."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
@@ -50,58 +50,58 @@ class TooDeep(Exception):
     """It is nested so deeply that looking through it would take long."""
 
 
-def foreign_to_git(
+def find_unsafe_for_git(
     top: Path, skipped: frozenset[str], *, only_skipped: bool = False, repositories: bool = True, links: bool = False
 ) -> Path | None:
     """The first file below the top that git reads and that is no plain file. If `repositories` count, also a folder
     that has a `.git` of its own; if `links` do, also one that leads to a folder outside. The skipped folders of the top
     are left out, or all others. Raises TooLarge, TooDeep and OSError."""
     for entry in _entries(top, skipped, only_skipped=only_skipped):
-        if (found := _odd(entry, str(top), repositories, links)) is not None:
+        if (found := _unsafe_path(entry, str(top), repositories, links)) is not None:
             return found
     return None
 
 
-def foreign_among(
+def find_unsafe_among_tracked(
     top: Path, tracked: Mapping[str, Set[str]], *, repositories: bool = True, links: bool = False
 ) -> Path | None:
     """The same for the folders in which git tracks something, not for those below. `tracked` has the names in each of
     them, by its path from the top. What is there has to be of the kind that git knows: a link in place of a folder is
     odd, as git reads its files through it, and so is a repository or a pipe in place of a file."""
-    left = _MOST_TRACKED
+    left = _MAX_TRACKED_ENTRIES
     waiting = [""]
     for folder in waiting:  # which grows meanwhile
         unseen = set(tracked.get(folder, ()))
         with os.scandir(f"{top}/{folder}") as found:
             for entry in found:
-                left -= _SLOW if entry.is_symlink() else 1
+                left -= _LINK_COST if entry.is_symlink() else 1
                 if left < 0:
                     raise TooLarge
                 is_own_git = not folder and entry.name == ".git"
-                if not is_own_git and (odd := _odd(entry, str(top), repositories, links)) is not None:
+                if not is_own_git and (odd := _unsafe_path(entry, str(top), repositories, links)) is not None:
                     return odd
                 if entry.is_file(follow_symlinks=False):
                     unseen.discard(entry.name)
         for name in unseen:  # those that are gone, too: a file system may know them by other letters
             path = f"{folder}/{name}" if folder else name
             mode = _mode(f"{top}/{path}")
-            if _is_of_another_kind(f"{top}/{path}", mode, is_folder=path in tracked):
+            if _has_wrong_type(f"{top}/{path}", mode, is_folder=path in tracked):
                 return top / path
             waiting += [path] if path in tracked and stat.S_ISDIR(mode) else []
     return None
 
 
-def _odd(entry: os.DirEntry[str], top: str, repositories: bool, links: bool) -> Path | None:
+def _unsafe_path(entry: os.DirEntry[str], top: str, repositories: bool, links: bool) -> Path | None:
     name = entry.name.lower()
     if name == ".git" and repositories:
         return Path(entry.path).parent
     is_odd = name in GIT_FILES and not entry.is_file(follow_symlinks=False)
-    return Path(entry.path) if is_odd or (links and entry.is_symlink() and _leads_out(entry, top)) else None
+    return Path(entry.path) if is_odd or (links and entry.is_symlink() and _leads_outside(entry, top)) else None
 
 
-def _leads_out(link: os.DirEntry[str], top: str) -> bool:
+def _leads_outside(link: os.DirEntry[str], top: str) -> bool:
     """To a folder, which has files of its own that git would read; what `/proc` leads to is not certain."""
-    return (link.is_dir() and not inside(link.path, top)) or real(link.path, top) is None
+    return (link.is_dir() and not is_inside(link.path, top)) or real_path(link.path, top) is None
 
 
 def _mode(path: str) -> int:
@@ -112,75 +112,75 @@ def _mode(path: str) -> int:
         return 0
 
 
-def _is_of_another_kind(path: str, mode: int, *, is_folder: bool) -> bool:
+def _has_wrong_type(path: str, mode: int, *, is_folder: bool) -> bool:
     if stat.S_ISDIR(mode):
         return not is_folder and os.path.lexists(f"{path}/.git")
     return bool(mode) and not stat.S_ISREG(mode) and (is_folder or not stat.S_ISLNK(mode))
 
 
-def linked_ignore_file(top: Path, skipped: frozenset[str] = frozenset()) -> Path | None:
+def find_linked_ignore_file(top: Path, skipped: frozenset[str] = frozenset()) -> Path | None:
     """The first ignore file that is a link to outside, or no plain file. Who reads it may print its lines, as errors.
     Raises TooLarge, TooDeep and OSError."""
-    if (above := _linked_above(top)) is not None:
+    if (above := _find_linked_above(top)) is not None:
         return above
     for entry in _entries(top, skipped, git_too=True):
         name = entry.name.lower()
         is_plain_file = entry.is_file(follow_symlinks=False)
-        if name in IGNORE_FILES and not is_plain_file and not _is_own_file(entry.path, top):
+        if name in IGNORE_FILES and not is_plain_file and not _is_workspace_file(entry.path, top):
             return Path(entry.path)
-        if name == ".git" and (found := _foreign_exclude(Path(entry.path), top)) is not None:
+        if name == ".git" and (found := _find_outside_exclude(Path(entry.path), top)) is not None:
             return found
     return None
 
 
-def _linked_above(top: Path) -> Path | None:
+def _find_linked_above(top: Path) -> Path | None:
     """Ripgrep also reads the ignore files of all folders above. There a plain file is the person's own, and in their
     home folder also a link to one, as those make who keep such files in a repository."""
     for folder in top.parents:
         is_home = str(folder) == os.path.realpath(Path.home())
         for name in IGNORE_FILES:
-            if not is_plain(folder / name) and not (is_home and (folder / name).is_file()):
+            if not is_regular_or_missing(folder / name) and not (is_home and (folder / name).is_file()):
                 return folder / name
-        if os.path.lexists(folder / ".git") and not _has_plain_exclude(folder / ".git"):
+        if os.path.lexists(folder / ".git") and not _has_regular_exclude(folder / ".git"):
             return folder / ".git"
     return None
 
 
-def _is_own_file(path: str | Path, top: Path) -> bool:
+def _is_workspace_file(path: str | Path, top: Path) -> bool:
     """It is not there, or a plain file of the workspace."""
-    return inside(str(path), str(top)) and (Path(path).is_file() or not os.path.lexists(path))
+    return is_inside(str(path), str(top)) and (Path(path).is_file() or not os.path.lexists(path))
 
 
-def _foreign_exclude(git: Path, top: Path) -> Path | None:
+def _find_outside_exclude(git: Path, top: Path) -> Path | None:
     """Ripgrep reads `info/exclude` of each repository below; of one with a `.git` file, where that leads."""
     if git.is_dir() and not git.is_symlink():
         own = git
     elif git.parent == top:
-        return None if _led_to(git) != git and _has_plain_exclude(git) else git
+        return None if _git_folder_of(git) != git and _has_regular_exclude(git) else git
     else:
         return git
-    is_own = inside(str(own), str(top)) and not os.path.lexists(own / "commondir")
-    return None if is_own and _is_own_file(own / "info/exclude", top) else git
+    is_own = is_inside(str(own), str(top)) and not os.path.lexists(own / "commondir")
+    return None if is_own and _is_workspace_file(own / "info/exclude", top) else git
 
 
-def _led_to(git: Path) -> Path:
+def _git_folder_of(git: Path) -> Path:
     """Where a `.git` file leads; to itself, if it is none, or names a relative path, which ripgrep takes otherwise."""
     if git.is_symlink() or not git.is_file():
         return git
-    text = os.fsdecode(read_plain(git))
+    text = os.fsdecode(read_regular_file(git))
     if text.startswith("gitdir: ") and not text.startswith("gitdir: /"):
         return git
     return git.parent / text.removeprefix("gitdir: ").removesuffix("\n") if text.startswith("gitdir: ") else git
 
 
-def _has_plain_exclude(git: Path) -> bool:
+def _has_regular_exclude(git: Path) -> bool:
     """A repository of the person's own may lie elsewhere: that of a worktree does."""
-    own = _led_to(git)
+    own = _git_folder_of(git)
     common = own / "commondir"
-    if os.path.lexists(common) and read_plain(common) != b"../..\n":  # as git writes it
+    if os.path.lexists(common) and read_regular_file(common) != b"../..\n":  # as git writes it
         return False
     shared = own.parent.parent if os.path.lexists(common) else own
-    return is_plain(shared / "info/exclude")
+    return is_regular_or_missing(shared / "info/exclude")
 
 
 def ignored_folders(top: Path) -> frozenset[str]:
@@ -188,19 +188,21 @@ def ignored_folders(top: Path) -> frozenset[str]:
     take them in again."""
     path = top / ".gitignore"
     overruled = any(os.path.lexists(top / name) for name in (".ignore", ".rgignore"))
-    if overruled or _is_overruled_above(top) or not path.is_file() or not is_plain(path):
+    if overruled or _is_overridden_above(top) or not path.is_file() or not is_regular_or_missing(path):
         return frozenset()
-    text = read_plain(path) if path.stat().st_size <= _LONGEST else b""
+    text = read_regular_file(path) if path.stat().st_size <= _MAX_FILE_BYTES else b""
     lines = text.split(b"\n")
     if b"\r" in text or not text.isascii() or any(line.startswith(b"!") for line in lines):
         return frozenset()
     return frozenset(found[1].decode() for line in lines if (found := _PLAIN_LINE.fullmatch(line)))
 
 
-def _is_overruled_above(top: Path) -> bool:
+def _is_overridden_above(top: Path) -> bool:
     """To ripgrep a line `!name` of an `.ignore` in any folder above counts more than the top's `.gitignore`."""
     paths = [folder / name for folder in top.parents for name in (".ignore", ".rgignore")]
-    return any(not is_plain(path) or b"!" in read_plain(path) for path in paths if os.path.lexists(path))
+    return any(
+        not is_regular_or_missing(path) or b"!" in read_regular_file(path) for path in paths if os.path.lexists(path)
+    )
 
 
 def _entries(
@@ -209,15 +211,15 @@ def _entries(
     """Everything below, but for what lies in the skipped folders of the top, or in all others. What lies in a folder
     called `.git`, and the top's own `.git`, only if `git_too`."""
     waiting = [(str(top), False)]
-    left = {False: _MOST, True: _MOST}
-    deepest = str(top).count("/") + DEEPEST
+    left = {False: _MAX_ENTRIES, True: _MAX_ENTRIES}
+    deepest = str(top).count("/") + MAX_DEPTH
     for folder, in_git in waiting:  # which grows meanwhile
         if folder.count("/") > deepest:
             raise TooDeep
         with os.scandir(folder) as found:
             for entry in found:
                 is_git, is_folder = entry.name == ".git", entry.is_dir(follow_symlinks=False)
-                left[in_git] -= _SLOW if is_git or entry.is_symlink() else 1
+                left[in_git] -= _LINK_COST if is_git or entry.is_symlink() else 1
                 if left[in_git] < 0:
                     raise TooLarge
                 if folder == str(top) and (

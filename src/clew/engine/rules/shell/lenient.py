@@ -10,21 +10,21 @@ from collections.abc import Iterator, Sequence, Set
 from clew.engine.rules.shell.wrappers import FINDERS, LAUNCHERS, WRAPPERS
 
 
-def names(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-SHELLS = names("sh bash dash zsh ash ksh mksh fish csh tcsh pwsh")
+SHELLS = word_set("sh bash dash zsh ash ksh mksh fish csh tcsh pwsh")
 
-_FIND_ACTS = re.compile(r"-(?:exec|ok|delete|fls|fprint|files0).*|--exec.*|-[xX]")
-_FD_ACTS = re.compile(r"-[^-]*?[xX](.*)|--exec(?:-batch)?(?:=(.*))?")  # also in a bundle: `-Hx`
-_RESERVED = names(
+_FIND_ACTIONS = re.compile(r"-(?:exec|ok|delete|fls|fprint|files0).*|--exec.*|-[xX]")
+_FD_ACTIONS = re.compile(r"-[^-]*?[xX](.*)|--exec(?:-batch)?(?:=(.*))?")  # also in a bundle: `-Hx`
+_RESERVED = word_set(
     "if then else elif fi do done case esac while until for in function select time coproc repeat foreach end always"
     " nocorrect noglob ! { } [["
 )
 _TRUSTED_SHELL = re.compile(r"(?:/(?:usr/|usr/local/|opt/homebrew/|run/current-system/sw/)?bin/)?(?:ba|z|da)?sh")
 _SCRIPT_FLAGS = frozenset({"-c", "-lc"})
-_LEVELS = 2
+_MAX_SHELL_LEVELS = 2
 
 # A word is made of what no shell treats specially, and of quotes in which nothing is special. No pattern here repeats a
 # group possessively (`++`, `*+`): up to Python 3.11.4 that matches what it must not.
@@ -32,35 +32,35 @@ _BARE = r"[A-Za-z0-9_\-./,:@%+=]|[^\x00-\x7f]|'[^']*'(?!')"
 _WRAPPED_WORD = re.compile(rf"""(?:{_BARE}|"(?:[^"$`\\!]|\\["$`\\])*")+""")
 _QUOTED = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
 _ESCAPED = re.compile(r'\\(["$`\\])')
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
-def has_unseen(script: str) -> bool:
+def has_invisible(script: str) -> bool:
     """Whether a script holds a character that cannot be seen, other than a plain blank."""
-    return any(char != " " and unicodedata.category(char) in _UNSEEN for char in script)
+    return any(char != " " and unicodedata.category(char) in _INVISIBLE for char in script)
 
 
-def unwrapped(command: str) -> str:
+def unwrap_shell(command: str) -> str:
     """The script inside `bash -lc SCRIPT`, a couple of levels deep; the command itself where there is none."""
-    for _ in range(_LEVELS):
-        words = _lexed(command, _WRAPPED_WORD)
-        if not words or not _is_wrapped(words):
+    for _ in range(_MAX_SHELL_LEVELS):
+        words = _lex(command, _WRAPPED_WORD)
+        if not words or not _is_shell_call(words):
             break
         command = words[2]
     return command
 
 
-def asks_always(words: Sequence[str]) -> bool:
+def always_asks(words: Sequence[str]) -> bool:
     """Whether these words run, or destroy, what no pattern over words can see."""
-    name = _name(words[0])
-    acts = _FD_ACTS if name.startswith("fd") else _FIND_ACTS
+    name = _base_name(words[0])
+    acts = _FD_ACTIONS if name.startswith("fd") else _FIND_ACTIONS
     return name in WRAPPERS | SHELLS or (name in FINDERS and any(map(acts.fullmatch, words[1:])))
 
 
-def _lexed(text: str, word: re.Pattern[str]) -> list[str] | None:
+def _lex(text: str, word: re.Pattern[str]) -> list[str] | None:
     words, at, text = [], 0, text.strip(" ")
     while found := word.match(text, at):
-        words.append(_QUOTED.sub(_unquoted, found[0]))
+        words.append(_QUOTED.sub(_unquote, found[0]))
         at = found.end()
         while text[at : at + 1] == " ":
             at += 1
@@ -71,41 +71,41 @@ def _lexed(text: str, word: re.Pattern[str]) -> list[str] | None:
     return None
 
 
-def _unquoted(quoted: re.Match[str]) -> str:
+def _unquote(quoted: re.Match[str]) -> str:
     return quoted[1] if quoted[1] is not None else _ESCAPED.sub(r"\1", quoted[2])
 
 
-def _is_wrapped(words: Sequence[str]) -> bool:
+def _is_shell_call(words: Sequence[str]) -> bool:
     return len(words) == 3 and words[1] in _SCRIPT_FLAGS and _TRUSTED_SHELL.fullmatch(words[0]) is not None
 
 
-def starts_plainly(words: Sequence[str]) -> bool:
+def starts_with_program(words: Sequence[str]) -> bool:
     """No assignment, no word of the shell's own grammar, and nothing that zsh takes for the path of a program."""
     first = words[0]
     return bool(first) and "=" not in first and first not in _RESERVED and not any(w.startswith("=") for w in words)
 
 
-def _name(word: str) -> str:
+def _base_name(word: str) -> str:
     return word.rsplit("/", 1)[-1]
 
 
-def segments(command: str) -> list[tuple[str, ...]]:
+def possible_commands(command: str) -> list[tuple[str, ...]]:
     """Every simple command that may run when this one does, wherever it stands in it: between operators, in
     substitutions, in what a shell, `sudo`, `xargs`, `uv run` or `find -exec` is given, or is piped into a shell."""
     found: dict[tuple[str, ...], None] = {}
-    texts = [unwrapped(command)]
+    texts = [unwrap_shell(command)]
     seen = set(texts)
     feeds_shell = False  # from then on, what is only said counts too
-    budget = _BUDGET * (len(command) + 100)
+    budget = _MAX_PASSES * (len(command) + 100)
     for text in texts:  # which grows meanwhile
         inner = list(_other_readings(text))
-        programs = [(words, _given(words)) for words in _programs(text)]
-        feeds_shell |= _FEEDS.search(text) is not None and any(_runs_shell(*each) for each in programs)
+        programs = [(words, _nested_words(words)) for words in _program_calls(text)]
+        feeds_shell |= _PASSES_OUTPUT.search(text) is not None and any(_runs_shell(*each) for each in programs)
         for words, given in programs:
-            called = (tuple(words), *_suffixes(given))
+            called = (tuple(words), *_possible_starts(given))
             found.update(dict.fromkeys(called))
-            inner += _settings(words) if any(_name(each[0]) == "git" for each in called) else []
-            inner += _scripts(given) if given or not feeds_shell else _printed(words[1:])
+            inner += _commands_in_git_settings(words) if any(_base_name(each[0]) == "git" for each in called) else []
+            inner += _scripts_in(given) if given or not feeds_shell else _possible_output(words[1:])
         texts += [each for each in dict.fromkeys(inner) if each not in seen]
         seen.update(inner)
         budget -= len(text)
@@ -114,10 +114,10 @@ def segments(command: str) -> list[tuple[str, ...]]:
     return list(found)
 
 
-_BUDGET = 16  # how often a command is read at most: whoever nests it deeper wants to wear us out
-_SUFFIXES = 256
-_NESTED = 6  # braces in braces
-_MOST_WORDS = 1_000
+_MAX_PASSES = 16  # how often a command is read at most: whoever nests it deeper wants to wear us out
+_MAX_STARTS = 256
+_MAX_BRACE_LEVELS = 6  # braces in braces
+_MAX_WORDS = 1_000
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t\r]+|\$IFS\b|\$\{IFS\})
     | (?P<joined>\\\n)
@@ -139,13 +139,13 @@ _SUBSTITUTION = re.compile(
 _DEFAULT = re.compile(r"\$\{\w*:?[-+=]([^{}]*)\}")
 _BRACE = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _RANGE = re.compile(r"\{(\w)\.\.(\w)(?:\.\.-?[0-9]+)?\}")
-_FEEDS = re.compile(r"[|(`]")  # what one command prints may be what another reads, or is given
+_PASSES_OUTPUT = re.compile(r"[|(`]")  # what one command prints may be what another reads, or is given
 _READS_SCRIPT = SHELLS | {"source", "."}
 _FORMAT = re.compile(r"%[^A-Za-z%]*[A-Za-z]")  # of printf
 _BEFORE_PROGRAM = _RESERVED - {"time"} | {""}
-_OPENERS = names("{ ]] then do else")  # a command may follow, wherever they stand
-_TAKES_CALLBACK = names("mapfile readarray compgen complete bind set hash")
-_NO_QUOTES = str.maketrans("", "", "\"'\\")
+_OPENERS = word_set("{ ]] then do else")  # a command may follow, wherever they stand
+_TAKES_CALLBACK = word_set("mapfile readarray compgen complete bind set hash")
+_REMOVE_QUOTES = str.maketrans("", "", "\"'\\")
 _SCRIPT = re.compile(r"[\s;&|()<>`$]")
 _SHORT = re.compile(r"-[^-]")  # options of one letter
 _SETTING = re.compile(r"(?:-c)?[A-Za-z][\w-]*\.[^=\s]*=!?(.+)", re.DOTALL)  # as `git -c` takes it
@@ -163,7 +163,7 @@ def _other_readings(text: str) -> Iterator[str]:
     yield from (other for other in others if other != text)
     for token in _TOKEN.finditer(text):
         if token["double"] and _SUBSTITUTES.search(token["double"]):
-            yield text[token.start("double") :].translate(_NO_QUOTES)
+            yield text[token.start("double") :].translate(_REMOVE_QUOTES)
             return
 
 
@@ -196,7 +196,7 @@ class _Line:
         return words
 
 
-def _commands(text: str) -> Iterator[list[str]]:
+def _split_commands(text: str) -> Iterator[list[str]]:
     line = _Line()
     for token in _TOKEN.finditer(text):
         kind, piece = token.lastgroup, token[token.lastgroup or 0]
@@ -207,11 +207,11 @@ def _commands(text: str) -> Iterator[list[str]]:
         elif kind == "redirect":
             line.redirect()
         elif kind != "joined":
-            line.add(_ANSI.sub(_ansi, piece) if kind == "ansi" else piece.replace("\\\n", ""))
+            line.add(_ANSI.sub(_decode_ansi, piece) if kind == "ansi" else piece.replace("\\\n", ""))
     yield line.end()
 
 
-def _ansi(found: re.Match[str]) -> str:
+def _decode_ansi(found: re.Match[str]) -> str:
     digits = found[1] or found[2] or found[3]
     if digits or found[4]:
         code = int(digits, 16) if digits else int(found[4], 8)
@@ -219,25 +219,25 @@ def _ansi(found: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t", "r": "\r"}.get(found[5], found[5])
 
 
-def _programs(text: str) -> Iterator[list[str]]:
+def _program_calls(text: str) -> Iterator[list[str]]:
     """Each simple command from the word on that may be its program."""
-    for words in _commands(text):
-        readings = [words, *_braces(words)]
+    for words in _split_commands(text):
+        readings = [words, *_expand_braces(words)]
         for each in readings:
-            opened = [at + 1 for at, word in enumerate(each) if word in _OPENERS][:_SUFFIXES]
+            opened = [at + 1 for at, word in enumerate(each) if word in _OPENERS][:_MAX_STARTS]
             for at in (0, *opened):
-                yield from _beginnings(each[at:])
+                yield from _without_prefixes(each[at:])
 
 
-def _beginnings(words: list[str]) -> Iterator[list[str]]:
+def _without_prefixes(words: list[str]) -> Iterator[list[str]]:
     """Without what precedes the program; zsh looks for `=rm` along its path, as for `rm`."""
-    if words := _without_prefix(words):
+    if words := _strip_prefix(words):
         yield words
         if len(words[0]) > 1 and words[0].startswith("="):
             yield [words[0][1:], *words[1:]]
 
 
-def _without_prefix(words: list[str]) -> list[str]:
+def _strip_prefix(words: list[str]) -> list[str]:
     """Without the words of the shell's grammar, the assignments, and the words that expand to nothing."""
     at = 0
     while at < len(words) and (words[at] in _BEFORE_PROGRAM or _ASSIGNMENT.match(words[at])):
@@ -245,20 +245,20 @@ def _without_prefix(words: list[str]) -> list[str]:
     return words[at:]
 
 
-def _given(words: list[str]) -> list[str]:
+def _nested_words(words: list[str]) -> list[str]:
     """What of the words may be a command again; a single word with blanks in it is one."""
-    name = _name(words[0])
+    name = _base_name(words[0])
     if name in WRAPPERS | SHELLS | _TAKES_CALLBACK:
         return words[1:]
     if name in FINDERS:
-        return _found_for(words, _FD_ACTS if name.startswith("fd") else _FIND_ACTS)
+        return _words_after_action(words, _FD_ACTIONS if name.startswith("fd") else _FIND_ACTIONS)
     behind = LAUNCHERS.get(name, LAUNCHERS.get(_VERSION.sub("", name)))
     if behind is not None:
-        return _launched(words[1:], behind)
+        return _words_after_launcher(words[1:], behind)
     return words if len(words) == 1 and _SCRIPT.search(words[0]) else []
 
 
-def _found_for(words: list[str], acts: re.Pattern[str]) -> list[str]:
+def _words_after_action(words: list[str], acts: re.Pattern[str]) -> list[str]:
     """What follows the option that runs a command; with `fd` the command may be attached to it, as in `-Hxrm`."""
     for at, word in enumerate(words):
         if found := acts.fullmatch(word):
@@ -267,10 +267,10 @@ def _found_for(words: list[str], acts: re.Pattern[str]) -> list[str]:
 
 
 def _runs_shell(words: list[str], given: list[str]) -> bool:
-    return any(_name(word) in _READS_SCRIPT for word in (words[0], *given[:_SUFFIXES]))
+    return any(_base_name(word) in _READS_SCRIPT for word in (words[0], *given[:_MAX_STARTS]))
 
 
-def _launched(words: list[str], behind: Set[str]) -> list[str]:
+def _words_after_launcher(words: list[str], behind: Set[str]) -> list[str]:
     """What follows the first of the words behind which a command stands. It may be attached, as in `-mpytest`, or one
     letter of several, as in `-Im`."""
     letters = {word[1] for word in behind if len(word) == 2}
@@ -283,56 +283,56 @@ def _launched(words: list[str], behind: Set[str]) -> list[str]:
     return words[starts[0] :] if starts else [] if behind else words
 
 
-def _settings(words: list[str]) -> list[str]:
+def _commands_in_git_settings(words: list[str]) -> list[str]:
     """What git may run because of a setting among its words: a command, or by an alias a command of its own."""
     values = [found[1] for word in words[1:] if (found := _SETTING.fullmatch(word))]
     return [text for value in values for text in (value, f"git {value}")]
 
 
-def _braces(words: list[str]) -> list[list[str]]:
+def _expand_braces(words: list[str]) -> list[list[str]]:
     """`{rm,-rf,x}` is three words to bash."""
-    expanded = [each for word in words for each in _expanded(word)]
-    return [expanded[:_MOST_WORDS]] if expanded != words else []
+    expanded = [each for word in words for each in _expand_word(word)]
+    return [expanded[:_MAX_WORDS]] if expanded != words else []
 
 
-def _expanded(word: str) -> list[str]:
+def _expand_word(word: str) -> list[str]:
     found = [word]
-    for _ in range(_NESTED):
-        if not any(_BRACE.search(each) or _RANGE.search(each) for each in found) or len(found) > _SUFFIXES:
+    for _ in range(_MAX_BRACE_LEVELS):
+        if not any(_BRACE.search(each) or _RANGE.search(each) for each in found) or len(found) > _MAX_STARTS:
             break
-        found = [each for one in found for each in _expanded_once(one)]
+        found = [each for one in found for each in _expand_word_once(one)]
     return found
 
 
-def _expanded_once(word: str) -> list[str]:
+def _expand_word_once(word: str) -> list[str]:
     word = _RANGE.sub(r"{\1,\2}", word)  # what lies between the two is no word that anybody would write so
     found = _BRACE.search(word)
     if found is None:
         return [word]
-    choices = dict.fromkeys(found[1].split(",")[:_SUFFIXES])
+    choices = dict.fromkeys(found[1].split(",")[:_MAX_STARTS])
     return [f"{word[: found.start()]}{each}{word[found.end() :]}" for each in choices]
 
 
-def _suffixes(words: list[str]) -> list[tuple[str, ...]]:
+def _possible_starts(words: list[str]) -> list[tuple[str, ...]]:
     """Which options take a value is not known, so a command may begin at any word that is no option, and behind the
     letter of one: `env -Srm`."""
     starts = [at for at, word in enumerate(words) if _ASSIGNMENT.match(word) is None and word not in ("-", "--")]
-    plain = [(_behind_letter(words[at]), *words[at + 1 :]) for at in starts[:_SUFFIXES]]
+    plain = [(_strip_option_letter(words[at]), *words[at + 1 :]) for at in starts[:_MAX_STARTS]]
     return [each for each in plain if each[0]]
 
 
-def _behind_letter(word: str) -> str:
+def _strip_option_letter(word: str) -> str:
     return "" if word.startswith("--") else word[2:] if word.startswith("-") else word.removeprefix("=")
 
 
-def _scripts(words: list[str]) -> list[str]:
+def _scripts_in(words: list[str]) -> list[str]:
     values = [word.partition("=")[2] if word.startswith("--") else word for word in words]
     values += [word[at:] for word in words if re.match(r"-\w", word) for at in (2, 3)]
     aliased = (word[found.end() :] for word in words if (found := _ASSIGNMENT.match(word)))
     return [value for value in values if _SCRIPT.search(value)] + [value for value in aliased if value]
 
 
-def _printed(words: list[str]) -> list[str]:
+def _possible_output(words: list[str]) -> list[str]:
     """What `echo` or `printf` makes of these words, or nearly so: as they are, and with the first one as a format."""
     plain = next((words[at:] for at, word in enumerate(words) if not word.startswith("-")), [])
     values = iter(plain[1:])

@@ -8,66 +8,68 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from clew.engine.rules.patterns import inside, real
+from clew.engine.rules.patterns import is_inside, real_path
 from clew.engine.rules.read_only import commands as read_only_commands
 from clew.engine.rules.shell import globs
-from clew.engine.rules.shell.lenient import names
-from clew.engine.rules.shell.strict import Command, Word, commands, texts
+from clew.engine.rules.shell.lenient import word_set
+from clew.engine.rules.shell.strict import Command, Word, parse_commands, word_texts
 from clew.model.gates import Reason
 
-_CHANGES_FOLDER = names("cd chdir pushd popd")
-_MOST_FOLDERS = 4
-_MOST_WILD = 30  # words with wildcards: for each of them folders are listed
-_MOST_NAMES = 4_000  # that the wildcards of a script stand for, in all
+_CHANGES_FOLDER = word_set("cd chdir pushd popd")
+_MAX_FOLDERS = 4
+_MAX_WILDCARD_WORDS = 30  # words with wildcards: for each of them folders are listed
+_MAX_NAMES = 4_000  # that the wildcards of a script stand for, in all
 _NAMED = re.compile(r"[^-~+]")  # not `cd -`, which is wherever one was before
 
 
-class Part(Struct, frozen=True):
+class ScriptCommand(Struct, frozen=True):
     """One command of a script."""
 
     words: tuple[str, ...]  # as they are written
     folders: tuple[str, ...]  # in which it may run; none is known if the runtime did not say
-    readings: tuple[tuple[str, ...], ...]  # its words as they are written, and with wildcards replaced, in each folder
-    is_fed: bool = False  # through a pipe, by the part before it
+    expansions: tuple[
+        tuple[str, ...], ...
+    ]  # its words as they are written, and with wildcards replaced, in each folder
+    reads_pipe: bool = False  # through a pipe, by the part before it
 
-    def reason_to_ask(self, workspace: str, seen: read_only_commands.Seen) -> Reason | None:
+    def reason_to_ask(self, workspace: str, seen: read_only_commands.ReasonCache) -> Reason | None:
         """None if it only reads, whichever of the folders it runs in. `seen`: what was looked at for other parts."""
         if not self.folders:
             return read_only_commands.NO_RULE
         looked = (
             read_only_commands.reason_to_ask(words, each, workspace, seen)
             for each in self.folders
-            for words in self.readings
+            for words in self.expansions
         )
         return next((reason for reason in looked if reason is not None), None)
 
     def only_filters(self) -> bool:
-        return all(read_only_commands.only_filters(words) for words in self.readings)
+        return all(read_only_commands.only_filters(words) for words in self.expansions)
 
 
-def parts(script: str, folder: str | None, workspace: str) -> list[Part] | None:
+def parse_script(script: str, folder: str | None, workspace: str) -> list[ScriptCommand] | None:
     """None if the script cannot be explained with certainty."""
-    found = commands(script)
+    found = parse_commands(script)
     if found is None:
         return None
     try:
-        return _parts(found, (folder,) if folder else (), workspace)
+        return _resolve_commands(found, (folder,) if folder else (), workspace)
     except (globs.Uncertain, OSError, ValueError):
         return None
 
 
-def _parts(script: Sequence[Command], folders: tuple[str, ...], workspace: str) -> list[Part]:
-    parts: list[Part] = []
-    left = _MOST_NAMES
-    if sum(_is_special(word) for command in script for word in command.words) > _MOST_WILD:
+def _resolve_commands(script: Sequence[Command], folders: tuple[str, ...], workspace: str) -> list[ScriptCommand]:
+    parts: list[ScriptCommand] = []
+    left = _MAX_NAMES
+    if sum(_is_expanded_by_shell(word) for command in script for word in command.words) > _MAX_WILDCARD_WORDS:
         raise globs.Uncertain
     for command in script:
         if command.words[0].text in _CHANGES_FOLDER:
-            folders = _entered(command, folders, workspace)
+            folders = _folders_after_cd(command, folders, workspace)
         else:
-            readings = _readings(command, folders, workspace)
-            parts.append(Part(texts(command), folders, readings, command.is_fed))
-            left -= sum(map(len, parts[-1].readings[1:]))
+            readings = _expansions(command, folders, workspace)
+            parts.append(ScriptCommand(word_texts(command), folders, readings, command.reads_pipe))
+            left -= sum(map(len, parts[-1].expansions[1:]))
         if left < 0:
             raise globs.Uncertain
     if not parts:
@@ -75,41 +77,43 @@ def _parts(script: Sequence[Command], folders: tuple[str, ...], workspace: str) 
     return parts
 
 
-def _entered(command: Command, folders: Sequence[str], workspace: str) -> tuple[str, ...]:
+def _folders_after_cd(command: Command, folders: Sequence[str], workspace: str) -> tuple[str, ...]:
     """The folders after `cd FOLDER`: the new ones, and the old ones, as it may fail or count only for its own side of a
     pipe. A `CDPATH` that leads elsewhere is part of the person's own set-up."""
-    words = texts(command)
-    plain = len(words) == 2 and words[0] == "cd" and not _is_special(command.words[1]) and _NAMED.match(words[1])
+    words = word_texts(command)
+    plain = (
+        len(words) == 2 and words[0] == "cd" and not _is_expanded_by_shell(command.words[1]) and _NAMED.match(words[1])
+    )
     if not plain or ".." in words[1].split("/") or not folders:
         raise globs.Uncertain
-    found = [real(words[1], folder) for folder in folders]
+    found = [real_path(words[1], folder) for folder in folders]
     after = dict.fromkeys((*folders, *(folder for folder in found if folder is not None)))
-    if None in found or len(after) > _MOST_FOLDERS or not all(inside(folder, workspace) for folder in after):
+    if None in found or len(after) > _MAX_FOLDERS or not all(is_inside(folder, workspace) for folder in after):
         raise globs.Uncertain
     return tuple(after)
 
 
-def _is_special(word: Word) -> bool:
-    return bool(word.wild) or word.before_sign is not None
+def _is_expanded_by_shell(word: Word) -> bool:
+    return bool(word.wildcards) or word.revision_base is not None
 
 
-def _readings(command: Command, folders: Sequence[str], workspace: str) -> tuple[tuple[str, ...], ...]:
-    if not any(map(_is_special, command.words)):
-        return (texts(command),)
+def _expansions(command: Command, folders: Sequence[str], workspace: str) -> tuple[tuple[str, ...], ...]:
+    if not any(map(_is_expanded_by_shell, command.words)):
+        return (word_texts(command),)
     if not folders:
         raise globs.Uncertain
-    expanded = (_expanded(command, folder, workspace) for folder in folders)
-    return tuple(dict.fromkeys((texts(command), *expanded)))
+    expanded = (_expand_command(command, folder, workspace) for folder in folders)
+    return tuple(dict.fromkeys((word_texts(command), *expanded)))
 
 
-def _expanded(command: Command, folder: str, workspace: str) -> tuple[str, ...]:
-    return tuple(text for word in command.words for text in _becomes(word, folder, workspace))
+def _expand_command(command: Command, folder: str, workspace: str) -> tuple[str, ...]:
+    return tuple(text for word in command.words for text in _expand_word(word, folder, workspace))
 
 
-def _becomes(word: Word, folder: str, workspace: str) -> Sequence[str]:
+def _expand_word(word: Word, folder: str, workspace: str) -> Sequence[str]:
     """A word without a match stays as it is. To some zsh a revision is a pattern for whatever begins like it."""
-    if word.before_sign is not None and (word.wild or globs.begin_with(word.before_sign, folder)):
+    if word.revision_base is not None and (word.wildcards or globs.any_path_starts_with(word.revision_base, folder)):
         raise globs.Uncertain
-    if not word.wild:
+    if not word.wildcards:
         return (word.text,)
-    return globs.matches(word, folder, workspace) or (word.text,)
+    return globs.expand(word, folder, workspace) or (word.text,)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from clew.engine.rules.shell.lenient import has_unseen, names, starts_plainly, unwrapped
+from clew.engine.rules.shell.lenient import has_invisible, starts_with_program, unwrap_shell, word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -34,48 +34,57 @@ _IN_DOUBLE = re.compile(r"\\([\"$`\\])")
 _HARMLESS = re.compile(r"(?:[12]?>(?:&[12]| ?/dev/null)|< ?/dev/null)(?=[ ;|\n]|$)")
 _OPERATOR = re.compile(r"(?:&&|\|\|(?!\|)|\|(?![|&])|;(?![;&|])|\n)[ \n]*")
 
-_EXPLAINED = names(
+_UNDERSTOOD_NODES = word_set(
     "program list pipeline redirected_statement command command_name word number string string_content raw_string"
     ' concatenation file_redirect file_descriptor && || ; | " > >& <'
 ) | {"\n"}
-_WORDS = names("command_name word number string raw_string concatenation")
-_LONGEST = 32_768
-_MOST = 30  # commands of a script
+_WORD_NODES = word_set("command_name word number string raw_string concatenation")
+_MAX_SCRIPT_LENGTH = 32_768
+_MAX_COMMANDS = 30  # commands of a script
 # In a locale such as GBK or Shift JIS a character that is no ASCII takes the next byte along, if it is one of these.
-_SWALLOWED = re.compile(r"[^\x00-\x7f][\\|]")
+_EATEN_BY_MULTIBYTE = re.compile(r"[^\x00-\x7f][\\|]")
 
 
 class Word(Struct, frozen=True):
     """One word of a command, without its quotes."""
 
     text: str
-    wild: tuple[int, ...] = ()  # where in the text a `*` or `?` stands for other characters
-    before_sign: str | None = None  # of a revision such as `HEAD~2`: what precedes the sign
+    wildcards: tuple[int, ...] = ()  # where in the text a `*` or `?` stands for other characters
+    revision_base: str | None = None  # of a revision such as `HEAD~2`: what precedes the sign
 
 
 class Command(Struct, frozen=True):
     words: tuple[Word, ...]
-    is_fed: bool = False  # through a pipe, by the command before it
+    reads_pipe: bool = False  # through a pipe, by the command before it
 
 
-def commands(script: str) -> list[Command] | None:
+def parse_commands(script: str) -> list[Command] | None:
     """The simple commands of a script of pipes and sequences. None if it is, or may be, anything else."""
-    script = unwrapped(script).strip(" \n")
-    if len(script) > _LONGEST or has_unseen(script.replace("\n", " ")) or _SWALLOWED.search(script):
+    script = unwrap_shell(script).strip(" \n")
+    if (
+        len(script) > _MAX_SCRIPT_LENGTH
+        or has_invisible(script.replace("\n", " "))
+        or _EATEN_BY_MULTIBYTE.search(script)
+    ):
         return None
-    lexed, fed = _lexed(script)
-    if not lexed or len(lexed) > _MOST or lexed != _parsed(script) or not all(map(_is_plain, lexed)):
+    lexed, fed = _lex(script)
+    if (
+        not lexed
+        or len(lexed) > _MAX_COMMANDS
+        or lexed != _parse_with_grammar(script)
+        or not all(map(_is_plain, lexed))
+    ):
         return None
-    return [Command(tuple(map(_word, words)), at in fed) for at, words in enumerate(lexed)]
+    return [Command(tuple(map(_parse_word, words)), at in fed) for at, words in enumerate(lexed)]
 
 
 def _is_plain(written: Sequence[str]) -> bool:
     """Zsh takes a word that begins with `=` for the path of a program, also if a pair of quotes precedes the sign."""
-    words = list(map(_word, written))
-    return not words[0].wild and starts_plainly([word.text for word in words])
+    words = list(map(_parse_word, written))
+    return not words[0].wildcards and starts_with_program([word.text for word in words])
 
 
-def _lexed(script: str) -> tuple[list[list[str]], set[int]]:
+def _lex(script: str) -> tuple[list[list[str]], set[int]]:
     """Our own reading: the words of each command as they are written, none if there is no reading; and which of the
     commands are fed by the one before."""
     found: list[list[str]] = [[]]
@@ -89,7 +98,7 @@ def _lexed(script: str) -> tuple[list[list[str]], set[int]]:
             at = operator.end()
         elif redirect := _HARMLESS.match(script, at):
             at = redirect.end()
-        elif (word := _WORD.match(script, at)) and _ends_at(script, word.end()):
+        elif (word := _WORD.match(script, at)) and _is_word_end(script, word.end()):
             found[-1].append(word[0])
             at = word.end()
         elif script[at] == " ":
@@ -101,20 +110,20 @@ def _lexed(script: str) -> tuple[list[list[str]], set[int]]:
     return (found if all(found) else []), fed
 
 
-def _ends_at(script: str, at: int) -> bool:
+def _is_word_end(script: str, at: int) -> bool:
     """A word that is followed by a redirection without a blank may be its number."""
     return at == len(script) or script[at] in " ;|\n&"
 
 
-def _parsed(script: str) -> list[list[str]] | None:
+def _parse_with_grammar(script: str) -> list[list[str]] | None:
     """The grammar's reading; None unless it explains every part of the script."""
     try:
         root = _parser().parse(script.encode()).root_node
     except UnicodeEncodeError:
         return None
-    if root.has_error or not all(_is_explained(node) for node in _nodes(root)):
+    if root.has_error or not all(_is_understood(node) for node in _nodes(root)):
         return None
-    return [_words(node) for node in _nodes(root) if node.type == "command"]
+    return [_node_words(node) for node in _nodes(root) if node.type == "command"]
 
 
 @cache
@@ -134,32 +143,32 @@ def _nodes(root: Node) -> Iterator[Node]:
         waiting.extend(reversed(node.children))
 
 
-def _is_explained(node: Node) -> bool:
+def _is_understood(node: Node) -> bool:
     """A redirection may hold no further words: the grammar puts those there that come after it."""
-    targets = [child for child in node.children if child.type in _WORDS]
-    return node.type in _EXPLAINED and (node.type != "file_redirect" or len(targets) == 1)
+    targets = [child for child in node.children if child.type in _WORD_NODES]
+    return node.type in _UNDERSTOOD_NODES and (node.type != "file_redirect" or len(targets) == 1)
 
 
-def _words(command: Node) -> list[str]:
-    return [(child.text or b"").decode() for child in command.children if child.type in _WORDS]
+def _node_words(command: Node) -> list[str]:
+    return [(child.text or b"").decode() for child in command.children if child.type in _WORD_NODES]
 
 
-def _word(written: str) -> Word:
+def _parse_word(written: str) -> Word:
     text, wild, before_sign = "", [], None
     for piece in _PIECE.finditer(written):
         if piece["wild"]:
             wild.append(len(text))
         if piece["revision"] and before_sign is None:
             before_sign = text
-        text += _unquoted(piece)
+        text += _unquote(piece)
     return Word(text, tuple(wild), before_sign)
 
 
-def _unquoted(piece: re.Match[str]) -> str:
+def _unquote(piece: re.Match[str]) -> str:
     if piece["double"] is not None:
         return _IN_DOUBLE.sub(r"\1", piece["double"])
     return piece[piece.lastgroup or 0]
 
 
-def texts(command: Command) -> tuple[str, ...]:
+def word_texts(command: Command) -> tuple[str, ...]:
     return tuple(word.text for word in command.words)
