@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.engine.rules.decide import RULE_KINDS, decide, describe, exact_pattern, validated_pattern
-from clew.engine.rules.read_only.commands import SAFE_COMMANDS
+from clew.engine.rules.read_only.safe_commands import SAFE_COMMANDS
 from clew.engine.rules.shell.wrappers import WRAPPERS
 from clew.model.gates import Asked, Effect, GateKind, Policy, Question, Rule, RuleKind, Scope
 from clew.store import Tx

@@ -185,7 +185,7 @@ def test_add_and_commit_in_one_go_need_a_workspace_that_was_looked_through(work:
 @pytest.mark.parametrize(
     ("pattern", "hint"),
     [
-        ("deploy …", "keeps no list of options"),
+        ("deploy …", "has no list of options"),
         ("pytest -q …", "write `pytest …`"),
         ("ruff check -q src …", "write `ruff check src …`"),
         ("make deploy …", "keeps no list"),
@@ -353,7 +353,7 @@ def listed(known: Known) -> dict[str, str]:
 def asked_as(words: tuple[str, ...]) -> list[str]:
     needed = [KNOWN[words].requires_one_of.split()[0]] if KNOWN[words].requires_one_of else []
     text = ["x"] if needed == ["-m"] else []
-    return [*words, *needed, *text, *(["a"] if KNOWN[words].operands is Operands.SAME else [])]
+    return [*words, *needed, *text, *(["a"] if KNOWN[words].operands is Operands.TARGETS else [])]
 
 
 def is_allowed(first: list[str], later: list[str], workspace: str = "/nowhere/w") -> bool:

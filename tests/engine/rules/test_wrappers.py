@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.engine.rules.decide import decide, validated_pattern
-from clew.engine.rules.read_only.commands import SAFE_COMMANDS
+from clew.engine.rules.read_only.safe_commands import SAFE_COMMANDS
 from clew.engine.rules.shell.lenient import word_set
 from clew.engine.rules.shell.wrappers import WRAPPERS
 from clew.model.gates import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope

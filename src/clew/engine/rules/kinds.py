@@ -1,5 +1,5 @@
-"""What a pattern is about if nobody says so: commands, changes of files, or tools. If it can be read in more than one
-way it is refused, as a deny of the wrong kind would protect nothing."""
+"""Infers the kind of a rule from its pattern: commands, changes of files, or tools. A pattern that may be of several
+kinds is refused, because a deny of the wrong kind would protect nothing."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NAMES = {RuleKind.COMMAND: "a command", RuleKind.CHANGE: "a path", RuleKind.TOO
 
 
 def infer_kind(effect: Effect, pattern: str, folder: str) -> RuleKind:
-    """The only kind that a pattern can be of. `folder`: the workspace that the rule is for, or empty. Raises BadInput
-    if there are several."""
+    """The kind of a pattern. `folder`: the workspace that the rule is for, or empty. Raises BadInput if the pattern may
+    be of several kinds."""
     if pattern != escape_hidden(pattern, lines=False):
-        return RuleKind.COMMAND  # of any kind it is refused
+        return RuleKind.COMMAND  # `validated_pattern` refuses it, whatever the kind
     found = _possible_kinds(pattern.strip(), folder)
     if len(found) == 1:
         return found[0]
@@ -44,11 +44,11 @@ def _possible_for_one_word(word: str, folder: str) -> tuple[RuleKind, ...]:
         return (RuleKind.CHANGE,)
     if "/" in word:
         return (RuleKind.COMMAND, RuleKind.CHANGE)
-    is_of_names = "." in word or WILDCARD.search(word) is not None
-    return _ORDER if is_of_names and word.strip("*") else _command_or_path(word, folder)
+    may_be_name = "." in word or WILDCARD.search(word) is not None
+    return _ORDER if may_be_name and word.strip("*") else _command_or_path(word, folder)
 
 
 def _command_or_path(pattern: str, folder: str, *, may_be_path: bool = False) -> tuple[RuleKind, ...]:
-    """A command, unless the workspace has a file or a folder of that name."""
+    """A command; perhaps also a path, if the workspace has a file or a folder of that name."""
     is_path = may_be_path or (bool(folder and pattern) and os.path.lexists(Path(folder, pattern)))
     return (RuleKind.COMMAND, RuleKind.CHANGE) if is_path else (RuleKind.COMMAND,)

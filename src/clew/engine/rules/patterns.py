@@ -1,4 +1,5 @@
-"""What the pattern of a rule covers: commands word by word, paths name by name. Pure but for a look at symlinks."""
+"""Matches the pattern of a rule: commands word by word, paths name by name. Allow rules match strictly, deny and ask
+rules loosely. It reads symlinks, and nothing else, from the disk."""
 
 from __future__ import annotations
 
@@ -13,20 +14,20 @@ from stat import S_ISLNK
 
 from clew.engine.rules.shell.lenient import word_set
 
-# Folders whose files are run or believed by others: only a pattern that names them allows a change in them.
+# Folders whose files tools run or trust: only a pattern that names the folder allows a change in it.
 PROTECTED_FOLDERS = word_set(
     ".git .hg .svn .jj .husky .githooks .codex .claude .agents .clew .cursor .gemini .opencode .qwen .vscode .idea"
     " .devcontainer"
 )
 
-# Endings of source and text that a tool reads only if it is told to. Any other kind may be a config or a script.
+# Extensions of source and text files, which a tool reads only if told to. Any other file may be a config or a script.
 SOURCE_EXTENSIONS = word_set(
     "py pyi pyx js jsx mjs cjs ts tsx mts cts vue svelte astro css scss sass less styl html htm xhtml svg go rs c h cc"
     " cpp cxx hh hpp hxx m mm java kt scala swift rb erb php cs fs fsi vb ex heex eex erl hrl hs ml mli clj cljs"
     " cljc lua r jl dart zig nim cr d pas f90 sol proto graphql gql sql md mdx rst adoc txt tex bib csv tsv po pot ftl"
     " j2 jinja jinja2 hbs ejs pug mustache liquid snap diff patch png jpg jpeg gif webp ico avif woff woff2 ttf pdf"
 )
-# Files of such an ending that tools run or believe because of their name, wherever they lie.
+# Files with such an extension that tools run or trust because of their name, in any folder.
 TOOL_FILES = word_set(
     "conftest*.py setup.py noxfile.py sconstruct.py conanfile.py toxfile.py tasks.py fabfile.py dodo.py pavement.py"
     " duties.py conf.py build.py hatch_build.py pdm_build.py versioneer.py sitecustomize.py usercustomize.py"
@@ -43,20 +44,22 @@ TOOL_FILES = word_set(
     " codebuddy*.md opencode*.md cursor*.md warp.md crush.md replit.md soul.md memory.md system.md conventions.md"
     " skill.md copilot-instructions.md *.instructions.md *.prompt.md *.agent.md *.chatmode.md"
 )
-PROGRAM_FOLDERS = word_set("bin sbin hooks githooks git-hooks buildsrc build-logic magefiles")  # folders of programs
+PROGRAM_FOLDERS = word_set(
+    "bin sbin hooks githooks git-hooks buildsrc build-logic magefiles"
+)  # folders of programs that tools run
 DEPENDENCY_FOLDERS = word_set(
     "node_modules site-packages venv .venv vendor third_party"
 )  # folders of other people's code
-ELLIPSIS = "…"  # at the end of a rule: what clew knows to do no more than what was asked
+ELLIPSIS = "…"  # at the end of an allow: only what clew knows to do no more than the rule says
 
 _TAKES_SEVERAL_TARGETS = word_set(
     "make gmake bmake nmake remake mvn mvnw mvnd gradle gradlew just task rake ninja samu ant sbt mill lein invoke inv"
     " fab nox doit scons waf bazel bazelisk buck2 pants turbo nx lerna run-s run-p npm-run-all wireit mage xmake"
 )
-_TAKES_ABBREVIATIONS = word_set("npm pnpm yarn bun cargo")  # these also take the beginning of a command's name: `npm i`
+_TAKES_ABBREVIATIONS = word_set("npm pnpm yarn bun cargo")  # of a subcommand: `npm i`
 _OPTIONAL_GROUPS = dict.fromkeys(
     word_set("docker podman nerdctl"), word_set("image container")
-)  # words that may as well be left out
+)  # words that may be left out
 WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -68,51 +71,53 @@ def split_words(pattern: str) -> list[str]:
 
 
 def allow_matches_command(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    """Word by word; a `*` at the end stands for whatever follows."""
+    """Whether an allow pattern matches a command, word by word; a `*` at the end matches whatever follows."""
     if not pattern:
         return False
     fixed = pattern[:-1] if pattern[-1] == "*" else pattern
     if len(words) < len(fixed) or (fixed is pattern and len(words) != len(fixed)):
         return False
-    is_deeper = bool(fixed) and words[0].count("/") != fixed[0].count("/")  # `check-*` is no program in a folder
+    is_deeper = bool(fixed) and words[0].count("/") != fixed[0].count("/")  # `check-*` does not match a path
     return not is_deeper and all(map(_word_matches, fixed, words))
 
 
 def _word_matches(pattern: str, word: str) -> bool:
-    """A wildcard inside an allow stands for a name: never for an option, an assignment or a way out of a folder; and
-    never for a sign that makes a web address another one."""
+    """Whether a word matches. A wildcard in an allow stands for a name: never for an option, an assignment, `..` or an
+    absolute path, and never for a character that turns a web address into another one."""
     if pattern == word:
         return True
     if "://" in pattern:
         return _address_pattern(pattern).fullmatch(word) is not None
     is_option = word.startswith("-") and not pattern.startswith("-")
-    is_elsewhere = word.startswith("/") and not pattern.startswith("/")
-    is_more = any(sign in word and sign not in pattern for sign in ("=@{}[" if ":" in pattern else "="))
-    way_out = ".." in word.split("/")
-    return not (is_option or is_elsewhere or is_more or way_out) and fnmatchcase(word, pattern)
+    is_absolute = word.startswith("/") and not pattern.startswith("/")
+    has_special_sign = any(sign in word and sign not in pattern for sign in ("=@{}[" if ":" in pattern else "="))
+    has_dots = ".." in word.split("/")
+    return not (is_option or is_absolute or has_special_sign or has_dots) and fnmatchcase(word, pattern)
 
 
 @cache
 def _address_pattern(pattern: str) -> re.Pattern[str]:
-    """In a web address `*` and `?` stand for letters, digits and `.-_`; and `?` for itself, as it begins a query."""
+    """In a web address `*` and `?` stand for letters, digits and `.-_`; `?` also for itself, as it begins a query."""
     signs = {"*": "[A-Za-z0-9._-]*", "?": "[A-Za-z0-9._?-]"}
     return re.compile("".join(signs.get(sign) or re.escape(sign) for sign in re.sub(r"\*+", "*", pattern)))
 
 
 def wildcard_leaves_workspace(pattern: Sequence[str], words: Sequence[str], folder: str, workspace: str) -> bool:
-    """Whether a wildcard inside a word stands for a path that a link leads out of the workspace; or out of the folder,
-    if the command runs elsewhere."""
+    """Whether a wildcard inside a word matches a path that a symlink leads out of the workspace; or out of the folder,
+    if the command runs outside the workspace."""
     top = workspace if is_inside(folder, workspace) else folder
     fixed = pattern[:-1] if pattern[-1] == "*" else pattern
-    wild = (word for each, word in zip(fixed, words, strict=False) if WILDCARD.search(each) and each[0] != "/")
-    return any(os.path.lexists(Path(folder, word)) and not is_inside(str(Path(folder, word)), top) for word in wild)
+    by_wildcard = (word for each, word in zip(fixed, words, strict=False) if WILDCARD.search(each) and each[0] != "/")
+    return any(
+        os.path.lexists(Path(folder, word)) and not is_inside(str(Path(folder, word)), top) for word in by_wildcard
+    )
 
 
 def deny_matches_command(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a command may be one that the pattern means. Whatever follows the pattern counts too; options between
-    its words, with a value each, are skipped: `git push` also means `git -C . push`. The pattern's own options may
-    stand anywhere: `git push --force` also means `git push origin --force`. Of a program that takes several targets
-    the others are skipped: `make deploy` also means `make test deploy`."""
+    """Whether a deny or ask pattern may mean this command. More words may follow. Options between the words, with a
+    value each, are skipped: `git push` also matches `git -C . push`. The pattern's own options may stand anywhere:
+    `git push --force` also matches `git push origin --force`. If a program takes several targets, the others are
+    skipped: `make deploy` also matches `make test deploy`."""
     fixed = pattern[:-1] if pattern and pattern[-1] == "*" else pattern
     if not fixed:
         return bool(pattern)
@@ -126,8 +131,8 @@ def deny_matches_command(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _normalized(name: str, words: Sequence[str], wanted: Sequence[str]) -> Sequence[str]:
-    """The words of a command with its first one as it is usually written: `npm pub` is `npm publish`, `docker image
-    push` is `docker push`."""
+    """The words of a command with the usual form of its subcommand: `npm pub` is `npm publish`, `docker image push` is
+    `docker push`."""
     if name in _OPTIONAL_GROUPS:
         return [word for word in words if word not in _OPTIONAL_GROUPS[name]]
     if name not in _TAKES_ABBREVIATIONS or not wanted:
@@ -137,8 +142,8 @@ def _normalized(name: str, words: Sequence[str], wanted: Sequence[str]) -> Seque
 
 
 def _may_be_program(pattern: str, program: str) -> bool:
-    """Wherever the program lies; and `/bin/r?` is as good as `rm`, as is `RM` where a disk takes it for the same. Of
-    `scripts/deploy.sh` the last name is enough, as one may be in that folder already."""
+    """Whether a program may be the one that the pattern names, in any folder. `/bin/r?` and `RM` (on a disk that
+    ignores case) match `rm`. Of `scripts/deploy.sh` the last name is enough: the command may run in that folder."""
     program = _plain_path(program.lower().removesuffix(".exe"))
     called = {program, Path(program).name}
     return any(
@@ -160,7 +165,7 @@ def _plain_path(word: str) -> str:
 
 
 def _has_option(option: str, words: Sequence[str]) -> bool:
-    """Whether an option may be among the words: with a value, shortened, or one letter of several."""
+    """Whether an option may be among the words: with a value, shortened, or as one letter of a bundle."""
     if re.fullmatch(r"-[A-Za-z0-9]{1,4}", option):
         letters = {letter for word in words if re.fullmatch(r"-[A-Za-z0-9]+", word) for letter in word}
         if letters.issuperset(option):
@@ -171,8 +176,9 @@ def _has_option(option: str, words: Sequence[str]) -> bool:
 
 
 def _occurs_in_order(pattern: Sequence[str], words: Sequence[str], skips_any: bool) -> bool:
-    """Reads from left to right; `reached` are the places in the pattern at which one may be by now, each with whether
-    the next word may be the value of an option. `+nightly` is an option of cargo."""
+    """Whether the words hold those of the pattern in their order, with options between them. `reached` maps each
+    position in the pattern that may be reached by now to whether the next word may be the value of an option.
+    `+nightly` is an option of cargo."""
     reached = {0: skips_any}
     for word in words:
         option = skips_any or word.startswith(("-", "+"))
@@ -182,21 +188,19 @@ def _occurs_in_order(pattern: Sequence[str], words: Sequence[str], skips_any: bo
 
 
 def _may_match_word(pattern: str, word: str) -> bool:
-    """A path also if it is written in another way: `./scripts/x.py`, `/work/scripts/x.py`."""
+    """Whether a word matches, also if it is another spelling of a path: `./scripts/x.py`, `/work/scripts/x.py`."""
     if fnmatchcase(word, pattern) or "/" not in pattern:
         return fnmatchcase(word, pattern)
     pattern, word = _plain_path(pattern), _plain_path(word)
     return fnmatchcase(word, pattern) or fnmatchcase(word, f"*/{pattern}")
 
 
-_MAX_STEPS = 1_000  # names on the way to a path
-_MAX_PATH_BYTES = (
-    3_000  # bytes of a path; the system looks at no longer ones than 4,095, and takes what it sees for no link
-)
+_MAX_STEPS = 1_000  # names in a path, with those in its symlinks
+_MAX_PATH_BYTES = 3_000  # the system refuses paths of more than 4,095 bytes, so a link in one would not be seen
 
 
 def real_path(path: str, start: str) -> str | None:
-    """Where a path really leads, symlinks and all; None where that cannot be said."""
+    """The path with all symlinks resolved; None if that is not certain."""
     try:
         written = os.path.join(start, path)  # noqa: PTH118 - a Path would drop a `.` at the end
         found = _resolve(written) if written.startswith("/") else None
@@ -206,8 +210,8 @@ def real_path(path: str, start: str) -> str | None:
 
 
 def _resolve(path: str) -> str | None:
-    """As `os.path.realpath` finds it; but None if the way leads through `/proc`: what `/proc/self/cwd` is, is another
-    folder for each program."""
+    """Like `os.path.realpath`, but None if the path leads through `/proc`: `/proc/self/cwd` is another folder for each
+    program."""
     left, at = _reversed_names(path), "/"
     for _ in range(_MAX_STEPS):
         if not left:
@@ -223,12 +227,12 @@ def _resolve(path: str) -> str | None:
 
 
 def _reversed_names(path: str) -> list[str]:
-    """The last one first."""
+    """The names in a path, last one first."""
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]
 
 
 def _device_and_target(path: str) -> tuple[int | None, str | None]:
-    """The device on which a path lies, and where it leads if it is a link; nothing if it is not there."""
+    """The device of a path, and the target if it is a symlink; (None, None) if it does not exist."""
     try:
         found = os.lstat(path)
         return found.st_dev, str(Path(path).readlink()) if S_ISLNK(found.st_mode) else None
@@ -242,23 +246,23 @@ def _proc_device() -> int | None:
 
 
 def relative_path(path: str, folder: str) -> str | None:
-    """A path as it really is, from the folder's point of view; None where it lies outside. Nothing lies inside `/`:
-    whoever works there has to be asked."""
+    """The path relative to the folder, with symlinks resolved; None if it lies outside. Nothing counts as inside `/`:
+    in that workspace every path is asked about."""
     top, found = real_path("", folder), real_path(path, folder)
     if top is None or found is None or top == "/" or not folder.startswith("/"):
         return None
     if ".." in path.split("/") and real_path(os.path.normpath(Path(folder, path)), folder) != found:
-        return None  # behind a link, `..` means one folder to the system and another to many tools
+        return None  # after a symlink, `..` is one folder to the system and another to many tools
     return "." if found == top else found[len(top) + 1 :] if found.startswith(f"{top}/") else None
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a path, relative to the folder or not, really lies in it."""
+    """Whether a path, relative to the folder or absolute, lies in it after its symlinks are resolved."""
     return relative_path(path, folder) is not None
 
 
 def allow_matches_paths(pattern: str, paths: Sequence[str], workspace: str) -> bool:
-    """Whether every path of a change is allowed; of nothing there is nothing to allow."""
+    """Whether an allow pattern matches every path of a change. A change without paths is not allowed."""
     return bool(paths) and all(_allow_matches_path(pattern, path, workspace) for path in paths)
 
 
@@ -268,17 +272,17 @@ def _allow_matches_path(pattern: str, path: str, workspace: str) -> bool:
     if where is None or where == "." or ".." in wanted:
         return False
     parts = where.split("/")
-    guarded = PROTECTED_FOLDERS.intersection(part.lower() for part in parts)
+    protected = PROTECTED_FOLDERS.intersection(part.lower() for part in parts)
     if wanted[-1] == ELLIPSIS:
         wanted = [*wanted[:-1], "**"]
         first = next((at for at, part in enumerate(wanted) if WILDCARD.search(part)), len(wanted) - 1)
         if any(map(is_run_by_tools, parts[first:])) or not is_source_or_text(parts[-1]):
             return False
-    return guarded.issubset(wanted) and _parts_match(wanted, parts)
+    return protected.issubset(wanted) and _parts_match(wanted, parts)
 
 
 def is_run_by_tools(name: str) -> bool:
-    """Whether a file or folder of this name is run or believed by a tool that nobody asks: hidden ones are."""
+    """Whether tools run or trust a file or folder of this name without being told to. Hidden ones count as such."""
     name = name.lower()
     return (
         name.startswith(".")
@@ -288,28 +292,30 @@ def is_run_by_tools(name: str) -> bool:
 
 
 def is_source_or_text(name: str) -> bool:
-    """Whether a file of this name is source or text, and no tool runs or believes it by itself."""
+    """Whether a file of this name is source or text that no tool runs or trusts by itself."""
     return Path(name.lower()).suffix[1:] in SOURCE_EXTENSIONS and not is_run_by_tools(name)
 
 
 def deny_matches_path(pattern: str, path: str, workspace: str) -> bool:
-    """Whether a path, as it is written or as it really is, may be one that the pattern means, or lies below one."""
+    """Whether a deny or ask pattern may mean this path or a folder above it, with or without resolving symlinks."""
     wanted = [[*_path_parts(each.lower()), "**"] for each in {pattern, _resolve_fixed_folders(pattern)}]
     return any(
-        _parts_match(each, way.lower().split("/")) for each in wanted for way in _path_spellings(path, workspace)
+        _parts_match(each, spelling.lower().split("/"))
+        for each in wanted
+        for spelling in _path_spellings(path, workspace)
     )
 
 
 def _path_spellings(path: str, workspace: str) -> set[str]:
-    """The names that a path goes by: absolute and from the workspace, before and after symlinks."""
+    """The spellings of a path: absolute and relative to the workspace, with and without symlinks resolved."""
     written = os.path.normpath(Path(workspace, path))
     found = {written, real_path(path, workspace) or written}
     tops = {workspace.rstrip("/"), real_path("", workspace) or workspace}
-    return found | {way[len(top) + 1 :] for way in found for top in tops if way.startswith(f"{top}/")}
+    return found | {spelling[len(top) + 1 :] for spelling in found for top in tops if spelling.startswith(f"{top}/")}
 
 
 def _resolve_fixed_folders(pattern: str) -> str:
-    """An absolute pattern with the folders before its first wildcard as they really are; a relative one as it is."""
+    """An absolute pattern with the symlinks before its first wildcard resolved; a relative one unchanged."""
     if not pattern.startswith("/"):
         return pattern
     parts = pattern.split("/")
@@ -319,23 +325,24 @@ def _resolve_fixed_folders(pattern: str) -> str:
 
 
 def _path_parts(pattern: str) -> list[str]:
-    """`src/` is all that lies in it."""
+    """The names in a path pattern; `src/` matches everything in the folder."""
     return f"{pattern}**".split("/") if pattern.endswith("/") else pattern.removeprefix("./").split("/")
 
 
 def _parts_match(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """Name by name; `**` stands for any number of them. `reached` are the places in the pattern one may be at."""
+    """Whether a path matches, name by name; `**` matches any number of names. `reached` holds the positions in the
+    pattern that may be reached by now."""
     reached = _skip_double_stars({0}, pattern)
     for part in parts:
-        open_places = [at for at in reached if at < len(pattern)]
-        reached = {at for at in open_places if pattern[at] == "**"}
-        reached |= {at + 1 for at in open_places if fnmatchcase(part, pattern[at])}
+        unfinished = [at for at in reached if at < len(pattern)]
+        reached = {at for at in unfinished if pattern[at] == "**"}
+        reached |= {at + 1 for at in unfinished if fnmatchcase(part, pattern[at])}
         reached = _skip_double_stars(reached, pattern)
     return len(pattern) in reached
 
 
 def _skip_double_stars(reached: set[int], pattern: Sequence[str]) -> set[int]:
-    """`**` also stands for nothing."""
+    """Add the positions behind each reached `**`, which also matches no name."""
     for at, part in enumerate(pattern):
         if part == "**" and at in reached:
             reached.add(at + 1)

@@ -1,7 +1,7 @@
-"""Commands that clew knows well enough to offer a rule for: test runners, linters, builders, package scripts. For each
-the options are listed that keep it what it is. Not listed, so asked about, is every option that runs another program,
-loads a plugin or another config, moves to another folder or root, names a file to write, deletes, publishes, or talks
-to another host, and every option that makes a tool call git. Data only; `matching` reads it."""
+"""Commands that clew knows well enough to offer a rule for: test runners, linters, builders, package scripts, each with
+its safe options. Not listed, and so asked about, is every option that runs another program, loads a plugin or another
+config, moves to another folder or root, names a file to write, deletes, publishes, talks to another host, or makes a
+tool call git. Data only; `matching` reads it."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from msgspec import Struct
 
 
 class Operands(StrEnum):
-    """What the words of a command may be that are neither options nor their values."""
+    """What the operands of a command may be: its words that are neither options nor their values."""
 
     NONE = "none"
-    PATHS = "paths"  # of the workspace; part of the rule, in any order
-    TESTS = "tests"  # the same, or files that are called like tests
-    NEAR_TESTS = "near_tests"  # the same, or files in a folder that is called so: `test/a.js`
-    FILTERS = "filters"  # names of tests, or parts of their paths; what is there as a path counts as under TESTS
+    PATHS = "paths"  # in the workspace; part of the rule, in any order
+    TESTS = "tests"  # like PATHS; other files are allowed too, if they are named like tests
+    NEAR_TESTS = "near_tests"  # like TESTS, also files in a folder that is named like tests: `test/a.js`
+    FILTERS = "filters"  # names of tests, or parts of their paths; an existing path counts as with TESTS
     PACKAGES = "packages"  # of Go: `./...`; part of the rule, in any order
     NUMBERS = "numbers"  # any
-    SAME = "same"  # targets and scripts: part of the rule, in the same order
+    TARGETS = "targets"  # targets and scripts: part of the rule, in the same order
 
 
 class Known(Struct, frozen=True):
     """How a known command may be called.
 
-    `options` is a list of words: `-q` is a flag; `-k=` has a value, attached or as the next word; `-j?` may have one,
-    attached; the value of `-m~` is a text that is never opened; `--reporter=dot` is that very word. An option and its
-    value become part of the rule, as with or without them the command does something else (`--fix` writes); but for
-    texts, and for the few that `matching` counts as neutral, such as `-q`."""
+    `options` is a list of words: `-q` is a flag; `-k=` has a value, attached or as the next word; `-j?` may have an
+    attached value; the value of `-m~` is a text that is never opened as a file; `--reporter=dot` is exactly that word.
+    An option and its value become part of the rule, because they change what the command does (`--fix` writes).
+    Exceptions are texts, and options that `matching` counts as neutral, such as `-q`."""
 
     options: str = ""
     operands: Operands = Operands.NONE
     bundles_flags: bool = False  # `-xvs` is `-x -v -s`
-    after_double_dash: str | None = None  # options behind `--`; None: no `--` at all
-    is_git: bool = False  # git runs programs that a repository's config names: only in the workspace's own
-    calls_git: bool = False  # by itself, if there is a repository: then it has to be the workspace's own
-    write_options: str = ""  # options with which it changes the files that it finds; `*`: always
-    not_neutral: str = ""  # options that count as neutral elsewhere, and not here
-    requires_one_of: str = ""  # one of these options has to be there
-    skipped_folders: str = ""  # folders of other people's code, in which it changes none
-    runs_tests: bool = False  # that it finds in a folder; one with TESTS or NEAR_TESTS does so anyway
+    after_double_dash: str | None = None  # options after `--`; None: no `--` at all
+    is_git: bool = False  # git runs programs that a config names: only in the workspace's own repository
+    calls_git: bool = False  # by itself, if there is a repository, which must be the workspace's own
+    write_options: str = ""  # options that make it change the files that it finds; `*`: it always may
+    not_neutral: str = ""  # options that are neutral for other commands, but not for this one
+    requires_one_of: str = ""  # one of these options must be given
+    skipped_folders: str = ""  # folders of dependencies, in which it changes nothing
+    runs_tests: bool = False  # those that it finds in a folder; implied by TESTS and NEAR_TESTS
 
 
 _PACKAGES = ".venv venv node_modules"  # package managers link files from their caches into these
 _PATHS, _TESTS, _NEAR_TESTS = Operands.PATHS, Operands.TESTS, Operands.NEAR_TESTS
-_FILTERS, _SAME = Operands.FILTERS, Operands.SAME
+_FILTERS, _TARGETS = Operands.FILTERS, Operands.TARGETS
 
 _PYTEST = Known(
     "-q -v -s -x -l -k= -m= -n= -r= --quiet --verbose --exitfirst --maxfail= --lf --last-failed --ff --failed-first"
@@ -64,9 +64,9 @@ _PYTHON: Mapping[str, Known] = {
     "pytest": _PYTEST,
     "py.test": _PYTEST,
     "python -m unittest": Known(
-        "-v -q -f -b -k= --verbose --quiet --failfast --buffer --locals", _SAME, runs_tests=True
+        "-v -q -f -b -k= --verbose --quiet --failfast --buffer --locals", _TARGETS, runs_tests=True
     ),
-    "python manage.py test": Known("-k= -v= --verbosity= --failfast --keepdb --parallel?", _SAME, runs_tests=True),
+    "python manage.py test": Known("-k= -v= --verbosity= --failfast --keepdb --parallel?", _TARGETS, runs_tests=True),
     "mypy": Known(
         "-v --strict --pretty --no-pretty --show-error-codes --show-error-context --show-column-numbers"
         " --no-error-summary --no-color-output --hide-error-context --ignore-missing-imports --check-untyped-defs"
@@ -113,7 +113,7 @@ _PYTHON: Mapping[str, Known] = {
     "coverage report": Known("-m --show-missing --skip-covered --skip-empty --sort= --precision= --fail-under="),
     "tox": Known("-q -v -e= --skip-missing-interpreters?"),
     "nox": Known("-v -r -l -s= -e= -t= --list --reuse-existing-virtualenvs", not_neutral="-t="),
-    "pre-commit run": Known("-a -v --all-files --verbose --show-diff-on-failure --color=", _SAME, calls_git=True),
+    "pre-commit run": Known("-a -v --all-files --verbose --show-diff-on-failure --color=", _TARGETS, calls_git=True),
     "yamllint": Known("-s --strict --no-warnings", _PATHS),
 }
 
@@ -126,7 +126,7 @@ _JEST = Known(
 )
 _TSC = Known(
     "--noEmit -p= --project= --pretty --skipLibCheck --strict --listFiles --noErrorTruncation",
-    _SAME,
+    _TARGETS,
     write_options="*",  # a config can say `incremental`
     requires_one_of="--noEmit",
     skipped_folders=_PACKAGES,
@@ -137,7 +137,7 @@ _BIOME = Known(
     write_options="--write --fix --unsafe",
     skipped_folders="node_modules",
 )
-_NX = Known(operands=_SAME, calls_git=True)
+_NX = Known(operands=_TARGETS, calls_git=True)
 _NODE: Mapping[str, Known] = {
     "jest": _JEST,
     "vitest run": Known(
@@ -192,14 +192,14 @@ _NODE: Mapping[str, Known] = {
     "next lint": Known("--fix --quiet", write_options="--fix", skipped_folders="node_modules"),
     "vite build": Known(),
     "astro check": Known(),
-    "turbo run": Known("-F=", _SAME, calls_git=True),
+    "turbo run": Known("-F=", _TARGETS, calls_git=True),
     "nx test": _NX,
     "nx build": _NX,
     "nx lint": _NX,
 }
-# `npm` reads the options behind a script's name itself; `pnpm`, `yarn` and `bun` hand them to the script.
-_NPM = Known("-s -w= --silent --workspace= --workspaces --if-present", _SAME)
-_SCRIPT = Known(operands=_SAME)
+# `npm` itself reads the options after a script's name; `pnpm`, `yarn` and `bun` pass them to the script.
+_NPM = Known("-s -w= --silent --workspace= --workspaces --if-present", _TARGETS)
+_SCRIPT = Known(operands=_TARGETS)
 _SCRIPTS: Mapping[str, Known] = {
     "npm test": _NPM,
     "npm run": _NPM,
@@ -253,9 +253,9 @@ _GO: Mapping[str, Known] = {
     ),
     "go build": Known(
         f"{_GO_BUILD} -o=",
-        _SAME,
+        _TARGETS,
         write_options="*",
-        calls_git=True,  # to note the revision
+        calls_git=True,  # to embed the revision
         skipped_folders=_PACKAGES,
     ),
     "go vet": Known("-v -x -n -json -tags=", Operands.PACKAGES),
@@ -274,19 +274,19 @@ _GO: Mapping[str, Known] = {
 _MAKE = Known(
     "-k -n -B -s -i -j? -O? -C= --keep-going --dry-run --just-print --silent --always-make --no-print-directory"
     " --directory=",
-    _SAME,
+    _TARGETS,
     bundles_flags=True,
     not_neutral="-B",
 )
 _GRADLE = Known(
     "-q -i -s -x= --quiet --info --stacktrace --offline --continue --parallel --no-daemon --daemon --rerun-tasks"
     " --build-cache --no-build-cache --tests= --console= --warning-mode=",
-    _SAME,
+    _TARGETS,
 )
 _MVN = Known(
     "-q -B -o -e -X -am -ff -fae -fn -ntp --quiet --batch-mode --offline --errors --no-transfer-progress -pl="
     " -DskipTests -Dtest? -Dsurefire.failIfNoSpecifiedTests=false",
-    _SAME,
+    _TARGETS,
 )
 _DOTNET = "-c= -f= -v= --configuration= --framework= --verbosity= --no-restore --nologo"
 _SWIFT = "-c= -v -q --configuration= --verbose --quiet"
@@ -296,10 +296,10 @@ _BUILDERS: Mapping[str, Known] = {
     "just": _SCRIPT,
     "task": _SCRIPT,
     "rake": _SCRIPT,
-    "ninja": Known("-v -n -j= -k= -C=", _SAME),
-    "meson test": Known("-v -C= --suite= --verbose --print-errorlogs --no-rebuild", _SAME),
-    "meson compile": Known("-v -j= -C= --verbose --jobs=", _SAME),
-    "cmake --build": Known("-v -j? --verbose --parallel? --target= --config=", _SAME),
+    "ninja": Known("-v -n -j= -k= -C=", _TARGETS),
+    "meson test": Known("-v -C= --suite= --verbose --print-errorlogs --no-rebuild", _TARGETS),
+    "meson compile": Known("-v -j= -C= --verbose --jobs=", _TARGETS),
+    "cmake --build": Known("-v -j? --verbose --parallel? --target= --config=", _TARGETS),
     "ctest": Known(
         "-V -VV -Q -N -R= -E= -L= -LE= -j= -C= --verbose --output-on-failure --rerun-failed --stop-on-failure"
         " --test-dir= --timeout= --parallel? --progress"
@@ -311,13 +311,13 @@ _BUILDERS: Mapping[str, Known] = {
     "sbt": _SCRIPT,
     "ant": _SCRIPT,
     "lein test": _SCRIPT,
-    "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests", _SAME, not_neutral="--filter="),
-    "dotnet build": Known(_DOTNET, _SAME),
-    "dotnet format": Known("-v= --verify-no-changes --verbosity= --no-restore", _SAME, write_options="*"),
+    "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests", _TARGETS, not_neutral="--filter="),
+    "dotnet build": Known(_DOTNET, _TARGETS),
+    "dotnet format": Known("-v= --verify-no-changes --verbosity= --no-restore", _TARGETS, write_options="*"),
     "swift test": Known(f"{_SWIFT} --filter= --skip= --parallel --enable-code-coverage"),
     "swift build": Known(f"{_SWIFT} --target= --product="),
-    "stack test": Known("--fast", _SAME),
-    "stack build": Known("--fast", _SAME),
+    "stack test": Known("--fast", _TARGETS),
+    "stack build": Known("--fast", _TARGETS),
     "cabal test": _SCRIPT,
     "cabal build": _SCRIPT,
     "dune build": _SCRIPT,
@@ -380,7 +380,7 @@ _PHP: Mapping[str, Known] = {
     "composer run-script": _SCRIPT,
 }
 
-# Of `git` and `gh` only these, each with its second word. `--jq` would print the environment; `-R` and `-w` leave here.
+# The only subcommands of `git` and `gh`. `--jq` could print the environment; `-R` and `-w` leave this repository.
 _GH_LIST = "-L= -s= -l= -a= -A= --limit= --state= --label= --assignee= --author= --json="
 _GH_VIEW = Known("-c --comments --json=", Operands.NUMBERS)
 _HOSTED: Mapping[str, Known] = {
@@ -417,7 +417,7 @@ def _programs(*tables: Mapping[str, Known]) -> frozenset[str]:
 KNOWN: Mapping[tuple[str, ...], Known] = _by_first_words(
     _PYTHON, _NODE, _SCRIPTS, _RUST, _GO, _BUILDERS, _RUBY, _PHP, _HOSTED
 )
-# `uv run pytest` is pytest: words that run one of these programs from the project's own environment.
+# `uv run pytest` counts as `pytest`: words before a program of the project's own environment.
 LAUNCHERS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
     {
         ("python", "-m"): _programs(_PYTHON) - {"python"},

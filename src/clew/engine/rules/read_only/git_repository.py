@@ -1,6 +1,7 @@
-"""Whether git may run unasked in a folder. Git runs programs that a repository's config names, and goes down into
-repositories inside it; anybody can have made those. So it may run only in the workspace's own repository, if that looks
-just as `git init` and `git clone` make one, and its config holds nothing but keys that are known to run nothing."""
+"""Decides whether git may run in a folder without asking. Git runs programs that a repository's config names, and
+enters repositories inside it; both may come from an attacker. So git may run only in the workspace's own repository,
+only if that looks exactly as `git init` and `git clone` make it, and only if its config has no keys but those known to
+run nothing."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from clew.engine.rules.read_only.tree_walk import read_regular_file
 from clew.engine.rules.shell.lenient import word_set
 from clew.model.gates import Reason
 
-# Keys of a repository's own config that make none of the commands in `reads.SAFE` run or open anything else. A `*` is a
-# subsection: the name of a remote or a branch.
+# Keys of a repository's own config that make none of the commands in `SAFE_COMMANDS` run or open anything else. A `*`
+# is a subsection: the name of a remote or a branch.
 HARMLESS_KEYS = word_set(
     "core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase"
     " core.precomposeunicode core.symlinks core.autocrlf core.eol core.safecrlf core.abbrev core.quotepath"
@@ -40,33 +41,29 @@ HARMLESS_KEYS = word_set(
     " status.showuntrackedfiles log.date log.abbrevcommit log.decorate"
 )
 
-_MAX_INDEX_BYTES = 64 * 1024 * 1024  # bytes of an index that is looked into
-_MAX_TRACKED, _MAX_FOLDERS = 500_000, 50_000  # entries of an index, and folders in which these lie
+_MAX_INDEX_BYTES = 64 * 1024 * 1024  # a larger index is not read
+_MAX_TRACKED, _MAX_FOLDERS = 500_000, 50_000  # entries of an index, and their folders
 _MAX_CONFIG_BYTES = 256 * 1024
 _GITLINK = 0o160000
-_MODES = frozenset({0o100644, 0o100755, 0o120000, _GITLINK})  # not that of a whole folder, as a sparse index keeps it
-_ENTRY = struct.Struct(">24xI32xH")  # the mode and the flags of an entry
-_UNSAFE_NAME = re.compile(rb"/(?:\.{0,2}|\.[Gg][Ii][Tt])/")  # git adds none of these, but follows them
-_EXTENSIONS = frozenset({b"TREE", b"REUC"})  # the others lead to entries elsewhere, or name files and programs' words
+_MODES = frozenset({0o100644, 0o100755, 0o120000, _GITLINK})  # not that of a folder, as in a sparse index
+_ENTRY = struct.Struct(">24xI32xH")  # mode and flags of an entry
+_UNSAFE_NAME = re.compile(rb"/(?:\.{0,2}|\.[Gg][Ii][Tt])/")  # git never adds such names, but follows them
+_EXTENSIONS = frozenset({b"TREE", b"REUC"})  # others refer to entries elsewhere, or name files and programs
 _HASH = 20  # bytes
 _MAX_FILES = 20_000  # in git's folder
 _MAX_LINE_BYTES = 4_096
-_MAX_NAME_BYTES = (
-    1_000  # bytes; together with the path of the workspace it has to be one at which the system still looks
-)
+_MAX_NAME_BYTES = 1_000  # with the workspace's path it must stay below the system's limit
 _REPOSITORY_ENTRIES = ("commondir", "objects", "refs", "config")
 _HEAD = re.compile(rb"(?:ref: refs/[^\0\r\n]+|[0-9a-f]{40})\n?")
-_CONTROL = re.compile(r"[^\t\n\r -~\x80-\U0010ffff]|\r(?!\n)")  # a NUL ends what git takes for the key
+_CONTROL = re.compile(r"[^\t\n\r -~\x80-\U0010ffff]|\r(?!\n)")  # git ends the key at a NUL
 _SECTION = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\]+)")?\]')
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
-_DISPLAY_KEY = re.compile(
-    r"(?:core|index|log|diff|color|status)\.(?!hookspath$)"
-)  # keys whose values git computes with
-_PLAIN_VALUE = re.compile(r"(?!.*[0-9]{5})[A-Za-z0-9:-]*")  # no format: `%1999999999d` is as long as it says
+_DISPLAY_KEY = re.compile(r"(?:core|index|log|diff|color|status)\.(?!hookspath$)")  # keys whose values git interprets
+_PLAIN_VALUE = re.compile(r"(?!.*[0-9]{5})[A-Za-z0-9:-]*")  # no format, such as `%1999999999d`, which prints that much
 
 
 class UnsafeRepository(Exception):
-    """Git may do more than read here."""
+    """Git may do more than read in this repository."""
 
     def __init__(self, code: str, about: str = "") -> None:
         super().__init__(code)
@@ -74,35 +71,35 @@ class UnsafeRepository(Exception):
 
 
 class GitScope(Struct, frozen=True):
-    """At what git looks, beside its own folder and the files that it tracks."""
+    """What a git command reads, beside git's own folder and the tracked files."""
 
-    untracked_files: bool = True  # files that it does not know yet
-    ignored_files: bool = False  # also those that it is told to ignore
-    history_files: bool = True  # files of the history: it reads the attributes of the folders in which they would lie
-    complete: bool = False  # where a command sends it: a tree has to be looked through to its end, however large
+    untracked_files: bool = True
+    ignored_files: bool = False
+    history_files: bool = True  # for these it reads the attributes of the folders in which they would be
+    complete: bool = False  # the command may read any folder: a tree that is too large to search is not safe
 
 
-def reason_to_ask(folder: str, workspace: str, looks: GitScope = GitScope()) -> Reason | None:  # noqa: B008 - it is frozen
-    """Why a person has to be asked before git runs in this folder; None if it only reads the workspace's repository."""
-    return reason_at_folder(folder, workspace) or reason_in_repository(workspace, looks)
+def reason_to_ask(folder: str, workspace: str, scope: GitScope = GitScope()) -> Reason | None:  # noqa: B008 - it is frozen
+    """Why clew must ask before git runs in this folder; None if git only reads the workspace's repository."""
+    return reason_at_folder(folder, workspace) or reason_in_repository(workspace, scope)
 
 
 def reason_at_folder(folder: str, workspace: str) -> Reason | None:
-    """The part of it that depends on the folder: whether git finds the workspace's repository from there."""
+    """The check that depends on the folder: does git find the workspace's repository from there?"""
     return _reason_of(partial(_check_from_folder, Path(folder).resolve(), Path(workspace).resolve()))
 
 
-def reason_in_repository(workspace: str, looks: GitScope) -> Reason | None:
-    """The rest, which is the same for all folders."""
+def reason_in_repository(workspace: str, scope: GitScope) -> Reason | None:
+    """The checks that do not depend on the folder."""
     top = Path(workspace).resolve()
-    return _reason_of(lambda: _check_tree(top, _check_repository(top / ".git", top), looks))
+    return _reason_of(lambda: _check_tree(top, _check_repository(top / ".git", top), scope))
 
 
-def _reason_of(look: Callable[[], None]) -> Reason | None:
+def _reason_of(check: Callable[[], None]) -> Reason | None:
     try:
-        look()
-    except UnsafeRepository as foreign:
-        return foreign.reason
+        check()
+    except UnsafeRepository as unsafe:
+        return unsafe.reason
     except (tree_walk.TooLarge, tree_walk.TooDeep):
         return Reason("tree.large")
     except (OSError, ValueError, IndexError, struct.error):
@@ -111,8 +108,8 @@ def _reason_of(look: Callable[[], None]) -> Reason | None:
 
 
 def _check_from_folder(here: Path, top: Path) -> None:
-    """Git takes the first folder upwards that holds a `.git`, or that looks like one: then it has a `HEAD`, in every
-    version of git, and if need be as a symlink that leads nowhere."""
+    """Git uses the first folder upwards that has a `.git` or looks like one. For every version of git, such a folder
+    has a `HEAD`, which may be a dangling symlink."""
     for path in (here, *here.parents):
         if _exists(path / "HEAD") and any(_exists(path / name) for name in _REPOSITORY_ENTRIES):
             raise UnsafeRepository("git.fake", shown_path(path, top))
@@ -125,7 +122,7 @@ def _check_from_folder(here: Path, top: Path) -> None:
 
 
 def _exists(path: Path) -> bool:
-    """Raises OSError if that cannot be said."""
+    """Unlike `Path.exists`, raises OSError if the answer is not certain."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -134,14 +131,14 @@ def _exists(path: Path) -> bool:
 
 
 def _check_repository(entry: Path, top: Path) -> dict[str, set[str]]:
-    """`entry` is the workspace's `.git`: a folder, or the file of a worktree that `git worktree add` made. The result
-    has the names that git tracks, by the folder in which they lie."""
+    """Check the workspace's repository. `entry` is its `.git`: a folder, or the file of a worktree that `git worktree
+    add` made. Returns the names that git tracks, by their folder."""
     own = entry if entry.is_dir() and not entry.is_symlink() else _worktree_folder(entry)
     shared = own if own == entry else own.parent.parent
     for folder in {own, shared}:
         _check_only_regular_files(folder)
     if not _is_complete(own, shared):
-        raise UnsafeRepository("git.not_top")  # so git would look further up
+        raise UnsafeRepository("git.not_top")  # git would search further up
     if any(os.path.lexists(shared / name) for name in ("commondir", "objects/info/alternates", "info/grafts")):
         raise UnsafeRepository("git.elsewhere")
     for name in {own / "config", own / "config.worktree", shared / "config"}:
@@ -155,12 +152,12 @@ def _check_repository(entry: Path, top: Path) -> dict[str, set[str]]:
 
 
 def _check_only_regular_files(folder: Path) -> None:
-    """Git follows links inside its folder, also when it writes its index anew, and waits for ever at a pipe. It takes a
-    file anywhere in there for a ref, if it is told so: `git log lfs/x`."""
+    """Git follows links inside its folder, also when it rewrites its index, and hangs at a named pipe. It reads any
+    file in there as a ref if told to: `git log lfs/x`."""
     waiting = [str(folder)]
     left = _MAX_FILES
     deepest = str(folder).count("/") + tree_walk.MAX_DEPTH
-    for each in waiting:  # which grows meanwhile
+    for each in waiting:  # grows in the loop
         if each.count("/") > deepest:
             raise tree_walk.TooDeep
         with os.scandir(each) as entries:
@@ -176,40 +173,40 @@ def _check_only_regular_files(folder: Path) -> None:
 
 
 def _is_complete(own: Path, shared: Path) -> bool:
-    """Whether git takes it for a repository, in every version."""
+    """Whether every version of git takes it for a repository."""
     folders = (own, shared, shared / "objects", shared / "refs")
     files = (own / "HEAD", shared / "config", own / "index")
-    are_open = all(path.is_dir() and _has_mode(path, 0o5) for path in folders)
-    are_open = are_open and all(_has_mode(path, 0o4) for path in files if os.path.lexists(path))
+    are_readable = all(path.is_dir() and _has_mode(path, 0o5) for path in folders)
+    are_readable = are_readable and all(_has_mode(path, 0o4) for path in files if os.path.lexists(path))
     return (
-        are_open
+        are_readable
         and (own / "HEAD").is_file()
         and bool(_HEAD.fullmatch(read_regular_file(own / "HEAD", _MAX_LINE_BYTES)))
     )
 
 
 def _has_mode(path: Path, bits: int) -> bool:
-    """Whether git may read it (4) and go into it (1): what it may not, it takes for no repository. The mode counts even
-    if we may do all: git may run as somebody else."""
+    """Whether git may read (4) and enter (1) this path; if not, git ignores the repository. The mode is checked even if
+    this process may do everything, because git may run as another user."""
     return os.access(path, bits) and path.stat().st_mode >> 6 & bits == bits
 
 
-def _check_tree(top: Path, tracked: Mapping[str, Set[str]], looks: GitScope) -> None:
-    """Git reads files of its own in the folders below, for every command that shows a file. If it looks for new files,
-    it also looks into the folder of a repository that it finds. Unless git looks at ignored files too, nobody looks for
-    repositories in ignored folders; and unless a command sends it somewhere, a tree that is too large is not looked
-    through to its end. There the index is the truth: git runs something in a repository below only if the index has a
-    gitlink to it. Of any other it reads nothing but the HEAD, which it does not show."""
+def _check_tree(top: Path, tracked: Mapping[str, Set[str]], scope: GitScope) -> None:
+    """Check the folders below. Every git command that shows a file reads git's own files there, such as
+    `.gitattributes`. A command that searches for untracked files also enters repositories that it finds. Ignored
+    folders are searched for repositories only if git reads ignored files. If a tree is too large to search, that is
+    accepted unless the command may read any folder: git runs something in a repository below only if the index has a
+    gitlink to it, and the index was checked. Of other repositories it reads only the HEAD, and does not show it."""
     found = tree_walk.find_unsafe_among_tracked(
-        top, tracked, repositories=looks.untracked_files, links=looks.history_files
+        top, tracked, repositories=scope.untracked_files, links=scope.history_files
     )
-    look = partial(tree_walk.find_unsafe_for_git, top, links=looks.history_files)
-    skipped = frozenset[str]() if looks.ignored_files else tree_walk.ignored_folders(top)
+    search = partial(tree_walk.find_unsafe_for_git, top, links=scope.history_files)
+    skipped = frozenset[str]() if scope.ignored_files else tree_walk.ignored_folders(top)
     try:
-        found = found or look(skipped, repositories=looks.untracked_files)
-        found = found or (look(skipped, only_skipped=True, repositories=False) if looks.history_files else None)
+        found = found or search(skipped, repositories=scope.untracked_files)
+        found = found or (search(skipped, only_skipped=True, repositories=False) if scope.history_files else None)
     except tree_walk.TooLarge:
-        if looks.complete:
+        if scope.complete:
             raise
     if found is not None:
         is_folder = found.is_dir() and not found.is_symlink()
@@ -217,7 +214,7 @@ def _check_tree(top: Path, tracked: Mapping[str, Set[str]], looks: GitScope) -> 
 
 
 def _worktree_folder(entry: Path) -> Path:
-    """The folder that a worktree's `.git` names: outside the workspace, and naming this workspace in return."""
+    """The git folder that a worktree's `.git` file names. It must lie outside the workspace and name it in return."""
     own = _resolve(entry.parent, _read_line(entry, "gitdir: "))
     if entry.is_symlink() or own.parent.name != "worktrees" or not own.is_dir() or entry.parent in (own, *own.parents):
         raise UnsafeRepository("git.elsewhere")
@@ -227,8 +224,8 @@ def _worktree_folder(entry: Path) -> Path:
 
 
 def is_git_folder_file(path: str, workspace: str, pattern: str) -> bool:
-    """Whether a file lies in a folder that git uses as its own because a `.git` beside or above says so, and that the
-    pattern does not name. True also where that cannot be said."""
+    """Whether a file lies in a folder that a `.git` file or link beside or above it names as git's own, and that the
+    pattern does not name. True also if that is not certain."""
     where, top = relative_path(path, workspace), real_path("", workspace)
     if where is None or top is None:
         return False
@@ -244,7 +241,7 @@ def is_git_folder_file(path: str, workspace: str, pattern: str) -> bool:
 
 
 def _folders_named_by(entry: Path) -> list[Path]:
-    """The folder that a `.git` leads to if it is none itself, and the one that this shares with other worktrees."""
+    """The folders that a `.git` file or link names: git's own one, and the one shared with other worktrees."""
     if not entry.is_symlink() and not entry.is_file():
         return []
     own = _resolve(entry.parent, entry.name if entry.is_symlink() else _read_line(entry, "gitdir: "))
@@ -252,7 +249,7 @@ def _folders_named_by(entry: Path) -> list[Path]:
 
 
 def _check_worktrees(folder: Path) -> None:
-    """Git reads the refs of all of them, where the `commondir` of each leads. Nobody but git writes these files."""
+    """Git reads the refs of all worktrees from where their `commondir` leads. Only git writes these files."""
     for own in folder.iterdir() if folder.is_dir() else ():
         if own.is_dir() and (
             _read_line(own / "commondir") != "../.." or not _read_line(own / "gitdir").endswith("/.git")
@@ -268,7 +265,7 @@ def _resolve(folder: Path, path: str) -> Path:
 
 
 def _read_line(path: Path, before: str = "") -> str:
-    """The one line of a file, behind a fixed beginning. A carriage return means something else to git than to us."""
+    """The only line of a file, without its fixed prefix. Git treats a carriage return differently than Python."""
     text = read_regular_file(path, _MAX_LINE_BYTES).removesuffix(b"\n")
     if not text.startswith(before.encode()) or b"\n" in text or b"\r" in text or b"\0" in text:
         raise UnsafeRepository("git.elsewhere")
@@ -288,21 +285,19 @@ def _check_config(path: Path, top: Path) -> None:
 def _hooks_folder(value: str, top: Path) -> Path:
     folder = Path(os.path.normpath(top / value))
     is_plain = re.fullmatch(r"[\w./-]{1,200}", value) and ".." not in value.split("/")
-    if not is_plain or real_path(value, str(top)) != str(
-        folder
-    ):  # a link, or `/proc`, which is another for each program
+    if not is_plain or real_path(value, str(top)) != str(folder):  # a link, or `/proc`, which differs for each program
         raise UnsafeRepository("git.config", "core.hookspath")
     return folder
 
 
 def _check_hooks(folder: Path) -> None:
-    """The one hook that reading can run: git writes the index anew when it has looked at the files."""
+    """The only hook that a reading command can run: git rewrites the index after it has read the files."""
     if os.path.lexists(folder / "post-index-change"):
         raise UnsafeRepository("git.hook", "post-index-change")
 
 
 def _config_settings(path: Path) -> Iterator[tuple[str, str]]:
-    """Each key of a config file with its value. What is written in any unusual way is not certain."""
+    """Each key of a config file with its value. Raises UnsafeRepository for any unusual syntax."""
     text = read_regular_file(path, _MAX_CONFIG_BYTES).decode()
     if _CONTROL.search(text):
         raise UnsafeRepository("git.unclear")
@@ -320,7 +315,8 @@ def _config_settings(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _check_index(path: Path, top: Path) -> dict[str, set[str]]:
-    """A submodule is an entry of a kind of its own. Git goes down into its folder, if there is anything in it."""
+    """Check the index for submodules, which git enters if their folder is not empty. Returns the tracked names, by
+    their folder."""
     if not os.path.lexists(path):
         return {}
     entries = list(_index_entries(read_regular_file(path, _MAX_INDEX_BYTES)))
@@ -334,7 +330,7 @@ def _check_index(path: Path, top: Path) -> dict[str, set[str]]:
 
 
 def _by_folder(tracked: Iterable[str]) -> dict[str, set[str]]:
-    """The names in each folder on the way to tracked files, by its path from the top, which is empty itself."""
+    """The names in each folder that leads to a tracked file, by its path relative to the top (`""`)."""
     found: dict[str, set[str]] = {"": set()}
     for path in tracked:
         folder, _, name = path.rpartition("/")
@@ -348,8 +344,8 @@ def _by_folder(tracked: Iterable[str]) -> dict[str, set[str]]:
 
 
 def _index_entries(index: bytes) -> Iterator[tuple[bytes, int]]:
-    """The names and modes of an index. What git would not have written in just this way is not certain: git reads it
-    without looking closely, and might see other entries."""
+    """The names and modes of an index. Raises UnsafeRepository for anything that git would not write exactly so: git
+    does not check it when reading, and might see other entries."""
     signature, version, count = struct.unpack_from(">4sII", index)
     if signature != b"DIRC" or version not in (2, 3, 4) or count > _MAX_TRACKED:
         raise UnsafeRepository("git.unclear")
@@ -358,7 +354,7 @@ def _index_entries(index: bytes) -> Iterator[tuple[bytes, int]]:
         mode, flags = _ENTRY.unpack_from(index, at)
         start = at + _ENTRY.size + (_extended_flags_size(index, at + _ENTRY.size, version) if flags & 0x4000 else 0)
         name, at = _compressed_name(index, start, name) if version == 4 else _entry_name(index, at, start)
-        left -= len(name)  # a short index can hold long names
+        left -= len(name)  # a small index can hold long names
         if mode not in _MODES or flags & 0xFFF != min(len(name), 0xFFF) or left < 0 or len(name) > _MAX_NAME_BYTES:
             raise UnsafeRepository("git.unclear")
         if name.count(b"/") > tree_walk.MAX_DEPTH:
@@ -368,14 +364,14 @@ def _index_entries(index: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _extended_flags_size(index: bytes, at: int, version: int) -> int:
-    """How many bytes they take. There are two: to be added later, and not checked out."""
+    """The size of the extended flags. Only two may be set: intent-to-add and skip-worktree."""
     if version == 2 or index[at] & ~0x60 or index[at + 1]:
         raise UnsafeRepository("git.unclear")
     return 2
 
 
 def _check_extensions(index: bytes, at: int) -> None:
-    """What follows the entries, up to the hash, which git does not verify."""
+    """Check what follows the entries, up to the hash, which git does not verify."""
     while at < len(index) - _HASH:
         kind, size = struct.unpack_from(">4sI", index, at)
         at += 8 + size
@@ -386,7 +382,7 @@ def _check_extensions(index: bytes, at: int) -> None:
 
 
 def _entry_name(index: bytes, at: int, start: int) -> tuple[bytes, int]:
-    """The name of an entry, and where the next one begins. What is not padded as git does it is not certain."""
+    """The name of an entry, and the start of the next one. The padding must be exactly as git writes it."""
     end = index.index(b"\0", start)
     after = at + (end - at + 8) // 8 * 8
     if index.count(b"\0", end, after) != after - end:
@@ -395,7 +391,7 @@ def _entry_name(index: bytes, at: int, start: int) -> tuple[bytes, int]:
 
 
 def _compressed_name(index: bytes, start: int, before: bytes) -> tuple[bytes, int]:
-    """The same in version 4: how much of the name before is dropped, and what comes instead."""
+    """The same for version 4: the length to drop from the previous name, and the text to append."""
     dropped = index[start] & 0x7F
     while index[start] & 0x80 and dropped <= len(before):
         start += 1
@@ -407,6 +403,6 @@ def _compressed_name(index: bytes, start: int, before: bytes) -> tuple[bytes, in
 
 
 def shown_path(path: Path, top: Path) -> str:
-    """From the workspace's point of view; as a whole, if it lies outside."""
+    """The path to show to a person: relative to the workspace, or absolute if it lies outside."""
     shown = path.relative_to(top) if path.is_relative_to(top) else path
     return os.fsencode(shown).decode("utf-8", "backslashreplace")

@@ -1,5 +1,5 @@
-"""Looks through a workspace for what makes a harmless-looking command do more: repositories inside it, and ignore files
-that lead out of it. It follows no links, opens nothing but plain files, and gives up on a tree that is too large."""
+"""Searches a workspace for what makes a harmless-looking command do more: repositories inside it, and ignore files that
+lead out of it. It follows no links, opens only regular files, and gives up on a tree that is too large."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from clew.engine.rules.patterns import is_inside, real_path
 from clew.engine.rules.shell.lenient import word_set
 
 IGNORE_FILES = word_set(".gitignore .ignore .rgignore")
-GIT_FILES = word_set(".gitignore .gitattributes .gitmodules .mailmap")  # that git reads, wherever they lie
+GIT_FILES = word_set(".gitignore .gitattributes .gitmodules .mailmap")  # git reads these in any folder
 
-_MAX_ENTRIES = 50_000  # entries; as many again in folders called `.git`
-_MAX_TRACKED_ENTRIES = 500_000  # entries of folders in which git tracks files
-_LINK_COST = 20  # entries that could be looked at in the time that a link or a `.git` takes
-MAX_DEPTH = 60  # folders in each other: the system takes as long to find one as it lies deep
-_MAX_FILE_BYTES = 64 * 1024  # bytes of an ignore file
+_MAX_ENTRIES = 50_000  # and as many again in folders named `.git`
+_MAX_TRACKED_ENTRIES = 500_000  # in folders in which git tracks files
+_LINK_COST = 20  # a link or a `.git` takes as long as this many other entries
+MAX_DEPTH = 60  # nested folders: the deeper one lies, the longer the system takes to find it
+_MAX_FILE_BYTES = 64 * 1024  # of an ignore file
 _PLAIN_LINE = re.compile(rb"/?([A-Za-z0-9_.@+-]+)/?")
 _OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class TooLarge(Exception):
-    """Not all of the tree was looked at."""
+    """The tree has too many entries; not all of it was searched."""
 
 
 def read_regular_file(path: Path, most: int = _MAX_FILE_BYTES) -> bytes:
-    """The bytes of a plain file. Raises OSError for anything else: a link, a pipe, a device, a file of more bytes."""
+    """The bytes of a regular file. Raises OSError for a link, a pipe, a device, or a file that is too large."""
     with os.fdopen(os.open(path, _OPEN_FLAGS), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_size > most:
-            raise OSError(errno.EINVAL, "not a plain file, or too long", str(path))
+            raise OSError(errno.EINVAL, "not a regular file, or too large", str(path))
         return file.read(found.st_size)
 
 
 def is_regular_or_missing(path: str | Path) -> bool:
-    """It is not there, or a plain file and no link to one."""
+    """Whether the path does not exist, or is a regular file and not a link to one."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -47,15 +47,15 @@ def is_regular_or_missing(path: str | Path) -> bool:
 
 
 class TooDeep(Exception):
-    """It is nested so deeply that looking through it would take long."""
+    """The tree is nested so deeply that searching it would take too long."""
 
 
 def find_unsafe_for_git(
     top: Path, skipped: frozenset[str], *, only_skipped: bool = False, repositories: bool = True, links: bool = False
 ) -> Path | None:
-    """The first file below the top that git reads and that is no plain file. If `repositories` count, also a folder
-    that has a `.git` of its own; if `links` do, also one that leads to a folder outside. The skipped folders of the top
-    are left out, or all others. Raises TooLarge, TooDeep and OSError."""
+    """The first file below the top that git reads and that is not a regular file. With `repositories`, also a folder
+    with its own `.git`; with `links`, also a link to a folder outside. The `skipped` folders of the top are left out;
+    with `only_skipped`, all others are. Raises TooLarge, TooDeep and OSError."""
     for entry in _entries(top, skipped, only_skipped=only_skipped):
         if (found := _unsafe_path(entry, str(top), repositories, links)) is not None:
             return found
@@ -65,12 +65,12 @@ def find_unsafe_for_git(
 def find_unsafe_among_tracked(
     top: Path, tracked: Mapping[str, Set[str]], *, repositories: bool = True, links: bool = False
 ) -> Path | None:
-    """The same for the folders in which git tracks something, not for those below. `tracked` has the names in each of
-    them, by its path from the top. What is there has to be of the kind that git knows: a link in place of a folder is
-    odd, as git reads its files through it, and so is a repository or a pipe in place of a file."""
+    """The same for the folders in which git tracks something, without those below. `tracked` has the names in each
+    folder, by its path relative to the top. Each must have the type that git knows: a link in place of a folder is
+    unsafe, as git reads its files through it, and so is a repository or a pipe in place of a file."""
     left = _MAX_TRACKED_ENTRIES
     waiting = [""]
-    for folder in waiting:  # which grows meanwhile
+    for folder in waiting:  # grows in the loop
         unseen = set(tracked.get(folder, ()))
         with os.scandir(f"{top}/{folder}") as found:
             for entry in found:
@@ -78,11 +78,11 @@ def find_unsafe_among_tracked(
                 if left < 0:
                     raise TooLarge
                 is_own_git = not folder and entry.name == ".git"
-                if not is_own_git and (odd := _unsafe_path(entry, str(top), repositories, links)) is not None:
-                    return odd
+                if not is_own_git and (unsafe := _unsafe_path(entry, str(top), repositories, links)) is not None:
+                    return unsafe
                 if entry.is_file(follow_symlinks=False):
                     unseen.discard(entry.name)
-        for name in unseen:  # those that are gone, too: a file system may know them by other letters
+        for name in unseen:  # also those that seem deleted: a file system may fold the case of names
             path = f"{folder}/{name}" if folder else name
             mode = _mode(f"{top}/{path}")
             if _has_wrong_type(f"{top}/{path}", mode, is_folder=path in tracked):
@@ -95,17 +95,17 @@ def _unsafe_path(entry: os.DirEntry[str], top: str, repositories: bool, links: b
     name = entry.name.lower()
     if name == ".git" and repositories:
         return Path(entry.path).parent
-    is_odd = name in GIT_FILES and not entry.is_file(follow_symlinks=False)
-    return Path(entry.path) if is_odd or (links and entry.is_symlink() and _leads_outside(entry, top)) else None
+    is_unsafe = name in GIT_FILES and not entry.is_file(follow_symlinks=False)
+    return Path(entry.path) if is_unsafe or (links and entry.is_symlink() and _leads_outside(entry, top)) else None
 
 
 def _leads_outside(link: os.DirEntry[str], top: str) -> bool:
-    """To a folder, which has files of its own that git would read; what `/proc` leads to is not certain."""
+    """Whether a link leads to a folder outside, where git would read files. A link into `/proc` counts as such."""
     return (link.is_dir() and not is_inside(link.path, top)) or real_path(link.path, top) is None
 
 
 def _mode(path: str) -> int:
-    """0 if it is not there."""
+    """The mode of a path; 0 if it does not exist."""
     try:
         return os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -119,8 +119,8 @@ def _has_wrong_type(path: str, mode: int, *, is_folder: bool) -> bool:
 
 
 def find_linked_ignore_file(top: Path, skipped: frozenset[str] = frozenset()) -> Path | None:
-    """The first ignore file that is a link to outside, or no plain file. Who reads it may print its lines, as errors.
-    Raises TooLarge, TooDeep and OSError."""
+    """The first ignore file that is a link to outside, or not a regular file. A program that reads it may print its
+    lines as errors. Raises TooLarge, TooDeep and OSError."""
     if (above := _find_linked_above(top)) is not None:
         return above
     for entry in _entries(top, skipped, git_too=True):
@@ -134,8 +134,8 @@ def find_linked_ignore_file(top: Path, skipped: frozenset[str] = frozenset()) ->
 
 
 def _find_linked_above(top: Path) -> Path | None:
-    """Ripgrep also reads the ignore files of all folders above. There a plain file is the person's own, and in their
-    home folder also a link to one, as those make who keep such files in a repository."""
+    """The same for the folders above, whose ignore files ripgrep also reads. A regular file there belongs to the
+    person; so does a link in their home folder, as people make who keep such files in a repository."""
     for folder in top.parents:
         is_home = str(folder) == os.path.realpath(Path.home())
         for name in IGNORE_FILES:
@@ -147,12 +147,13 @@ def _find_linked_above(top: Path) -> Path | None:
 
 
 def _is_workspace_file(path: str | Path, top: Path) -> bool:
-    """It is not there, or a plain file of the workspace."""
+    """Whether the path does not exist, or is a file in the workspace."""
     return is_inside(str(path), str(top)) and (Path(path).is_file() or not os.path.lexists(path))
 
 
 def _find_outside_exclude(git: Path, top: Path) -> Path | None:
-    """Ripgrep reads `info/exclude` of each repository below; of one with a `.git` file, where that leads."""
+    """The `.git` if its `info/exclude` is unsafe. Ripgrep reads that file of each repository below, also through a
+    `.git` file."""
     if git.is_dir() and not git.is_symlink():
         own = git
     elif git.parent == top:
@@ -164,7 +165,8 @@ def _find_outside_exclude(git: Path, top: Path) -> Path | None:
 
 
 def _git_folder_of(git: Path) -> Path:
-    """Where a `.git` file leads; to itself, if it is none, or names a relative path, which ripgrep takes otherwise."""
+    """The folder that a `.git` file names; the path itself if it is not such a file, or names a relative path, which
+    ripgrep resolves in another way."""
     if git.is_symlink() or not git.is_file():
         return git
     text = os.fsdecode(read_regular_file(git))
@@ -174,7 +176,7 @@ def _git_folder_of(git: Path) -> Path:
 
 
 def _has_regular_exclude(git: Path) -> bool:
-    """A repository of the person's own may lie elsewhere: that of a worktree does."""
+    """Whether `info/exclude` of the person's own repository is regular. The repository of a worktree lies elsewhere."""
     own = _git_folder_of(git)
     common = own / "commondir"
     if os.path.lexists(common) and read_regular_file(common) != b"../..\n":  # as git writes it
@@ -184,11 +186,11 @@ def _has_regular_exclude(git: Path) -> bool:
 
 
 def ignored_folders(top: Path) -> frozenset[str]:
-    """Names at the top, such as `node_modules`, that a plain line of its `.gitignore` leaves out. None, if anything may
-    take them in again."""
+    """Names at the top, such as `node_modules`, that a plain line of its `.gitignore` excludes. Empty if anything may
+    include them again."""
     path = top / ".gitignore"
-    overruled = any(os.path.lexists(top / name) for name in (".ignore", ".rgignore"))
-    if overruled or _is_overridden_above(top) or not path.is_file() or not is_regular_or_missing(path):
+    is_overridden = any(os.path.lexists(top / name) for name in (".ignore", ".rgignore"))
+    if is_overridden or _is_overridden_above(top) or not path.is_file() or not is_regular_or_missing(path):
         return frozenset()
     text = read_regular_file(path) if path.stat().st_size <= _MAX_FILE_BYTES else b""
     lines = text.split(b"\n")
@@ -198,7 +200,7 @@ def ignored_folders(top: Path) -> frozenset[str]:
 
 
 def _is_overridden_above(top: Path) -> bool:
-    """To ripgrep a line `!name` of an `.ignore` in any folder above counts more than the top's `.gitignore`."""
+    """For ripgrep, a line `!name` of an `.ignore` in any folder above overrides the top's `.gitignore`."""
     paths = [folder / name for folder in top.parents for name in (".ignore", ".rgignore")]
     return any(
         not is_regular_or_missing(path) or b"!" in read_regular_file(path) for path in paths if os.path.lexists(path)
@@ -208,12 +210,12 @@ def _is_overridden_above(top: Path) -> bool:
 def _entries(
     top: Path, skipped: frozenset[str], *, git_too: bool = False, only_skipped: bool = False
 ) -> Iterator[os.DirEntry[str]]:
-    """Everything below, but for what lies in the skipped folders of the top, or in all others. What lies in a folder
-    called `.git`, and the top's own `.git`, only if `git_too`."""
+    """Everything below, except in the `skipped` folders of the top (with `only_skipped`: except in all others). The
+    contents of folders named `.git`, and the top's own `.git`, only with `git_too`."""
     waiting = [(str(top), False)]
     left = {False: _MAX_ENTRIES, True: _MAX_ENTRIES}
     deepest = str(top).count("/") + MAX_DEPTH
-    for folder, in_git in waiting:  # which grows meanwhile
+    for folder, in_git in waiting:  # grows in the loop
         if folder.count("/") > deepest:
             raise TooDeep
         with os.scandir(folder) as found:

@@ -1,5 +1,6 @@
-"""What a word with `*` or `?` may stand for, in any shell with any options: also names with a leading dot, and in upper
-or lower case. To find more than a shell does is harmless, to find less is not: what cannot be listed is uncertain."""
+"""Expands a word with `*` or `?` to all paths that any shell with any options may expand it to: also names with a
+leading dot, and in upper or lower case. More paths than a shell finds do no harm, fewer would: if a folder cannot be
+listed completely, the result is Uncertain."""
 
 from __future__ import annotations
 
@@ -10,22 +11,24 @@ from pathlib import Path
 from clew.engine.rules.patterns import is_inside
 from clew.engine.rules.shell.strict import Word
 
-_MAX_NAMES = 2_000  # names in a folder, or paths that a word may become
-_MAX_NAMES_COMPARED = 20_000  # names that are looked at for one word
-_MAX_WILDCARDS = 8  # wildcards between two slashes
-_MAX_NAME_LENGTH = 255  # characters of a name
+_MAX_NAMES = 2_000  # in a folder, or paths that a word may expand to
+_MAX_NAMES_COMPARED = 20_000  # for one word
+_MAX_WILDCARDS = 8  # between two slashes
+_MAX_NAME_LENGTH = 255  # characters
 
 
 class Uncertain(Exception):
-    """It cannot be said what the word stands for."""
+    """It is not certain what a word expands to."""
 
 
 def expand(word: Word, folder: str, workspace: str) -> list[str]:
-    """The paths that a word may become, as a shell would write them. Raises Uncertain if one of them lies outside the
-    workspace or looks like an option, and if there are too many."""
+    """The paths that a word may expand to, as a shell would write them. Raises Uncertain if one of them lies outside
+    the workspace or looks like an option, or if there are too many."""
     parts = _split_at_slashes(word)
-    too_wild = any(len(wild) > _MAX_WILDCARDS or (wild and len(text) > _MAX_NAME_LENGTH) for text, wild in parts)
-    if "**" in word.text or ".." in word.text.split("/") or too_wild or not folder.startswith("/"):
+    is_too_complex = any(
+        len(wildcards) > _MAX_WILDCARDS or (wildcards and len(text) > _MAX_NAME_LENGTH) for text, wildcards in parts
+    )
+    if "**" in word.text or ".." in word.text.split("/") or is_too_complex or not folder.startswith("/"):
         raise Uncertain
     found = _expand_parts(parts, Path(folder), workspace)
     if any(path.startswith("-") or not is_inside(str(Path(folder, path)), workspace) for path in found):
@@ -34,7 +37,7 @@ def expand(word: Word, folder: str, workspace: str) -> list[str]:
 
 
 def any_path_starts_with(text: str, folder: str) -> bool:
-    """Whether there is a file whose path begins with this text, in upper or lower case."""
+    """Whether a file exists whose path begins with this text, ignoring case."""
     path = Path(folder, text)
     return path.parent.is_dir() and any(
         each.lower().startswith(path.name.lower()) for each in _list_folder(path.parent)
@@ -42,7 +45,7 @@ def any_path_starts_with(text: str, folder: str) -> bool:
 
 
 def _split_at_slashes(word: Word) -> list[tuple[str, frozenset[int]]]:
-    """Between its slashes: each part as it is written, and where in it a wildcard stands."""
+    """The parts of a word between slashes: each as written, with the positions of its wildcards."""
     parts, start = [], 0
     for text in word.text.split("/"):
         parts.append((text, frozenset(at - start for at in word.wildcards if start <= at < start + len(text))))
@@ -52,14 +55,17 @@ def _split_at_slashes(word: Word) -> list[tuple[str, frozenset[int]]]:
 
 def _expand_parts(parts: Sequence[tuple[str, frozenset[int]]], folder: Path, workspace: str) -> list[str]:
     paths, left = [""], _MAX_NAMES_COMPARED
-    for at, (text, wild) in enumerate(parts):
+    for at, (text, wildcards) in enumerate(parts):
         slash = "/" if at < len(parts) - 1 else ""
-        listed = {path: _candidates(text, wild, folder / path, workspace) for path in paths}
+        listed = {path: _candidates(text, wildcards, folder / path, workspace) for path in paths}
         left -= sum(map(len, listed.values()))
         if left < 0:
             raise Uncertain
         named = [
-            f"{path}{name}" for path in paths for name in listed[path] if not wild or _name_matches(text, wild, name)
+            f"{path}{name}"
+            for path in paths
+            for name in listed[path]
+            if not wildcards or _name_matches(text, wildcards, name)
         ]
         if len(named) > _MAX_NAMES:
             raise Uncertain
@@ -67,9 +73,9 @@ def _expand_parts(parts: Sequence[tuple[str, frozenset[int]]], folder: Path, wor
     return [path for path in paths if os.path.lexists(folder / path)]
 
 
-def _candidates(text: str, wild: frozenset[int], folder: Path, workspace: str) -> list[str]:
-    """The names that a part may stand for."""
-    if not wild:
+def _candidates(text: str, wildcards: frozenset[int], folder: Path, workspace: str) -> list[str]:
+    """The names to match a part with."""
+    if not wildcards:
         return [text]
     if not is_inside(str(folder), workspace):
         raise Uncertain
@@ -77,13 +83,13 @@ def _candidates(text: str, wild: frozenset[int], folder: Path, workspace: str) -
     return [*dots, *_list_folder(folder)] if folder.is_dir() else []
 
 
-def _name_matches(text: str, wild: frozenset[int], name: str) -> bool:
-    """Whether a name may match: by its characters, or by its bytes, as in a locale that knows no others."""
-    signs = [_symbol(char) if at in wild else char.lower() for at, char in enumerate(text)]
-    if not name.isascii():  # how many characters it has depends on the locale
-        signs = [_ANY if sign == _ONE else sign for sign in signs]
-    raw = [each for sign in signs for each in ([sign] if sign in (_ANY, _ONE) else _bytes(sign))]
-    return _matches(signs, list(name.lower())) or _matches(raw, _bytes(name.lower()))
+def _name_matches(text: str, wildcards: frozenset[int], name: str) -> bool:
+    """Whether a name may match: by its characters, or by its bytes, as in a locale without multibyte characters."""
+    symbols = [_symbol(char) if at in wildcards else char.lower() for at, char in enumerate(text)]
+    if not name.isascii():  # its number of characters depends on the locale
+        symbols = [_ANY if symbol == _ONE else symbol for symbol in symbols]
+    raw = [each for symbol in symbols for each in ([symbol] if symbol in (_ANY, _ONE) else _bytes(symbol))]
+    return _matches(symbols, list(name.lower())) or _matches(raw, _bytes(name.lower()))
 
 
 def _symbol(char: str) -> str:
@@ -94,26 +100,28 @@ def _bytes(text: str) -> list[str]:
     return list(os.fsencode(text).decode("latin-1"))
 
 
-_ANY, _ONE = "any", "one"  # no character is so long
+_ANY, _ONE = "any", "one"  # longer than any character, so never equal to one
 
 
-def _matches(signs: Sequence[str], name: Sequence[str]) -> bool:
-    """In time that grows with the product of the lengths: a regular expression could take for ever."""
+def _matches(symbols: Sequence[str], name: Sequence[str]) -> bool:
+    """Match in time that grows with the product of the lengths; a regular expression could take exponential time."""
     reached = {0}
     for char in name:
-        reached = _skip_stars(reached, signs)
-        stays = {at for at in reached if at < len(signs) and signs[at] == _ANY}
-        reached = stays | {at + 1 for at in reached if at < len(signs) and (signs[at] == char or signs[at] == _ONE)}
+        reached = _skip_stars(reached, symbols)
+        stays = {at for at in reached if at < len(symbols) and symbols[at] == _ANY}
+        reached = stays | {
+            at + 1 for at in reached if at < len(symbols) and (symbols[at] == char or symbols[at] == _ONE)
+        }
         if not reached:
             return False
-    return len(signs) in _skip_stars(reached, signs)
+    return len(symbols) in _skip_stars(reached, symbols)
 
 
-def _skip_stars(reached: set[int], signs: Sequence[str]) -> set[int]:
-    """A `*` also stands for nothing."""
+def _skip_stars(reached: set[int], symbols: Sequence[str]) -> set[int]:
+    """Add the positions behind each reached `*`, which also matches nothing."""
     found = set(reached)
     for at in sorted(reached):
-        while at < len(signs) and signs[at] == _ANY:
+        while at < len(symbols) and symbols[at] == _ANY:
             at += 1
             found.add(at)
     return found

@@ -1,5 +1,5 @@
-"""Reads a command line leniently, before something is denied: in doubt it sees one command too many. The strict reading
-is in `strict.py`, before something is allowed. Neither expands, looks up or runs anything."""
+"""Parses a command line leniently, for deny and ask rules: in doubt it finds one command too many. `strict.py` parses
+strictly, for allow rules. Neither expands or runs anything, or reads files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _TRUSTED_SHELL = re.compile(r"(?:/(?:usr/|usr/local/|opt/homebrew/|run/current-s
 _SCRIPT_FLAGS = frozenset({"-c", "-lc"})
 _MAX_SHELL_LEVELS = 2
 
-# A word is made of what no shell treats specially, and of quotes in which nothing is special. No pattern here repeats a
-# group possessively (`++`, `*+`): up to Python 3.11.4 that matches what it must not.
+# A word consists of characters that no shell treats specially, and of quotes in which nothing is special. No pattern
+# here repeats a group possessively (`++`, `*+`): up to Python 3.11.4 such a pattern matches too much.
 _BARE = r"[A-Za-z0-9_\-./,:@%+=]|[^\x00-\x7f]|'[^']*'(?!')"
 _WRAPPED_WORD = re.compile(rf"""(?:{_BARE}|"(?:[^"$`\\!]|\\["$`\\])*")+""")
 _QUOTED = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
@@ -36,12 +36,12 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
 def has_invisible(script: str) -> bool:
-    """Whether a script holds a character that cannot be seen, other than a plain blank."""
+    """Whether a script contains an invisible character other than a blank."""
     return any(char != " " and unicodedata.category(char) in _INVISIBLE for char in script)
 
 
 def unwrap_shell(command: str) -> str:
-    """The script inside `bash -lc SCRIPT`, a couple of levels deep; the command itself where there is none."""
+    """The script inside `bash -lc SCRIPT`, up to two levels deep; the command itself if it is not such a call."""
     for _ in range(_MAX_SHELL_LEVELS):
         words = _lex(command, _WRAPPED_WORD)
         if not words or not _is_shell_call(words):
@@ -51,7 +51,7 @@ def unwrap_shell(command: str) -> str:
 
 
 def always_asks(words: Sequence[str]) -> bool:
-    """Whether these words run, or destroy, what no pattern over words can see."""
+    """Whether no rule can allow this command, because its words do not show what it runs or deletes."""
     name = _base_name(words[0])
     acts = _FD_ACTIONS if name.startswith("fd") else _FIND_ACTIONS
     return name in WRAPPERS | SHELLS or (name in FINDERS and any(map(acts.fullmatch, words[1:])))
@@ -80,7 +80,8 @@ def _is_shell_call(words: Sequence[str]) -> bool:
 
 
 def starts_with_program(words: Sequence[str]) -> bool:
-    """No assignment, no word of the shell's own grammar, and nothing that zsh takes for the path of a program."""
+    """Whether the first word is a program: not an assignment or a reserved word. No word may begin with `=`, which zsh
+    replaces by the path of a program."""
     first = words[0]
     return bool(first) and "=" not in first and first not in _RESERVED and not any(w.startswith("=") for w in words)
 
@@ -90,15 +91,15 @@ def _base_name(word: str) -> str:
 
 
 def possible_commands(command: str) -> list[tuple[str, ...]]:
-    """Every simple command that may run when this one does, wherever it stands in it: between operators, in
-    substitutions, in what a shell, `sudo`, `xargs`, `uv run` or `find -exec` is given, or is piped into a shell."""
+    """Every simple command that may run with this one: between operators, in substitutions, in the arguments of a
+    shell, `sudo`, `xargs`, `uv run` or `find -exec`, or piped into a shell."""
     found: dict[tuple[str, ...], None] = {}
     texts = [unwrap_shell(command)]
     seen = set(texts)
-    feeds_shell = False  # from then on, what is only said counts too
-    budget = _MAX_PASSES * (len(command) + 100)
-    for text in texts:  # which grows meanwhile
-        inner = list(_other_readings(text))
+    feeds_shell = False  # from then on, printed text counts as a command too
+    chars_left = _MAX_PASSES * (len(command) + 100)
+    for text in texts:  # grows in the loop
+        inner = list(_other_texts(text))
         programs = [(words, _nested_words(words)) for words in _program_calls(text)]
         feeds_shell |= _PASSES_OUTPUT.search(text) is not None and any(_runs_shell(*each) for each in programs)
         for words, given in programs:
@@ -108,15 +109,15 @@ def possible_commands(command: str) -> list[tuple[str, ...]]:
             inner += _scripts_in(given) if given or not feeds_shell else _possible_output(words[1:])
         texts += [each for each in dict.fromkeys(inner) if each not in seen]
         seen.update(inner)
-        budget -= len(text)
-        if budget < 0:
+        chars_left -= len(text)
+        if chars_left < 0:
             break
     return list(found)
 
 
-_MAX_PASSES = 16  # how often a command is read at most: whoever nests it deeper wants to wear us out
+_MAX_PASSES = 16  # the text that is parsed in all, in lengths of the command: deeper nesting is an attack
 _MAX_STARTS = 256
-_MAX_BRACE_LEVELS = 6  # braces in braces
+_MAX_BRACE_LEVELS = 6  # nested braces
 _MAX_WORDS = 1_000
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t\r]+|\$IFS\b|\$\{IFS\})
@@ -139,25 +140,24 @@ _SUBSTITUTION = re.compile(
 _DEFAULT = re.compile(r"\$\{\w*:?[-+=]([^{}]*)\}")
 _BRACE = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _RANGE = re.compile(r"\{(\w)\.\.(\w)(?:\.\.-?[0-9]+)?\}")
-_PASSES_OUTPUT = re.compile(r"[|(`]")  # what one command prints may be what another reads, or is given
+_PASSES_OUTPUT = re.compile(r"[|(`]")  # one command's output may become another's input or arguments
 _READS_SCRIPT = SHELLS | {"source", "."}
 _FORMAT = re.compile(r"%[^A-Za-z%]*[A-Za-z]")  # of printf
 _BEFORE_PROGRAM = _RESERVED - {"time"} | {""}
-_OPENERS = word_set("{ ]] then do else")  # a command may follow, wherever they stand
+_OPENERS = word_set("{ ]] then do else")  # a command may follow, at any position
 _TAKES_CALLBACK = word_set("mapfile readarray compgen complete bind set hash")
 _REMOVE_QUOTES = str.maketrans("", "", "\"'\\")
 _SCRIPT = re.compile(r"[\s;&|()<>`$]")
-_SHORT = re.compile(r"-[^-]")  # options of one letter
-_SETTING = re.compile(r"(?:-c)?[A-Za-z][\w-]*\.[^=\s]*=!?(.+)", re.DOTALL)  # as `git -c` takes it
+_SHORT = re.compile(r"-[^-]")  # one-letter options
+_SETTING = re.compile(r"(?:-c)?[A-Za-z][\w-]*\.[^=\s]*=!?(.+)", re.DOTALL)  # the value of `git -c`
 _VERSION = re.compile(r"[0-9.]+$")
 _DESCRIPTOR = re.compile(r"[0-9]+|\{\w+\}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
 
 
-def _other_readings(text: str) -> Iterator[str]:
-    """The same text without its substitutions, as they may give nothing; with their defaults instead; with the text of
-    `<<<` as a file; and, where a substitution stands in double quotes, from there on without any quotes, as they nest
-    in there."""
+def _other_texts(text: str) -> Iterator[str]:
+    """Other texts to parse: without substitutions, which may be empty; with their defaults instead; with `<<<` as `<`;
+    and, from a substitution in double quotes on, without any quotes, as quotes nest there."""
     bare = _SUBSTITUTION.sub("", text)
     others = (bare, bare.replace('""', ""), _DEFAULT.sub(r"\1", text), text.replace("<<<", "<"))
     yield from (other for other in others if other != text)
@@ -168,12 +168,12 @@ def _other_readings(text: str) -> Iterator[str]:
 
 
 class _Line:
-    """The words of the simple command that is being read."""
+    """Collects the words of one simple command."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self._word: str | None = None
-        self._is_target = False  # of a redirection: no word of the command
+        self._is_target = False  # of a redirection, so not a word of the command
 
     def add(self, piece: str) -> None:
         self._word = (self._word or "") + piece
@@ -220,7 +220,7 @@ def _decode_ansi(found: re.Match[str]) -> str:
 
 
 def _program_calls(text: str) -> Iterator[list[str]]:
-    """Each simple command from the word on that may be its program."""
+    """Each simple command, from each word on that may be its program."""
     for words in _split_commands(text):
         readings = [words, *_expand_braces(words)]
         for each in readings:
@@ -230,7 +230,7 @@ def _program_calls(text: str) -> Iterator[list[str]]:
 
 
 def _without_prefixes(words: list[str]) -> Iterator[list[str]]:
-    """Without what precedes the program; zsh looks for `=rm` along its path, as for `rm`."""
+    """The command without what precedes its program; zsh runs `=rm` like `rm`."""
     if words := _strip_prefix(words):
         yield words
         if len(words[0]) > 1 and words[0].startswith("="):
@@ -238,28 +238,28 @@ def _without_prefixes(words: list[str]) -> Iterator[list[str]]:
 
 
 def _strip_prefix(words: list[str]) -> list[str]:
-    """Without the words of the shell's grammar, the assignments, and the words that expand to nothing."""
+    """Remove reserved words, assignments and empty words from the start."""
     at = 0
     while at < len(words) and (words[at] in _BEFORE_PROGRAM or _ASSIGNMENT.match(words[at])):
-        at += 2 if words[at] in ("function", "repeat") else 1  # a name, a number: no program
+        at += 2 if words[at] in ("function", "repeat") else 1  # followed by a name or a number, not a program
     return words[at:]
 
 
 def _nested_words(words: list[str]) -> list[str]:
-    """What of the words may be a command again; a single word with blanks in it is one."""
+    """The words that may be an inner command; a single word that contains a script is one."""
     name = _base_name(words[0])
     if name in WRAPPERS | SHELLS | _TAKES_CALLBACK:
         return words[1:]
     if name in FINDERS:
         return _words_after_action(words, _FD_ACTIONS if name.startswith("fd") else _FIND_ACTIONS)
-    behind = LAUNCHERS.get(name, LAUNCHERS.get(_VERSION.sub("", name)))
-    if behind is not None:
-        return _words_after_launcher(words[1:], behind)
+    markers = LAUNCHERS.get(name, LAUNCHERS.get(_VERSION.sub("", name)))
+    if markers is not None:
+        return _words_after_launcher(words[1:], markers)
     return words if len(words) == 1 and _SCRIPT.search(words[0]) else []
 
 
 def _words_after_action(words: list[str], acts: re.Pattern[str]) -> list[str]:
-    """What follows the option that runs a command; with `fd` the command may be attached to it, as in `-Hxrm`."""
+    """The words after the option that runs a command; with `fd` the command may be attached, as in `-Hxrm`."""
     for at, word in enumerate(words):
         if found := acts.fullmatch(word):
             return [*filter(None, found.groups()), *words[at + 1 :]]
@@ -270,27 +270,27 @@ def _runs_shell(words: list[str], given: list[str]) -> bool:
     return any(_base_name(word) in _READS_SCRIPT for word in (words[0], *given[:_MAX_STARTS]))
 
 
-def _words_after_launcher(words: list[str], behind: Set[str]) -> list[str]:
-    """What follows the first of the words behind which a command stands. It may be attached, as in `-mpytest`, or one
-    letter of several, as in `-Im`."""
-    letters = {word[1] for word in behind if len(word) == 2}
-    options = tuple(f"{word}=" for word in behind if word.startswith("--"))
+def _words_after_launcher(words: list[str], markers: Set[str]) -> list[str]:
+    """The words from the first one on that precedes a command. The command may be attached, as in `-mpytest`, and the
+    option may be a letter in a bundle, as in `-Im`. If `markers` is empty: all words."""
+    letters = {word[1] for word in markers if len(word) == 2}
+    options = tuple(f"{word}=" for word in markers if word.startswith("--"))
     starts = [
         at
         for at, word in enumerate(words)
-        if word in behind or word.startswith(options) or (_SHORT.match(word) and letters & set(word))
+        if word in markers or word.startswith(options) or (_SHORT.match(word) and letters & set(word))
     ]
-    return words[starts[0] :] if starts else [] if behind else words
+    return words[starts[0] :] if starts else [] if markers else words
 
 
 def _commands_in_git_settings(words: list[str]) -> list[str]:
-    """What git may run because of a setting among its words: a command, or by an alias a command of its own."""
+    """Commands that git may run because of a setting among its words: directly, or by an alias as its own command."""
     values = [found[1] for word in words[1:] if (found := _SETTING.fullmatch(word))]
     return [text for value in values for text in (value, f"git {value}")]
 
 
 def _expand_braces(words: list[str]) -> list[list[str]]:
-    """`{rm,-rf,x}` is three words to bash."""
+    """Expand braces: bash takes `{rm,-rf,x}` for three words."""
     expanded = [each for word in words for each in _expand_word(word)]
     return [expanded[:_MAX_WORDS]] if expanded != words else []
 
@@ -305,7 +305,7 @@ def _expand_word(word: str) -> list[str]:
 
 
 def _expand_word_once(word: str) -> list[str]:
-    word = _RANGE.sub(r"{\1,\2}", word)  # what lies between the two is no word that anybody would write so
+    word = _RANGE.sub(r"{\1,\2}", word)  # the words between the two ends do not matter
     found = _BRACE.search(word)
     if found is None:
         return [word]
@@ -314,8 +314,8 @@ def _expand_word_once(word: str) -> list[str]:
 
 
 def _possible_starts(words: list[str]) -> list[tuple[str, ...]]:
-    """Which options take a value is not known, so a command may begin at any word that is no option, and behind the
-    letter of one: `env -Srm`."""
+    """The inner commands that may start in these words. Which options take a value is not known, so a command may start
+    at any word that is not an option, and after the letter of one: `env -Srm`."""
     starts = [at for at, word in enumerate(words) if _ASSIGNMENT.match(word) is None and word not in ("-", "--")]
     plain = [(_strip_option_letter(words[at]), *words[at + 1 :]) for at in starts[:_MAX_STARTS]]
     return [each for each in plain if each[0]]
@@ -333,7 +333,7 @@ def _scripts_in(words: list[str]) -> list[str]:
 
 
 def _possible_output(words: list[str]) -> list[str]:
-    """What `echo` or `printf` makes of these words, or nearly so: as they are, and with the first one as a format."""
+    """About what `echo` or `printf` prints of these words: as they are, and with the first one as a format."""
     plain = next((words[at:] for at, word in enumerate(words) if not word.startswith("-")), [])
     values = iter(plain[1:])
     filled = _FORMAT.sub(lambda _: next(values, ""), plain[0]) if plain else ""

@@ -1,5 +1,5 @@
-"""The commands of a script as they are judged: each with the folders in which it may run, and with what its words may
-become there. Pure but for a look at the folders."""
+"""Parses a script into the commands that are judged: each with the folders in which it may run, and with what the shell
+may expand its words to. It lists folders, and does nothing else outside this process."""
 
 from __future__ import annotations
 
@@ -17,38 +17,36 @@ from clew.model.gates import Reason
 
 _CHANGES_FOLDER = word_set("cd chdir pushd popd")
 _MAX_FOLDERS = 4
-_MAX_WILDCARD_WORDS = 30  # words with wildcards: for each of them folders are listed
-_MAX_NAMES = 4_000  # that the wildcards of a script stand for, in all
-_NAMED = re.compile(r"[^-~+]")  # not `cd -`, which is wherever one was before
+_MAX_WILDCARD_WORDS = 30  # for each of these words folders are listed
+_MAX_NAMES = 4_000  # to which all wildcards of a script expand
+_NAMED = re.compile(r"[^-~+]")  # not `cd -`, which is the previous folder
 
 
 class ScriptCommand(Struct, frozen=True):
     """One command of a script."""
 
-    words: tuple[str, ...]  # as they are written
-    folders: tuple[str, ...]  # in which it may run; none is known if the runtime did not say
-    expansions: tuple[
-        tuple[str, ...], ...
-    ]  # its words as they are written, and with wildcards replaced, in each folder
-    reads_pipe: bool = False  # through a pipe, by the part before it
+    words: tuple[str, ...]  # as written
+    folders: tuple[str, ...]  # in which it may run; empty if the runtime did not say
+    expansions: tuple[tuple[str, ...], ...]  # its words as written, and as expanded in each folder
+    reads_pipe: bool = False  # from the command before it
 
-    def reason_to_ask(self, workspace: str, seen: read_only_commands.ReasonCache) -> Reason | None:
-        """None if it only reads, whichever of the folders it runs in. `seen`: what was looked at for other parts."""
+    def reason_to_ask(self, workspace: str, cache: read_only_commands.ReasonCache) -> Reason | None:
+        """None if the command only reads, in whichever folder it runs. `cache`: results for other commands."""
         if not self.folders:
             return read_only_commands.NO_RULE
-        looked = (
-            read_only_commands.reason_to_ask(words, each, workspace, seen)
+        reasons = (
+            read_only_commands.reason_to_ask(words, each, workspace, cache)
             for each in self.folders
             for words in self.expansions
         )
-        return next((reason for reason in looked if reason is not None), None)
+        return next((reason for reason in reasons if reason is not None), None)
 
     def only_filters(self) -> bool:
         return all(read_only_commands.only_filters(words) for words in self.expansions)
 
 
 def parse_script(script: str, folder: str | None, workspace: str) -> list[ScriptCommand] | None:
-    """None if the script cannot be explained with certainty."""
+    """The commands of a script; None if it cannot be parsed with certainty."""
     found = parse_commands(script)
     if found is None:
         return None
@@ -59,7 +57,7 @@ def parse_script(script: str, folder: str | None, workspace: str) -> list[Script
 
 
 def _resolve_commands(script: Sequence[Command], folders: tuple[str, ...], workspace: str) -> list[ScriptCommand]:
-    parts: list[ScriptCommand] = []
+    commands: list[ScriptCommand] = []
     left = _MAX_NAMES
     if sum(_is_expanded_by_shell(word) for command in script for word in command.words) > _MAX_WILDCARD_WORDS:
         raise globs.Uncertain
@@ -67,24 +65,24 @@ def _resolve_commands(script: Sequence[Command], folders: tuple[str, ...], works
         if command.words[0].text in _CHANGES_FOLDER:
             folders = _folders_after_cd(command, folders, workspace)
         else:
-            readings = _expansions(command, folders, workspace)
-            parts.append(ScriptCommand(word_texts(command), folders, readings, command.reads_pipe))
-            left -= sum(map(len, parts[-1].expansions[1:]))
+            expansions = _expansions(command, folders, workspace)
+            commands.append(ScriptCommand(word_texts(command), folders, expansions, command.reads_pipe))
+            left -= sum(map(len, commands[-1].expansions[1:]))
         if left < 0:
             raise globs.Uncertain
-    if not parts:
+    if not commands:
         raise globs.Uncertain
-    return parts
+    return commands
 
 
 def _folders_after_cd(command: Command, folders: Sequence[str], workspace: str) -> tuple[str, ...]:
-    """The folders after `cd FOLDER`: the new ones, and the old ones, as it may fail or count only for its own side of a
-    pipe. A `CDPATH` that leads elsewhere is part of the person's own set-up."""
+    """The folders after `cd FOLDER`: the new ones and the old ones, because `cd` may fail, or affect only its own side
+    of a pipe. `CDPATH` is ignored: it belongs to the person's own environment."""
     words = word_texts(command)
-    plain = (
+    is_plain = (
         len(words) == 2 and words[0] == "cd" and not _is_expanded_by_shell(command.words[1]) and _NAMED.match(words[1])
     )
-    if not plain or ".." in words[1].split("/") or not folders:
+    if not is_plain or ".." in words[1].split("/") or not folders:
         raise globs.Uncertain
     found = [real_path(words[1], folder) for folder in folders]
     after = dict.fromkeys((*folders, *(folder for folder in found if folder is not None)))
@@ -111,7 +109,8 @@ def _expand_command(command: Command, folder: str, workspace: str) -> tuple[str,
 
 
 def _expand_word(word: Word, folder: str, workspace: str) -> Sequence[str]:
-    """A word without a match stays as it is. To some zsh a revision is a pattern for whatever begins like it."""
+    """What a shell may expand a word to; a word without a match stays as it is. With some options zsh takes a revision
+    such as `HEAD~2` for a pattern that matches names with the same beginning."""
     if word.revision_base is not None and (word.wildcards or globs.any_path_starts_with(word.revision_base, folder)):
         raise globs.Uncertain
     if not word.wildcards:

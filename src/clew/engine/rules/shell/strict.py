@@ -1,6 +1,6 @@
-"""Reads a command line strictly, before something is allowed: the simple commands that a shell would run, each as its
-words. Two independent readers have to agree: a narrow lexer of our own, and tree-sitter's grammar of bash. Whatever one
-of them does not fully explain, or another shell might read differently, has no reading. It expands nothing."""
+"""Parses a command line strictly, for allow rules: the simple commands that a shell would run, each as its words. Two
+independent parsers must agree: a narrow lexer of our own, and tree-sitter's grammar of bash. The result is None if one
+of them does not understand everything, or another shell might parse it differently. It expands nothing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from clew.engine.rules.shell.lenient import has_invisible, starts_with_program, 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-# Outside of quotes: characters that no shell treats specially, and a backslash before one that it would.
+# Outside quotes: characters that no shell treats specially, and a backslash before one that is special.
 _BARE = r"[A-Za-z0-9_\-./,:@%+=]|[^\x00-\x7f]"
 _ESCAPED = r"\\[()\[\]{}*?;|&<>#~^$\"'`! ]"
 _SINGLE = r"'[^'\n]*'(?!')"
 _DOUBLE = r"\"(?:[^\"$`\\!\n]|\\[^\n!])*\""
-# `HEAD~2^`: to some zsh that is a pattern, which can only stand for what precedes the sign.
+# `HEAD~2^`: with some options zsh takes it for a pattern, which can only match names like the part before `~` or `^`.
 _REVISION = r"(?<=[A-Za-z0-9@])[~^][~^0-9]*"
 _WILD = r"[*?]"
 _WORD = re.compile(rf"(?:{_BARE}|{_ESCAPED}|{_SINGLE}|{_DOUBLE}|{_REVISION}|{_WILD})+")
@@ -30,7 +30,7 @@ _PIECE = re.compile(
     r"|(?P<bare>.)"
 )
 _IN_DOUBLE = re.compile(r"\\([\"$`\\])")
-# Redirections that write and read no file.
+# Redirections that neither write nor read a file.
 _HARMLESS = re.compile(r"(?:[12]?>(?:&[12]| ?/dev/null)|< ?/dev/null)(?=[ ;|\n]|$)")
 _OPERATOR = re.compile(r"(?:&&|\|\|(?!\|)|\|(?![|&])|;(?![;&|])|\n)[ \n]*")
 
@@ -40,8 +40,8 @@ _UNDERSTOOD_NODES = word_set(
 ) | {"\n"}
 _WORD_NODES = word_set("command_name word number string raw_string concatenation")
 _MAX_SCRIPT_LENGTH = 32_768
-_MAX_COMMANDS = 30  # commands of a script
-# In a locale such as GBK or Shift JIS a character that is no ASCII takes the next byte along, if it is one of these.
+_MAX_COMMANDS = 30  # in a script
+# In a locale such as GBK or Shift JIS, a non-ASCII character absorbs the next byte, if it is one of these.
 _EATEN_BY_MULTIBYTE = re.compile(r"[^\x00-\x7f][\\|]")
 
 
@@ -49,17 +49,18 @@ class Word(Struct, frozen=True):
     """One word of a command, without its quotes."""
 
     text: str
-    wildcards: tuple[int, ...] = ()  # where in the text a `*` or `?` stands for other characters
-    revision_base: str | None = None  # of a revision such as `HEAD~2`: what precedes the sign
+    wildcards: tuple[int, ...] = ()  # positions in the text of each `*` or `?` that is not quoted
+    revision_base: str | None = None  # of a revision such as `HEAD~2`: the part before `~` or `^`
 
 
 class Command(Struct, frozen=True):
     words: tuple[Word, ...]
-    reads_pipe: bool = False  # through a pipe, by the command before it
+    reads_pipe: bool = False  # from the command before it
 
 
 def parse_commands(script: str) -> list[Command] | None:
-    """The simple commands of a script of pipes and sequences. None if it is, or may be, anything else."""
+    """The simple commands of a script of pipes and sequences. None if the script contains, or may contain, anything
+    else."""
     script = unwrap_shell(script).strip(" \n")
     if (
         len(script) > _MAX_SCRIPT_LENGTH
@@ -67,7 +68,7 @@ def parse_commands(script: str) -> list[Command] | None:
         or _EATEN_BY_MULTIBYTE.search(script)
     ):
         return None
-    lexed, fed = _lex(script)
+    lexed, piped = _lex(script)
     if (
         not lexed
         or len(lexed) > _MAX_COMMANDS
@@ -75,25 +76,26 @@ def parse_commands(script: str) -> list[Command] | None:
         or not all(map(_is_plain, lexed))
     ):
         return None
-    return [Command(tuple(map(_parse_word, words)), at in fed) for at, words in enumerate(lexed)]
+    return [Command(tuple(map(_parse_word, words)), at in piped) for at, words in enumerate(lexed)]
 
 
 def _is_plain(written: Sequence[str]) -> bool:
-    """Zsh takes a word that begins with `=` for the path of a program, also if a pair of quotes precedes the sign."""
+    """Whether a command starts with the name of a program, and has no word that begins with `=`: zsh replaces such a
+    word by the path of a program, also if a pair of quotes precedes it."""
     words = list(map(_parse_word, written))
     return not words[0].wildcards and starts_with_program([word.text for word in words])
 
 
 def _lex(script: str) -> tuple[list[list[str]], set[int]]:
-    """Our own reading: the words of each command as they are written, none if there is no reading; and which of the
-    commands are fed by the one before."""
+    """Our own lexer: the words of each command as written, empty if it does not understand the script; and the
+    positions of commands that read a pipe."""
     found: list[list[str]] = [[]]
-    fed: set[int] = set()
+    piped: set[int] = set()
     at = 0
     while at < len(script):
         if operator := _OPERATOR.match(script, at):
             if operator[0].strip() == "|":
-                fed.add(len(found))
+                piped.add(len(found))
             found.append([])
             at = operator.end()
         elif redirect := _HARMLESS.match(script, at):
@@ -104,19 +106,19 @@ def _lex(script: str) -> tuple[list[list[str]], set[int]]:
         elif script[at] == " ":
             at += 1
         else:
-            return [], fed
+            return [], piped
     if not found[-1] and script.endswith(";"):
         found.pop()
-    return (found if all(found) else []), fed
+    return (found if all(found) else []), piped
 
 
 def _is_word_end(script: str, at: int) -> bool:
-    """A word that is followed by a redirection without a blank may be its number."""
+    """Whether a word really ends here: a redirection right after it may take it for a file descriptor."""
     return at == len(script) or script[at] in " ;|\n&"
 
 
 def _parse_with_grammar(script: str) -> list[list[str]] | None:
-    """The grammar's reading; None unless it explains every part of the script."""
+    """The words of each command by the grammar; None unless it understands the complete script."""
     try:
         root = _parser().parse(script.encode()).root_node
     except UnicodeEncodeError:
@@ -128,14 +130,14 @@ def _parse_with_grammar(script: str) -> list[list[str]] | None:
 
 @cache
 def _parser() -> Parser:
-    import tree_sitter_bash  # here: every start of clew would pay for it
+    import tree_sitter_bash  # imported here because it slows down the start
     from tree_sitter import Language, Parser
 
     return Parser(Language(tree_sitter_bash.language()))
 
 
 def _nodes(root: Node) -> Iterator[Node]:
-    """In the order of the text, without recursion: a hostile script may nest deeply."""
+    """All nodes in the order of the text, without recursion: a hostile script may nest deeply."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -144,7 +146,8 @@ def _nodes(root: Node) -> Iterator[Node]:
 
 
 def _is_understood(node: Node) -> bool:
-    """A redirection may hold no further words: the grammar puts those there that come after it."""
+    """Whether we know what a node means. A redirection may hold one word only: the grammar also puts there the words
+    that follow it."""
     targets = [child for child in node.children if child.type in _WORD_NODES]
     return node.type in _UNDERSTOOD_NODES and (node.type != "file_redirect" or len(targets) == 1)
 

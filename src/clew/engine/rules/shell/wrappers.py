@@ -1,16 +1,16 @@
-"""Programs that run the command they are given. Their own name says nothing about what happens, so no rule can allow
-them, and a deny looks at the command that they are given. Plain data, in the groups of docs/reference/rules.md."""
+"""Programs that run another command that is among their arguments. Their own name says nothing about what happens, so
+no rule can allow them, and a deny checks the inner command. Data only, in the groups of docs/reference/rules.md."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-_AS_SOMEBODY_ELSE = """
+_AS_ANOTHER_USER = """
     sudo sudoedit doas su pkexec runuser run0 sg newgrp gosu su-exec setpriv setuidgid capsh runcon newrole sandbox
     aa-exec kdesu gksu gksudo dzdo please
 """
-_ELSEWHERE = """
+_ON_ANOTHER_SYSTEM = """
     ssh autossh mosh sshpass rsh dbclient pdsh dsh clush pssh parallel-ssh mussh cssh clusterssh csshX ansible chroot
     fakechroot schroot arch-chroot systemd-nspawn unshare nsenter lxc-attach lxc-execute proot bwrap firejail
     flatpak-spawn sandbox-exec minijail0 nsjail toolbox distrobox distrobox-enter wsl arch setarch linux32 linux64 i386
@@ -50,11 +50,11 @@ _WATCHERS = """
     concurrently npm-run-all run-s run-p run-pty
 """
 _OTHER_SHELLS = "rbash rksh rzsh lksh yash posh sash rc es elvish nu nushell xonsh osh ysh oil ion murex slsh scsh"
-_WORDS_OF_THE_SHELL = "exec command builtin eval source . - trap coproc alias noglob nocorrect"
+_SHELL_BUILTINS = "exec command builtin eval source . - trap coproc alias noglob nocorrect"
 
 _GROUPS = (
-    *(_AS_SOMEBODY_ELSE, _ELSEWHERE, _AROUND_A_COMMAND, _TERMINALS, _SUPERVISORS, _MEASURING, _ENVIRONMENTS),
-    *(_PROXIES, _WATCHERS, _OTHER_SHELLS, _WORDS_OF_THE_SHELL),
+    *(_AS_ANOTHER_USER, _ON_ANOTHER_SYSTEM, _AROUND_A_COMMAND, _TERMINALS, _SUPERVISORS, _MEASURING, _ENVIRONMENTS),
+    *(_PROXIES, _WATCHERS, _OTHER_SHELLS, _SHELL_BUILTINS),
 )
 _ALWAYS: frozenset[str] = frozenset()
 
@@ -66,8 +66,8 @@ def _words(text: str) -> frozenset[str]:
 WRAPPERS = _words(" ".join(_GROUPS))
 FINDERS = frozenset({"find", "gfind", "bfs", "fd", "fdfind"})  # these run a command only with certain options
 
-# These run a command too, if one of these words stands before it (none: always). They do much else besides, so a rule
-# may allow them; but a deny looks at that command.
+# These run another command too, if one of these words precedes it (none: always). They have many other uses, so a rule
+# may allow them; but a deny checks the inner command.
 LAUNCHERS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         **dict.fromkeys(_words("npx pnpx bunx uvx rushx pnpm yarn yarnpkg bun corepack lima chruby-exec"), _ALWAYS),
