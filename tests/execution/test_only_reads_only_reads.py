@@ -24,7 +24,7 @@ HEAVILY, SLICES = 2_000, 30  # and 48,000 more by --all
 
 
 @pytest.mark.parametrize("program", ["strace", *NEEDED])
-def test_the_programs_that_are_run_and_watched_with_are_installed(program: str) -> None:
+def test_the_programs_that_these_tests_need_are_installed(program: str) -> None:
     """Without them the other tests here see less, and go on; in CI a skip counts as a failure."""
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
@@ -34,7 +34,7 @@ def test_the_programs_that_are_run_and_watched_with_are_installed(program: str) 
 @pytest.mark.parametrize(
     "slice_", [*range(QUICK), *(pytest.param(each, marks=pytest.mark.heavy) for each in range(QUICK, SLICES))]
 )
-def test_what_is_allowed_by_itself_only_reads_in_the_workspace(slice_: int, tmp_path: Path) -> None:
+def test_commands_allowed_without_asking_only_read_in_the_workspace(slice_: int, tmp_path: Path) -> None:
     wanted = OFTEN if slice_ < QUICK else HEAVILY
     gathered = gather(build_all(tmp_path), slice_, QUICK, wanted)
     faults = watch(list(gathered.watched))
@@ -51,7 +51,7 @@ def installed_only(lines: Iterable[str]) -> list[str]:
     return [line for line in lines if all(shutil.which(name) for name in NEEDED if re.search(rf"\b{name}\b", line))]
 
 
-def test_what_agents_run_all_day_is_allowed_and_only_reads(tmp_path: Path) -> None:
+def test_common_commands_of_agents_are_allowed_and_only_read(tmp_path: Path) -> None:
     """In an ordinary repository none of these may cost a person a question."""
     place = build(tmp_path, "ordinary")
     runs = [Run(line, str(place.work), terminal=terminal) for line in useful() for terminal in (False, True)]

@@ -222,7 +222,7 @@ SEEN_BY_THE_TREE = ("names_like_options", "config_fsmonitor")  # without strace 
 
 
 @pytest.mark.parametrize("name", [n for n in BUILDERS if n not in HARMLESS] if HAS_STRACE else SEEN_BY_THE_TREE)
-def test_every_hostile_workspace_bites_if_all_is_allowed(name: str, tmp_path: Path) -> None:
+def test_every_hostile_workspace_does_harm_if_everything_is_allowed(name: str, tmp_path: Path) -> None:
     """A workspace whose attacks do nothing would prove nothing."""
     place = build(tmp_path, name)
     runs = sorted(attacks(place), key=lambda run: run.terminal)

@@ -152,17 +152,17 @@ FITS_NOT = [
 
 
 @pytest.mark.parametrize(("pattern", "line"), FITS)
-def test_an_allow_covers_what_its_words_cover(pattern: str, line: str) -> None:
+def test_an_allow_matches_commands_of_its_words(pattern: str, line: str) -> None:
     assert effect(command(line), allow(pattern)) == "allow"
 
 
 @pytest.mark.parametrize(("pattern", "line"), FITS_NOT)
-def test_an_allow_covers_nothing_else(pattern: str, line: str) -> None:
+def test_an_allow_matches_no_other_command(pattern: str, line: str) -> None:
     assert effect(command(line), allow(pattern)) == "ask"
 
 
 @pytest.mark.parametrize("line", [*NOT_EXPLAINED, *ALWAYS_ASKS], ids=repr)
-def test_no_allow_covers_what_is_not_explained_or_runs_others(line: str) -> None:
+def test_no_allow_matches_unparsable_scripts_or_wrappers(line: str) -> None:
     rules = [allow(pattern) for pattern in ("*", "ls *", "bash *", "env *", "sudo *", "find *", "?*", "[!a] *")]
     assert effect(command(line), *rules) == "ask"
     assert effect(command(f"/bin/bash -lc {shlex.quote(line)}"), *rules) == "ask"
@@ -338,7 +338,7 @@ NOT_DENIED = [
 
 
 @pytest.mark.parametrize(("pattern", "line"), DENIED)
-def test_a_deny_and_an_ask_reach_every_command_inside(pattern: str, line: str) -> None:
+def test_a_deny_and_an_ask_match_every_inner_command(pattern: str, line: str) -> None:
     assert effect(command(line), deny(pattern), policy=Policy.YOLO) == "deny"
     assert effect(command(line), ask(pattern), allow("*"), policy=Policy.YOLO) == "ask"
 
@@ -349,7 +349,7 @@ def test_a_deny_leaves_other_commands_alone(pattern: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["show docs/far", "show docs/away/x", "show docs/deep/../far", "show docs/*"])
-def test_a_wildcard_of_an_allow_covers_no_link_out_of_the_workspace(work: Path, tmp_path: Path, line: str) -> None:
+def test_a_wildcard_of_an_allow_matches_no_link_out_of_the_workspace(work: Path, tmp_path: Path, line: str) -> None:
     for pattern in ("show docs/*", "show docs/* *", "show *docs/*"):
         assert effect(command("show docs/x", str(work)), allow(pattern), workspace=work) == "allow"
         (work / "docs/far").symlink_to(tmp_path / "secret")
@@ -369,7 +369,7 @@ def test_deny_goes_before_ask_and_ask_before_allow() -> None:
     assert effect(asked) == "ask"
 
 
-def test_a_rule_holds_until_its_time_and_where_it_was_made(work: Path) -> None:
+def test_a_rule_applies_until_it_expires_and_where_it_was_made(work: Path) -> None:
     asked = command("pytest", str(work))
     for held in (
         {"until": NOW + 1},
@@ -388,7 +388,7 @@ def test_a_rule_of_a_workspace_allows_nothing_that_runs_elsewhere(work: Path) ->
     assert effect(command("make", "/"), here, workspace=work) == "ask"
 
 
-def test_a_rule_of_another_kind_says_nothing() -> None:
+def test_a_rule_of_another_kind_does_not_match() -> None:
     for kind in RuleKind:
         if kind is not RuleKind.COMMAND:
             assert effect(command("ls -la"), allow("*", kind), deny("*", kind)) == "ask"
@@ -437,19 +437,19 @@ COVERED_NOT: list[tuple[str, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("pattern", "paths"), COVERED)
-def test_an_allow_for_paths_covers_a_change_of_them(work: Path, pattern: str, paths: tuple[str, ...]) -> None:
+def test_an_allow_for_paths_matches_changes_of_these_paths(work: Path, pattern: str, paths: tuple[str, ...]) -> None:
     written = allow(pattern, RuleKind.CHANGE)
     assert effect(change(*paths), written, workspace=work) == "allow"
     assert effect(change(*(str(work / path) for path in paths)), written, workspace=work) == "allow"
 
 
 @pytest.mark.parametrize(("pattern", "paths"), COVERED_NOT)
-def test_an_allow_for_paths_covers_nothing_else(work: Path, pattern: str, paths: tuple[str, ...]) -> None:
+def test_an_allow_for_paths_matches_no_other_path(work: Path, pattern: str, paths: tuple[str, ...]) -> None:
     assert effect(change(*paths), allow(pattern, RuleKind.CHANGE), workspace=work) == "ask"
 
 
 @pytest.mark.parametrize("path", ["l/../../outside.py", "{}/l/../../outside.py", "l/../../../x"])
-def test_a_way_up_behind_a_link_is_asked_about(tmp_path: Path, path: str) -> None:
+def test_dot_dot_after_a_link_is_asked_about(tmp_path: Path, path: str) -> None:
     """To the system it leads to where the link leads, and up from there; to many tools just up from the link."""
     (tmp_path / "w/a/b/c").mkdir(parents=True)
     (tmp_path / "w/l").symlink_to(tmp_path / "w/a/b/c")
@@ -473,7 +473,7 @@ def _is_a_worktree_of_the_folder(work: Path) -> None:
 
 
 @pytest.mark.parametrize("leads", [_names_the_folder, _is_a_link_to_the_folder, _is_a_worktree_of_the_folder])
-def test_the_folder_that_a_git_file_names_is_guarded_like_git(work: Path, leads: Callable[[Path], None]) -> None:
+def test_the_folder_that_a_git_file_names_is_protected_like_dot_git(work: Path, leads: Callable[[Path], None]) -> None:
     (work / ".git").rename(work / ".bare")
     everything, named = allow("**", RuleKind.CHANGE), allow(".bare/**", RuleKind.CHANGE)
     for path in (".bare/config", ".BARE/hooks/pre-commit", ".bare/worktrees/main/commondir"):
@@ -488,7 +488,7 @@ def test_the_folder_that_a_git_file_names_is_guarded_like_git(work: Path, leads:
     assert effect(change(".bare/config"), named, workspace=work) == "allow"
 
 
-def test_in_a_worktree_inside_of_its_git_folder_changes_are_not_asked_about(work: Path) -> None:
+def test_changes_in_a_worktree_inside_its_git_folder_are_not_asked_about(work: Path) -> None:
     """As `git clone --bare` and `git worktree add` in there make it."""
     own = work.parent / "worktrees/work"
     own.mkdir(parents=True)
@@ -499,13 +499,13 @@ def test_in_a_worktree_inside_of_its_git_folder_changes_are_not_asked_about(work
 
 
 @pytest.mark.parametrize("text", ["gitdir: .bare\r\n", "gitdir:.bare", "x" * 5_000, ""])
-def test_beside_a_git_file_that_is_not_plain_changes_are_asked_about(work: Path, text: str) -> None:
+def test_changes_beside_an_unusual_git_file_are_asked_about(work: Path, text: str) -> None:
     (work / "docs/.git").write_text(text)
     assert effect(change("docs/m.py"), policy=Policy.TRUSTED, workspace=work) == "ask"
     assert effect(change("src/m.py"), policy=Policy.TRUSTED, workspace=work) == "allow"
 
 
-def test_an_absolute_pattern_reaches_where_it_says_through_links_too(work: Path, tmp_path: Path) -> None:
+def test_an_absolute_pattern_also_matches_through_links(work: Path, tmp_path: Path) -> None:
     for pattern in (f"{tmp_path}/away/**", f"{work}/out/**", f"{tmp_path}/*/x"):
         assert effect(change("out/x"), allow(pattern, RuleKind.CHANGE), workspace=work) == "allow", pattern
         assert effect(change("../secret"), allow(pattern, RuleKind.CHANGE), workspace=work) == "ask", pattern
@@ -544,7 +544,7 @@ def test_tools_are_matched_by_name() -> None:
     assert effect(tool, deny("GitHub.*", RuleKind.TOOL), policy=Policy.YOLO) == "deny"
 
 
-def test_an_exact_rule_means_one_request_to_the_byte() -> None:
+def test_an_exact_rule_matches_one_request_byte_by_byte() -> None:
     asked = command("ls; rm x", "/w")
     exact = allow(exact_pattern(asked), RuleKind.EXACT)
     assert effect(asked, exact) == "allow"
@@ -572,7 +572,7 @@ def test_a_question_is_always_for_a_person(policy: Policy) -> None:
     assert effect(asked, *rules, allow(exact_pattern(asked), RuleKind.EXACT), policy=policy) == "ask"
 
 
-def test_each_policy_says_its_own_where_no_rule_does(work: Path) -> None:
+def test_each_policy_decides_if_no_rule_matches(work: Path) -> None:
     requests = (
         change("src/m.py"),
         change("link"),
@@ -662,24 +662,24 @@ READS_NOT = lines(
 
 
 @pytest.mark.parametrize("line", READS, ids=repr)
-def test_what_plainly_reads_inside_the_workspace_is_not_asked_about(work: Path, line: str) -> None:
+def test_commands_that_only_read_in_the_workspace_are_not_asked_about(work: Path, line: str) -> None:
     (work / "out").unlink()  # the history might know it as a folder
     assert effect(command(line, str(work)), workspace=work) == "allow"
     assert effect(command(line, str(work)), policy=Policy.READ_ONLY, workspace=work) == "allow"
 
 
 @pytest.mark.parametrize("line", READS_NOT, ids=repr)
-def test_what_may_do_more_than_read_here_is_asked_about(work: Path, line: str) -> None:
+def test_commands_that_may_do_more_than_read_are_asked_about(work: Path, line: str) -> None:
     assert effect(command(line, str(work)), workspace=work) == "ask"
     assert effect(command(f"bash -lc {shlex.quote(line)}", str(work)), workspace=work) == "ask"
 
 
 @pytest.mark.parametrize("folder", [None, "", ".", "/", "/etc", "{work}/..", "{work}/out", "{work}/../work2"])
-def test_reading_elsewhere_is_asked_about(work: Path, folder: str | None) -> None:
+def test_reading_outside_the_workspace_is_asked_about(work: Path, folder: str | None) -> None:
     assert effect(command("ls", folder and folder.format(work=work)), workspace=work) == "ask"
 
 
-def test_whoever_works_in_the_root_folder_has_no_workspace() -> None:
+def test_the_root_folder_does_not_count_as_a_workspace() -> None:
     assert effect(command("cat etc/passwd", "/"), workspace="/") == "ask"
     assert effect(change("etc/passwd"), policy=Policy.TRUSTED, workspace="/") == "ask"
 
@@ -696,13 +696,13 @@ def test_git_in_a_repository_that_is_not_the_workspaces_own_is_asked_about(work:
 
 
 @given(st.sampled_from(sorted(SAFE_COMMANDS)), st.lists(st.text(st.sampled_from("-=/.a ~oO5"), max_size=6), max_size=4))
-def test_whatever_the_words_nothing_that_names_the_outside_is_safe(name: str, rest: list[str]) -> None:
+def test_no_safe_command_names_a_path_outside(name: str, rest: list[str]) -> None:
     line = shlex.join([*name.split(), *rest])
     if effect(command(line, "/nowhere/w"), workspace="/nowhere/w") == "allow" and not SAFE_COMMANDS[name].opens_no_file:
         assert not any(word.startswith("/") or word.split("/")[0] == ".." for word in rest)
 
 
-def test_lengths_of_time_are_read_as_people_write_them() -> None:
+def test_durations_are_parsed_as_people_write_them() -> None:
     lengths = {
         "90s": 90_000,
         "30m": 1_800_000,
@@ -717,13 +717,13 @@ def test_lengths_of_time_are_read_as_people_write_them() -> None:
 @pytest.mark.parametrize(
     "text", ["", "2", "h", "0h", "-1h", "1.5h", "2 hours ago", "٢h", "1000000000d", "2h\x1b[2J", "1y"]
 )
-def test_what_is_no_length_of_time_is_refused_with_help(text: str) -> None:
+def test_an_invalid_duration_is_refused_with_help(text: str) -> None:
     with pytest.raises(BadInput, match="such as 30m, 2h or 1d") as caught:
         parse_duration(text)
     assert "\x1b" not in caught.value.message
 
 
-def test_a_rule_can_be_said_in_words() -> None:
+def test_describe_shows_a_rule_as_one_line() -> None:
     here = allow("pytest *", scope=Scope.WORKSPACE, place="/w/app")
     assert describe(here, "14:05") == "allow `pytest *` in /w/app until 14:05"
     assert describe(here) == "allow `pytest *` in /w/app"
@@ -748,7 +748,7 @@ def test_every_kind_of_request_but_a_question_can_have_a_rule() -> None:
     assert set(GateKind) - set(RULE_KINDS) == {GateKind.QUESTION}
 
 
-def test_the_page_about_rules_lists_all_that_is_safe_and_all_that_always_asks() -> None:
+def test_the_rules_page_lists_all_safe_commands_and_all_that_always_ask() -> None:
     text = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
     assert [name for name in (*SAFE_COMMANDS, *WRAPPERS) if name not in listed] == []
@@ -768,7 +768,7 @@ def stored(name: str, scope: Scope, place: str) -> Rule:
     return Rule(name, Effect.ASK, RuleKind.TOOL, "x*", scope, place, created_at=5, until=7, created_by="me")
 
 
-def test_the_rules_of_a_thread_are_its_own_its_workspaces_and_those_of_everywhere(tx: Tx) -> None:
+def test_a_thread_has_its_own_rules_its_workspaces_and_global_ones(tx: Tx) -> None:
     made = [stored("01A", Scope.THREAD, "t"), stored("01B", Scope.WORKSPACE, "/w"), stored("01C", Scope.EVERYWHERE, "")]
     foreign = [
         stored("02A", Scope.THREAD, "u"),
@@ -781,7 +781,7 @@ def test_the_rules_of_a_thread_are_its_own_its_workspaces_and_those_of_everywher
     assert rows.all_rules(tx) == [*made, *foreign]
 
 
-def test_a_rule_is_found_by_the_beginning_of_its_id_and_removed_once(tx: Tx) -> None:
+def test_a_rule_is_found_by_a_prefix_of_its_id_and_removed_once(tx: Tx) -> None:
     for name in ("01A", "01B", "02A"):
         rows.insert(tx, stored(name, Scope.EVERYWHERE, ""))
     assert (rows.matching(tx, "01"), rows.matching(tx, "02"), rows.matching(tx, "03")) == (["01A", "01B"], ["02A"], [])

@@ -84,7 +84,7 @@ def test_git_below_something_that_looks_like_a_repository_is_asked_about(work: P
     assert verdict(work, ".", f"cd {work}/docs; git diff") is Effect.ASK
 
 
-def test_git_in_a_repository_with_a_submodule_that_is_there_is_asked_about(work: Path) -> None:
+def test_git_in_a_repository_with_a_populated_submodule_is_asked_about(work: Path) -> None:
     """Finding C1 c: `git status` goes down into the submodule, whose config anybody can have written."""
     git(work, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
     assert verdict(work) is Effect.ALLOW  # nothing is there yet
@@ -96,7 +96,7 @@ def test_git_in_a_repository_with_a_submodule_that_is_there_is_asked_about(work:
 
 
 @pytest.mark.parametrize("version", ["2", "4"])
-def test_a_submodule_among_many_files_is_found_whatever_the_version_of_the_index(work: Path, version: str) -> None:
+def test_a_submodule_among_many_files_is_found_in_every_index_version(work: Path, version: str) -> None:
     for number in range(50):
         (work / f"file{number:0{number + 1}}").write_text("x")
     git(work, "add", "-A")
@@ -132,7 +132,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("key", HOSTILE)
-def test_a_key_of_the_config_that_is_not_known_to_be_harmless_is_asked_about(work: Path, key: str) -> None:
+def test_an_unknown_config_key_is_asked_about(work: Path, key: str) -> None:
     git(work, "config", key, HOSTILE[key])
     assert verdict(work) is Effect.ASK
     section, _, name = key.partition(".")
@@ -140,7 +140,7 @@ def test_a_key_of_the_config_that_is_not_known_to_be_harmless_is_asked_about(wor
     assert git_repository.reason_to_ask(str(work), str(work)) == Reason("git.config", about.lower())
 
 
-def test_what_clones_and_people_usually_set_is_harmless(work: Path) -> None:
+def test_config_keys_that_clones_and_people_set_are_harmless(work: Path) -> None:
     for key in ("remote.origin.url", "branch.main.merge", "user.name", "pull.rebase", "core.autocrlf"):
         git(work, "config", key, "x")
     (work / ".husky").mkdir()
@@ -172,12 +172,12 @@ ODD_CONFIGS = [
 
 
 @pytest.mark.parametrize("text", ODD_CONFIGS, ids=repr)
-def test_a_config_that_is_written_in_an_unusual_way_is_asked_about(work: Path, text: str) -> None:
+def test_unusual_config_syntax_is_asked_about(work: Path, text: str) -> None:
     (work / ".git/config").write_text(text)
     assert verdict(work) is Effect.ASK
 
 
-def test_a_config_with_the_line_ends_of_windows_is_not_asked_about(work: Path) -> None:
+def test_a_config_with_windows_line_ends_is_not_asked_about(work: Path) -> None:
     (work / ".git/config").write_bytes((work / ".git/config").read_bytes().replace(b"\n", b"\r\n"))
     assert verdict(work) is Effect.ALLOW
 
@@ -472,7 +472,7 @@ def test_an_index_as_git_writes_it_is_not_asked_about(work: Path, version: int) 
     assert verdict(work) is Effect.ALLOW
 
 
-def test_files_to_be_added_or_left_out_later_are_not_asked_about(work: Path) -> None:
+def test_intent_to_add_and_skip_worktree_are_not_asked_about(work: Path) -> None:
     (work / "new.txt").write_text("x\n")
     git(work, "add", "--intent-to-add", "new.txt")
     git(work, "update-index", "--skip-worktree", "src/a.txt")
@@ -491,7 +491,7 @@ def test_a_link_anywhere_in_gits_folder_is_asked_about(work: Path, name: str) ->
 @pytest.mark.parametrize(
     "value", ["/proc/self/cwd/hk", "/dev/fd/../cwd/hk", "linked", "hk/../hk", "a/" * 150 + "hk", "../work/hk"]
 )
-def test_a_folder_of_hooks_that_is_not_plain_is_asked_about(work: Path, value: str) -> None:
+def test_an_unusual_hooks_path_is_asked_about(work: Path, value: str) -> None:
     """What clew finds there may be something else than what git finds."""
     (work / "linked").symlink_to("/proc/self/cwd/hk")
     git(work, "config", "core.hooksPath", "hk")
@@ -503,9 +503,7 @@ def test_a_folder_of_hooks_that_is_not_plain_is_asked_about(work: Path, value: s
 @pytest.mark.parametrize("command", ["git log", "git show", "git blame src/a.txt", "git diff", "git status"])
 @pytest.mark.parametrize("name", [".mailmap", ".gitattributes", "src/.gitattributes", "vendor/.gitattributes"])
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/etc/hosts")], ids=["pipe", "link"])
-def test_a_file_that_git_reads_and_is_no_plain_one_is_asked_about(
-    work: Path, command: str, name: str, make: Change
-) -> None:
+def test_an_irregular_file_that_git_reads_is_asked_about(work: Path, command: str, name: str, make: Change) -> None:
     """Git waits for ever at a pipe; also in an ignored folder, if it tracks a file there."""
     (work / ".gitignore").write_text("vendor\n.mailmap\n.gitattributes\n")
     (work / "vendor").mkdir()
@@ -519,7 +517,7 @@ def test_a_file_that_git_reads_and_is_no_plain_one_is_asked_about(
     )
 
 
-def test_tracked_folders_of_a_tree_that_is_too_large_are_looked_at(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tracked_folders_of_a_too_large_tree_are_checked(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_walk, "_MAX_ENTRIES", 1)
     assert verdict(work) is Effect.ALLOW
     os.mkfifo(work / "src/.gitignore")
@@ -539,7 +537,7 @@ LARGE_ASKED = (
 
 
 @pytest.mark.parametrize("command", LARGE_ALLOWED + LARGE_ASKED)
-def test_what_goes_where_nobody_looked_in_a_large_tree_is_asked_about(
+def test_git_reading_unchecked_parts_of_a_large_tree_is_asked_about(
     work: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (work / "src/new").touch()
@@ -592,7 +590,7 @@ def test_branches_are_listed_and_never_made_or_sorted_by_signature(work: Path) -
     assert verdict(work, ".", "git branch") is Effect.ASK
 
 
-def test_in_a_worktree_of_git_the_same_holds(work: Path) -> None:
+def test_a_git_worktree_is_checked_like_a_repository(work: Path) -> None:
     side = work.parent / "side"
     git(work, "worktree", "add", "-q", str(side))
     assert verdict(side) is Effect.ALLOW
@@ -622,7 +620,7 @@ def test_a_worktree_that_leads_elsewhere_is_asked_about(work: Path, command: str
         assert verdict(folder, command=command) is Effect.ASK
 
 
-def test_a_folder_that_only_says_it_is_a_worktree_is_asked_about(work: Path, tmp_path: Path) -> None:
+def test_a_fake_worktree_is_asked_about(work: Path, tmp_path: Path) -> None:
     fake = tmp_path / "fake"
     fake.mkdir()
     git(work, "worktree", "add", "-q", str(tmp_path / "side"))
@@ -630,7 +628,7 @@ def test_a_folder_that_only_says_it_is_a_worktree_is_asked_about(work: Path, tmp
     assert verdict(fake) is Effect.ASK
 
 
-def test_signatures_are_not_verified_unasked(work: Path) -> None:
+def test_signatures_are_not_verified_without_asking(work: Path) -> None:
     """Git lets gpg do that."""
     assert verdict(work, ".", "git log --format=%h") is Effect.ALLOW
     assert verdict(work, ".", "git log '--format=%G?'") is Effect.ASK
@@ -644,7 +642,7 @@ def test_a_format_that_prints_without_end_is_asked_about(work: Path, format: str
     assert verdict(work, command="git log '--format=%<(9999)%s' --since=20200101") is Effect.ALLOW
 
 
-def test_a_format_is_looked_at_in_time_that_grows_with_its_length(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_format_is_checked_in_linear_time(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "_MAX_WORD_LENGTH", 1_000_000)
     begun = time.process_time()
     assert verdict(work, command=f"git log '--format={'%' * 32_000}'") is Effect.ASK  # it is longer than a path
@@ -667,7 +665,7 @@ def test_a_link_to_a_folder_outside_is_asked_about(work: Path, command: str, nam
     assert verdict(work, command="git branch") is Effect.ALLOW
 
 
-def test_what_the_history_has_behind_a_link_is_not_listed_unasked(work: Path) -> None:
+def test_history_files_behind_a_link_are_asked_about(work: Path) -> None:
     """By a path `git rev-list` reads attributes too."""
     command = "git rev-list HEAD -- src"
     assert verdict(work, command=command) is Effect.ALLOW
@@ -680,7 +678,7 @@ def test_what_the_history_has_behind_a_link_is_not_listed_unasked(work: Path) ->
     "command",
     ["status", "diff HEAD:src/a.txt", "diff --", "log -- src", "show", "ls-files", "rev-list HEAD", "rev-parse"],
 )
-def test_a_word_of_git_that_begins_with_a_colon_is_asked_about(work: Path, command: str, magic: str) -> None:
+def test_a_git_argument_that_begins_with_a_colon_is_asked_about(work: Path, command: str, magic: str) -> None:
     """It may be a path from the top, or one that is chosen by attributes: other files than its letters say."""
     assert verdict(work, command=f"git {command}") is Effect.ALLOW
     assert verdict(work, command=f"git {command} {magic}") is Effect.ASK
@@ -712,7 +710,7 @@ def test_an_index_with_a_long_name_is_asked_about(work: Path, name: bytes) -> No
 
 
 @pytest.mark.parametrize("command", ["git status --ignored", "git ls-files -o", "git ls-files --others -m"])
-def test_what_git_would_find_in_ignored_folders_is_looked_at_if_it_goes_there(
+def test_ignored_folders_are_checked_if_git_reads_them(
     work: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (work / ".gitignore").write_text("vendor\n")
@@ -743,7 +741,7 @@ def test_a_tree_that_is_very_deep_is_asked_about(work: Path, command: str, folde
     assert verdict(work, command=command) is expected
 
 
-def test_a_script_of_many_folders_looks_through_the_tree_once(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_with_many_folders_searches_the_tree_once(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Path] = []
 
     def counted(top: Path, tracked: Mapping[str, Set[str]], **options: bool) -> Path | None:

@@ -819,7 +819,7 @@ def verdict(later: str, rules: list[Rule], work: Path, folder: Path | None = Non
     ("asked", "later"),
     [pytest.param(*each, id=f"{harm}: {each[1]}") for harm, table in HARMS.items() for each in table],
 )
-def test_the_rule_that_is_offered_does_not_allow_a_later_harm(bare: Path, work: Path, asked: str, later: str) -> None:
+def test_an_offered_rule_does_not_allow_later_harm(bare: Path, work: Path, asked: str, later: str) -> None:
     """Some of the harms lie in the links, and without these nothing is there; the others are harms anyway."""
     rules = offered(asked, bare)
     assert LINKS.search(later) or verdict(later, rules, bare) == "ask", rules
@@ -829,18 +829,18 @@ def test_the_rule_that_is_offered_does_not_allow_a_later_harm(bare: Path, work: 
 
 
 @pytest.mark.parametrize(("asked", "later"), TRICKS)
-def test_the_rule_that_is_offered_is_not_tricked(plain: Path, asked: str, later: str) -> None:
+def test_an_offered_rule_is_not_tricked(plain: Path, asked: str, later: str) -> None:
     assert verdict(later, offered(asked, plain), plain) == "ask"
 
 
 @pytest.mark.parametrize(("asked", "later"), PASSES)
-def test_the_rule_that_is_offered_allows_what_one_would_expect(plain: Path, asked: str, later: str) -> None:
+def test_an_offered_rule_allows_what_one_would_expect(plain: Path, asked: str, later: str) -> None:
     rules = offered(asked, plain)
     assert verdict(asked, rules, plain) == "allow", rules
     assert verdict(later, rules, plain) == "allow", rules
 
 
-def test_a_tree_that_is_too_large_to_look_for_links_is_asked_about(
+def test_a_tree_that_is_too_large_to_search_for_links_is_asked_about(
     plain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = [*offered("ruff format src", plain), *offered("ruff format .", plain), *offered("mypy .", plain)]
@@ -858,7 +858,7 @@ def test_the_table_is_as_long_as_it_should_be() -> None:
     assert len(PASSES) >= 60
 
 
-def test_most_of_the_harms_are_tried_against_a_rule_that_was_really_offered(bare: Path) -> None:
+def test_most_harms_are_tried_against_a_rule_that_was_offered(bare: Path) -> None:
     asked = [asked for table in HARMS.values() for asked, _ in table]
     assert sum(1 for each in asked if offered(each, bare)) >= 300
 
@@ -866,14 +866,14 @@ def test_most_of_the_harms_are_tried_against_a_rule_that_was_really_offered(bare
 @pytest.mark.parametrize(
     "line", ["make test", "npm test", "pytest -q", "cargo test", "./gradlew test", "git add a.txt"]
 )
-def test_the_rule_that_is_offered_holds_only_in_the_folder_that_was_shown(bare: Path, line: str) -> None:
+def test_an_offered_rule_applies_only_in_the_folder_that_was_shown(bare: Path, line: str) -> None:
     rules = offered(line, bare)
     assert verdict(line, rules, bare) == "allow"
     for folder in (bare / "packages/a", bare / "src", bare.parent / "other", bare.parent, Path("/")):
         assert verdict(line, rules, bare, folder) == "ask", folder
 
 
-def test_a_rule_from_a_folder_below_names_it_and_holds_only_there(bare: Path) -> None:
+def test_a_rule_for_a_subfolder_names_it_and_applies_only_there(bare: Path) -> None:
     work = bare
     below = work / "packages/a"
     rules = offered("npm test", work, below)
@@ -897,7 +897,7 @@ def test_no_rule_lets_a_command_write_through_a_hard_link(tmp_path: Path, line: 
     assert offered(line, work) == []
 
 
-def test_hard_links_of_installed_packages_and_of_build_output_keep_no_formatter_from_running(tmp_path: Path) -> None:
+def test_hard_links_of_packages_and_build_output_do_not_stop_formatters(tmp_path: Path) -> None:
     """uv and pnpm link packages from their cache; cargo links what it builds within one folder."""
     work = made(tmp_path)
     for file in (".venv/lib/x.py", "node_modules/x/x.js"):
@@ -953,7 +953,7 @@ def test_no_rule_lets_a_test_runner_follow_a_link_out_of_the_workspace(tmp_path:
 @pytest.mark.parametrize(
     "link", ["conftest.py", "tests/conftest.py", "tests/__init__.py", "pytest.ini", "tests/.x", "tests/helper"]
 )
-def test_what_a_test_runner_loads_on_its_way_lies_in_the_workspace(tmp_path: Path, link: str) -> None:
+def test_files_that_a_test_runner_loads_must_lie_in_the_workspace(tmp_path: Path, link: str) -> None:
     work = made(tmp_path)
     (work / "tests/unit").mkdir()
     rules = offered("pytest tests/unit", work)
@@ -997,7 +997,7 @@ def test_no_rule_lets_a_tool_write_its_cache_or_output_through_a_link(tmp_path: 
 
 
 @pytest.mark.parametrize("line", ["ruff check src", "ruff check --diff src", "mypy src", "flake8 src", "eslint src"])
-def test_no_rule_lets_a_linter_print_what_a_link_leads_to(tmp_path: Path, line: str) -> None:
+def test_no_rule_lets_a_linter_print_the_target_of_a_link(tmp_path: Path, line: str) -> None:
     work = made(tmp_path)
     rules = offered(line, work)
     assert verdict(line, rules, work) == "allow"
@@ -1019,7 +1019,7 @@ def test_links_that_no_test_runner_follows_out_are_fine(tmp_path: Path) -> None:
     assert verdict("pytest tests/test_m.py", offered("pytest tests", work), work) == "allow"
 
 
-def test_a_rule_for_a_folder_ends_when_that_becomes_a_link_to_another_one(tmp_path: Path) -> None:
+def test_a_rule_for_a_folder_ends_if_the_folder_becomes_a_link(tmp_path: Path) -> None:
     work = made(tmp_path)
     below, lines = work / "packages/a", ("make -C packages/a test", "eslint packages/a")
     rules = offered("npm test", work, below)

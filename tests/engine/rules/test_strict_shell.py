@@ -89,26 +89,26 @@ NOT_EXPLAINED = [
 
 
 @pytest.mark.parametrize("script", EXPLAINED, ids=repr)
-def test_pipes_and_sequences_are_read_command_by_command(script: str) -> None:
+def test_pipes_and_sequences_are_parsed_command_by_command(script: str) -> None:
     assert read(script) == [tuple(each.replace("_", " ") for each in line.split()) for line in EXPLAINED[script]]
 
 
 @pytest.mark.parametrize("command", PLAIN, ids=repr)
-def test_a_command_of_words_alone_is_these_words(command: str) -> None:
+def test_a_plain_command_is_parsed_into_its_words(command: str) -> None:
     assert read(command) == [PLAIN[command]]
 
 
 @pytest.mark.parametrize("script", NOT_EXPLAINED, ids=repr)
-def test_whatever_is_not_fully_explained_has_no_reading(script: str) -> None:
+def test_a_script_that_is_not_fully_understood_is_not_parsed(script: str) -> None:
     assert parse_commands(script) is None
 
 
-def test_wildcards_and_signs_of_revisions_are_known_by_their_place() -> None:
+def test_positions_of_wildcards_and_revision_signs_are_recorded() -> None:
     found = parse_commands("ls 'a*'b*? HEAD~2")
     assert found == [Command((Word("ls"), Word("a*b*?", wildcards=(3, 4)), Word("HEAD~2", revision_base="HEAD")))]
 
 
-def test_a_command_knows_whether_another_feeds_it() -> None:
+def test_a_command_knows_whether_it_reads_a_pipe() -> None:
     found = parse_commands("ls | head -1 && cat a; wc b || sort c | uniq") or []
     assert [command.reads_pipe for command in found] == [False, True, False, False, False, True]
 
@@ -118,12 +118,12 @@ def test_a_command_knows_whether_another_feeds_it() -> None:
     | SHELLISH
     | st.lists(st.sampled_from(["ls", " ", "|", "&&", ";", "\n", "a", "2>&1", "'", '"', "\\"])).map("".join)
 )
-def test_any_text_is_read_or_has_no_reading(script: str) -> None:
+def test_any_text_is_parsed_or_gives_none(script: str) -> None:
     assert parse_commands(script) is None or all(command for command in parse_commands(script) or ())
 
 
 @pytest.mark.parametrize("command", ALWAYS_ASKS, ids=repr)
-def test_what_runs_other_commands_always_asks(command: str) -> None:
+def test_programs_that_run_other_commands_always_ask(command: str) -> None:
     assert all(always_asks(words) for words in read(command) or ())
 
 
@@ -136,13 +136,13 @@ def test_wrapping_a_script_changes_nothing(script: str) -> None:
 
 
 @given(ANY | SHELLISH)
-def test_the_words_of_one_command_are_those_of_every_other_reader(script: str) -> None:
+def test_the_words_of_one_command_equal_those_of_shlex(script: str) -> None:
     found = read(script)
     if found is not None and len(found) == 1 and not set(script) & set("><;\n"):
         assert list(found[0]) == shlex.split(unwrap_shell(script))
 
 
-def test_every_character_that_cannot_be_seen_is_refused() -> None:
+def test_every_invisible_character_is_refused() -> None:
     unseen = [
         chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cf", "Zs", "Zl", "Zp", "Cc")
     ]
@@ -193,7 +193,7 @@ def generated(count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("shell", [shell for shell in ("sh", "bash", "dash", "zsh") if shutil.which(shell)])
-def test_a_real_shell_runs_no_command_that_the_reading_does_not_name(shell: str, tmp_path: Path) -> None:
+def test_a_real_shell_runs_only_the_commands_that_were_parsed(shell: str, tmp_path: Path) -> None:
     accepted = [(script, found) for script in generated(20_000) if (found := read(script)) is not None]
     accepted = [(script, found) for script, found in accepted if all(words[0] == "p" for words in found)]
     assert len(accepted) > 1_500

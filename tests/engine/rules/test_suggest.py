@@ -85,7 +85,7 @@ NOT_OFFERED = """
 
 
 @pytest.mark.parametrize("line", OFFERED, ids=repr)
-def test_what_is_offered_covers_what_was_asked(work: Path, line: str) -> None:
+def test_an_offered_rule_matches_the_request(work: Path, line: str) -> None:
     (work / "link").unlink()  # a compiler could write through it
     (work / "tests/test_a.py").write_text("x")
     for folder in (work, None):
@@ -96,7 +96,7 @@ def test_what_is_offered_covers_what_was_asked(work: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize("line", [each.strip() for row in NOT_OFFERED.split("\n") for each in row.split("|")], ids=repr)
-def test_nothing_is_offered_that_clew_does_not_know(work: Path, line: str) -> None:
+def test_nothing_is_offered_for_an_unknown_command(work: Path, line: str) -> None:
     assert suggest_pattern(command(line, work), str(work)) is None
 
 
@@ -105,12 +105,12 @@ def test_nothing_is_offered_outside_the_workspace(work: Path, folder: str) -> No
     assert suggest_pattern(command("pytest", folder.format(work=work)), str(work)) is None
 
 
-def test_nothing_is_offered_to_whoever_works_in_the_root_folder() -> None:
+def test_nothing_is_offered_in_the_root_folder() -> None:
     assert suggest_pattern(command("pytest", "/"), "/") is None
 
 
 @pytest.mark.parametrize("program", ["git", "gh", "docker", "uv", "npm"])
-def test_of_a_group_of_commands_two_words_are_offered_at_least(program: str) -> None:
+def test_a_rule_for_a_program_with_subcommands_has_two_words_at_least(program: str) -> None:
     assert all(len(words) > 1 for words in (*KNOWN, *LAUNCHERS) if words[0] == program)
 
 
@@ -118,7 +118,7 @@ def test_no_known_command_only_runs_another() -> None:
     assert not {words[0] for words in KNOWN} & (WRAPPERS | SHELLS)
 
 
-def test_git_is_offered_only_in_the_workspaces_own_repository_with_no_other_below(work: Path) -> None:
+def test_git_rules_are_offered_only_in_a_repository_without_others_below(work: Path) -> None:
     assert suggest_pattern(command("git commit -m x", work), str(work)) == "git commit …"
     (work / "packages/a/.git").mkdir()
     assert suggest_pattern(command("git commit -m x", work), str(work)) is None
@@ -128,7 +128,7 @@ def test_git_is_offered_only_in_the_workspaces_own_repository_with_no_other_belo
 @pytest.mark.parametrize(
     "line", ["go build ./...", "golangci-lint run", "pre-commit run", "turbo run test", "nx test app"]
 )
-def test_what_calls_git_is_not_offered_in_another_repository(work: Path, line: str) -> None:
+def test_a_tool_that_calls_git_is_not_offered_in_another_repository(work: Path, line: str) -> None:
     (work / "link").unlink()  # a compiler could write through it
     below = work / "packages/a"
     assert suggest_pattern(command(line, below), str(work)) == f"cd packages/a && {line} …"
@@ -160,14 +160,14 @@ def test_a_repository_below_ends_what_a_rule_for_git_allows(work: Path, line: st
         ("git add . && go build ./...", False),
     ],
 )
-def test_a_rule_for_git_counts_for_one_call_of_git_or_for_add_and_commit(work: Path, line: str, fits: bool) -> None:
+def test_a_git_rule_allows_one_call_of_git_or_add_and_commit(work: Path, line: str, fits: bool) -> None:
     parts = scripts.parse_script(line, str(work), str(work))
     assert parts is not None
     assert matching.may_judge_script("git add …", parts, str(work)) is fits
     assert matching.may_judge_script("pytest …", parts, str(work))
 
 
-def test_add_and_commit_in_one_go_need_a_workspace_that_was_looked_through(work: Path) -> None:
+def test_add_and_commit_in_one_script_need_a_searched_workspace(work: Path) -> None:
     rules = [allow("git add -A …"), allow("git commit …")]
     asked = command("git add -A && git commit -m x", work)
     assert decide(asked, Policy.CAREFUL, str(work), rules, 1, "01T").effect is Effect.ALLOW
@@ -199,7 +199,7 @@ def test_a_pattern_that_means_nothing_is_refused_with_help(pattern: str, hint: s
         validated_pattern(Effect.ALLOW, RuleKind.COMMAND, pattern)
 
 
-def test_only_an_allow_of_commands_and_changes_can_be_narrowed() -> None:
+def test_only_an_allow_of_commands_and_changes_can_end_in_an_ellipsis() -> None:
     for effect_, kind, pattern in (
         (Effect.DENY, RuleKind.COMMAND, "pytest …"),
         (Effect.ASK, RuleKind.CHANGE, "src/…"),
@@ -219,7 +219,7 @@ def test_the_order_of_options_in_a_rule_does_not_matter(work: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["pytest -p x", "git log --output=x", "npm run deploy", "make X=1"])
-def test_a_star_still_means_whatever_follows(work: Path, line: str) -> None:
+def test_a_star_still_matches_whatever_follows(work: Path, line: str) -> None:
     assert effect(command(line, work), f"{line.split()[0]} *", RuleKind.COMMAND, work) == "allow"
 
 
@@ -262,7 +262,7 @@ RUN_BY_OTHERS = """
 
 
 @pytest.mark.parametrize("path", RUN_BY_OTHERS.split())
-def test_no_rule_is_offered_for_files_that_tools_run_and_none_that_is_offered_covers_one(work: Path, path: str) -> None:
+def test_no_offered_rule_matches_files_that_tools_run(work: Path, path: str) -> None:
     assert suggest_pattern(change(path), str(work)) is None
     assert suggest_pattern(change("src/m.py", path), str(work)) is None
     for offered in {f"{top}/…" for top in ("src", "tests", "packages/a", "src/deep")}:
@@ -270,7 +270,7 @@ def test_no_rule_is_offered_for_files_that_tools_run_and_none_that_is_offered_co
     assert effect(change(path), path, RuleKind.CHANGE, work) == "allow"
 
 
-def test_a_folder_with_more_covers_what_lies_in_it_at_any_depth(work: Path) -> None:
+def test_a_folder_with_an_ellipsis_matches_files_at_any_depth(work: Path) -> None:
     for path in ("src/m.py", "src/deep/new/x.ts", "in/m.py", "src/README.md", "src/m.test.tsx", "src/test_m.py"):
         assert effect(change(path), "src/…", RuleKind.CHANGE, work) == "allow", path
     for path in ("docs/x.md", "src/../a.txt", "src/../../secret.md", "link", "srcs/x.md"):
@@ -309,7 +309,7 @@ def test_a_hard_link_to_a_file_outside_is_asked_about(work: Path, tmp_path: Path
         assert suggest_pattern(change(path), str(work)) is None
 
 
-def test_a_hard_link_is_asked_about_where_changes_are_trusted(work: Path, tmp_path: Path) -> None:
+def test_a_hard_link_is_asked_about_under_the_trusted_policy(work: Path, tmp_path: Path) -> None:
     (work / "src/a.py").hardlink_to(tmp_path / "secret")
     (work / "src/b.py").write_text("x")
     for path, said in (("src/a.py", "ask"), ("src/b.py", "allow"), ("src/new.py", "allow")):
@@ -404,9 +404,7 @@ def test_an_option_that_is_not_listed_is_never_allowed(
         st.sampled_from([*HOSTILE_OPTIONS, *HOSTILE_OPERANDS, *HARMLESS]) | st.text("-=/.@~aoc", max_size=5), max_size=4
     ),
 )
-def test_whatever_is_allowed_has_only_listed_options_and_words_that_stay_inside(
-    kind: tuple[str, ...], rest: list[str]
-) -> None:
+def test_allowed_commands_have_only_listed_options_and_inside_paths(kind: tuple[str, ...], rest: list[str]) -> None:
     options = listed(KNOWN[kind])
     assume(not any("~" in mark for mark in options.values()))
     if is_allowed(asked_as(kind), [*asked_as(kind), *rest]):
@@ -425,6 +423,6 @@ def test_every_known_command_is_offered_and_its_own_words_are_enough(work: Path,
     assert suggest_pattern(command(line, work), str(work)) == f"{line.replace(' -m x', '')} …"
 
 
-def test_the_page_about_rules_lists_every_known_command_and_launcher() -> None:
+def test_the_rules_page_lists_every_known_command_and_launcher() -> None:
     text = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
     assert [words for words in (*KNOWN, *LAUNCHERS) if f"`{' '.join(words)}`" not in text] == []

@@ -47,7 +47,7 @@ def test_a_link_inside_the_workspace_is_fine(work: Path) -> None:
     assert verdict(work, "rg x")[0] == "allow"
 
 
-def test_what_the_top_plainly_ignores_is_not_looked_into(work: Path) -> None:
+def test_folders_in_a_plain_gitignore_line_are_not_searched(work: Path) -> None:
     inner = work / "node_modules/p"
     inner.mkdir(parents=True)
     (inner / ".ignore").symlink_to(work.parent / "secret")
@@ -69,7 +69,7 @@ def test_what_the_top_plainly_ignores_is_not_looked_into(work: Path) -> None:
     assert verdict(work, "rg x")[0] == "ask"
 
 
-def test_a_tree_that_is_too_large_to_look_through_is_asked_about(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_that_is_too_large_to_search_is_asked_about(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_walk, "_MAX_ENTRIES", 3)
     (work / "a").touch()
     (work / "b").touch()
@@ -77,7 +77,7 @@ def test_a_tree_that_is_too_large_to_look_through_is_asked_about(work: Path, mon
     assert verdict(work, "ls")[0] == "allow"
 
 
-def test_the_exclude_file_of_a_repository_below_is_looked_at_too(work: Path) -> None:
+def test_the_exclude_file_of_a_repository_below_is_checked_too(work: Path) -> None:
     exclude = work / "src/deep/.git/info/exclude"
     exclude.parent.mkdir(parents=True)
     exclude.write_text("x\n")
@@ -88,14 +88,14 @@ def test_the_exclude_file_of_a_repository_below_is_looked_at_too(work: Path) -> 
 
 
 @pytest.mark.parametrize("command", ["rg -ie -A node_modules", "rg x node_modules", "rg -ie -m node_modules"])
-def test_an_ignored_folder_that_is_named_is_looked_into(work: Path, command: str) -> None:
+def test_an_ignored_folder_that_is_named_is_searched(work: Path, command: str) -> None:
     (work / "node_modules").mkdir()
     (work / "node_modules/.gitignore").symlink_to(work.parent / "secret")
     assert verdict(work, "rg x")[0] == "allow"
     assert verdict(work, command)[0] == "ask"
 
 
-def test_an_ignore_file_that_ripgrep_reads_otherwise_skips_nothing(work: Path) -> None:
+def test_an_ignore_file_that_ripgrep_parses_differently_skips_nothing(work: Path) -> None:
     (work / "node_modules").mkdir()
     (work / "node_modules/.gitignore").symlink_to(work.parent / "secret")
     (work / ".gitignore").write_bytes(b"\xff\nnode_modules\n")
@@ -112,9 +112,7 @@ def test_a_git_file_below_is_asked_about(work: Path, leads: str) -> None:
 
 @pytest.mark.parametrize("name", [".ignore", ".rgignore", ".gitignore"])
 @pytest.mark.parametrize("command", ["rg x", "rg --files src", "tree --gitignore"])
-def test_an_ignore_file_above_the_workspace_that_is_no_plain_file_is_asked_about(
-    work: Path, name: str, command: str
-) -> None:
+def test_an_irregular_ignore_file_above_the_workspace_is_asked_about(work: Path, name: str, command: str) -> None:
     """Ripgrep reads those of all folders above; a plain one is the person's own."""
     (work.parent / name).write_text("x\n")
     assert verdict(work, command)[0] == "allow"
@@ -126,14 +124,14 @@ def test_an_ignore_file_above_the_workspace_that_is_no_plain_file_is_asked_about
     assert verdict(work, command)[0] == "ask"
 
 
-def test_a_link_in_the_persons_own_home_folder_is_their_own(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_linked_ignore_file_in_the_home_folder_is_accepted(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (work.parent / ".gitignore").symlink_to(work.parent / "secret")
     assert verdict(work, "rg x")[0] == "ask"
     monkeypatch.setenv("HOME", str(work.parent))
     assert verdict(work, "rg x")[0] == "allow"
 
 
-def test_the_exclude_file_of_a_repository_above_is_looked_at_too(work: Path) -> None:
+def test_the_exclude_file_of_a_repository_above_is_checked_too(work: Path) -> None:
     exclude = work.parent / ".git/info/exclude"
     exclude.parent.mkdir(parents=True)
     exclude.write_text("x\n")
@@ -145,7 +143,7 @@ def test_the_exclude_file_of_a_repository_above_is_looked_at_too(work: Path) -> 
 
 @pytest.mark.parametrize("name", [".git/.ignore", ".git/refs/.rgignore", "src/.git/x/.gitignore"])
 @pytest.mark.parametrize("command", ["rg --hidden x", "rg -. x", "rg x .git", "cd .git && rg x", "tree -a --gitignore"])
-def test_an_ignore_file_in_a_git_folder_is_looked_at_too(work: Path, name: str, command: str) -> None:
+def test_an_ignore_file_in_a_git_folder_is_checked_too(work: Path, name: str, command: str) -> None:
     (work / name).parent.mkdir(parents=True, exist_ok=True)
     assert verdict(work, command)[0] == "allow"
     (work / name).symlink_to(work.parent / "secret")
@@ -159,7 +157,7 @@ def test_a_line_of_gitignore_hides_no_file_that_is_read(work: Path) -> None:
     assert verdict(work, "rg x")[0] == "ask"
 
 
-def test_what_an_ignore_file_above_takes_in_again_is_looked_into(work: Path) -> None:
+def test_folders_that_an_ignore_file_above_includes_are_searched(work: Path) -> None:
     inner = work / "node_modules/p"
     inner.mkdir(parents=True)
     (inner / ".ignore").symlink_to(work.parent / "secret")
@@ -186,11 +184,11 @@ PRINTS_OR_TESTS = (
 
 
 @pytest.mark.parametrize("command", PRINTS_OR_TESTS, ids=repr)
-def test_what_prints_by_a_format_or_tests_more_than_one_file_is_asked_about(work: Path, command: str) -> None:
+def test_printf_and_complex_test_expressions_are_asked_about(work: Path, command: str) -> None:
     """`printf` of zsh runs what a number holds, and a file named `%n` makes it set a variable."""
     assert verdict(work, command)[0] == "ask"
 
 
 @pytest.mark.parametrize("command", TESTS, ids=repr)
-def test_what_tests_one_file_is_not_asked_about(work: Path, command: str) -> None:
+def test_testing_one_file_is_not_asked_about(work: Path, command: str) -> None:
     assert verdict(work, command)[0] == "allow"
