@@ -1,6 +1,6 @@
-"""Commands to ask about, drawn by a seed: programs with their options in all spellings, tricky operands, `--` in all
-places, pipes, sequences, redirections, globs, wrappers, and forms of the shell's grammar. It knows nothing of what clew
-takes for safe; the options come from the programs' own lists."""
+"""Random commands, by a seed: programs with their options in all spellings, tricky operands, `--` in all places, pipes,
+sequences, redirections, globs, wrappers, and forms of the shell's grammar. It does not know what clew takes for safe;
+the options come from the programs' own help."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.execution.watching import Run
 from tests.execution.workspaces import Place, words
 
-# What agents read with all day. Each has to be among the commands that were allowed and run.
+# Programs that agents read with all day. Each must be among the commands that were allowed and run.
 USED_ALL_DAY = (
     *words(
         "basename cat cksum cmp comm cut date diff dirname du echo file find grep head id ls md5sum nl pwd readlink"
@@ -25,9 +25,9 @@ USED_ALL_DAY = (
     *(f"git {word}" for word in words("status diff log show branch blame ls-files rev-parse")),
 )
 
-# How often commands are run by each shell; Codex takes the person's own one, with -lc.
+# The weight of each shell; Codex uses the person's own one, with -lc.
 SHELLS = {("bash", "-c"): 10, ("sh", "-c"): 3, ("zsh", "-c"): 3, ("bash", "-lc"): 1, ("zsh", "-lc"): 1}
-SHELLS = {shell: often for shell, often in SHELLS.items() if shutil.which(shell[0])}
+SHELLS = {shell: weight for shell, weight in SHELLS.items() if shutil.which(shell[0])}
 COMMON_OPERANDS = words(
     "a.txt b.txt src src/m.py src/deep/n.txt docs . .. ./ ../ - -- name*space.txt new.txt ../outside/secret"
     " ../outside ../outside/folder src/../a.txt src/../../outside/secret .git .git/config .git/HEAD HEAD main topic v1"
@@ -45,8 +45,8 @@ VALUES = (
     " iso-strict '2 days ago' '%(trailers)' format:%h mine all no normal v1 v2 none diff log 1,/foo/"
     " 1,2:a.txt :foo:src/m.py"
 )
-UNSEEN = {"NL": "\n", "CR": "\r", "TAB": "\t", "VT": "\v", "FF": "\f", "NUL": "\0"}
-UNSEEN |= {"NBSP": "\u00a0", "EM": "\u2003", "WIDE": "\u3000"}
+INVISIBLE = {"NL": "\n", "CR": "\r", "TAB": "\t", "VT": "\v", "FF": "\f", "NUL": "\0"}
+INVISIBLE |= {"NBSP": "\u00a0", "EM": "\u2003", "WIDE": "\u3000"}
 
 
 @cache
@@ -58,18 +58,18 @@ def forms() -> dict[str, tuple[str, ...]]:
         if title := re.fullmatch(r"\[([a-z]+)\]", line):
             section = found.setdefault(title[1], [])
         elif line and not line.startswith("#"):
-            section.append(_seen(line))
+            section.append(_unescape(line))
     return {name: tuple(lines) for name, lines in found.items()}
 
 
-def _seen(line: str) -> str:
+def _unescape(line: str) -> str:
     bare = line[1:-1] if line.startswith("|") and line.endswith("|") and len(line) > 2 else line
-    return re.sub(r"<([A-Z]+)>", lambda found: UNSEEN[found[1]], bare)
+    return re.sub(r"<([A-Z]+)>", lambda found: INVISIBLE[found[1]], bare)
 
 
 @cache
 def options() -> dict[str, tuple[str, ...]]:
-    """Each program and the options that it has, by its own word."""
+    """Each program and its options, according to its own help."""
     lines = Path(__file__).with_name("options.txt").read_text(encoding="utf-8").splitlines()
     pairs = (line.partition(":") for line in lines if line and not line.startswith("#"))
     return {name: tuple(rest.split()) for name, _, rest in pairs}
@@ -84,7 +84,7 @@ def attacks(place: Place) -> Iterator[Run]:
 
 
 def commands(place: Place, seed: int) -> Iterator[Run]:
-    """Commands without end, each program in its turn; those that agents use all day come more often."""
+    """Endless commands, each program in turn; those that agents use all day come more often."""
     rng = random.Random(f"{place.name} {seed}")
     names = [*options(), *USED_ALL_DAY, *USED_ALL_DAY]
     rng.shuffle(names)
@@ -139,13 +139,15 @@ def _some(rng: random.Random, choices: Sequence[str], count: int) -> list[str]:
 
 
 def _option(rng: random.Random, option: str) -> str:
-    """An option as people may write it: with its value glued or apart, shortened, or several letters in one."""
+    """An option as people may write it: with its value attached or separate, shortened, or several letters in one."""
     name, takes = option.rstrip("="), option.endswith("=")
     value = rng.choice(_values())
     if name.startswith("--"):
         short = name[: rng.randrange(4, len(name) + 1)] if len(name) > 5 and rng.random() < 0.12 else name
-        glued, apart = f"{short}={value}", f"{short} {value}"
-        return rng.choice((glued, glued, apart, short) if takes else (short, short, short, short, short, glued))
+        attached, separate = f"{short}={value}", f"{short} {value}"
+        return rng.choice(
+            (attached, attached, separate, short) if takes else (short, short, short, short, short, attached)
+        )
     return rng.choice((name, name, name, f"{name}{value}", f"{name} {value}", f"{name}{rng.choice('abcilnorsuvwxz')}"))
 
 
@@ -191,7 +193,7 @@ def useful() -> tuple[str, ...]:
 
 
 def _varied(rng: random.Random, place: Place) -> str:
-    """Useful commands, joined, with a word or two more, less or changed: what is near to what has to be allowed."""
+    """Useful commands, joined, with a word or two added, removed or changed: close to what must be allowed."""
     joint = rng.choice(forms()["joints"][:5])
     parts = joint.join(rng.choice(useful()) for _ in range(rng.choice((1, 1, 1, 2)))).split(" ")
     for _ in range(rng.choice((0, 1, 1, 2))):

@@ -1,5 +1,5 @@
-"""Runs commands one after the other, as agents do, and notes what each printed. It is started under strace, which tells
-the commands apart by the folders that it makes between them. Nothing but the standard library: it starts often."""
+"""Runs commands one after the other, as agents do, and records their output. It runs under strace, whose log is split
+by the folders that it creates between the commands. It imports only the standard library, because it starts often."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import Any
 
-LONGEST = 1_000_000  # bytes of what a command printed that are looked at
+MAX_OUTPUT = 1_000_000  # bytes of output that are checked
 
 
 def main() -> None:
@@ -28,17 +28,17 @@ def main() -> None:
 
 
 def _run(job: dict[str, Any], tokens: list[str]) -> dict[str, Any]:
-    ask = _on_a_terminal if job["terminal"] else _on_pipes
+    run = _on_a_terminal if job["terminal"] else _on_pipes
     try:
-        here = os.path.realpath(job["folder"])  # else zsh opens all folders above, to find out where it is
+        here = os.path.realpath(job["folder"])  # else zsh opens all folders above to find its own path
         words, environ = [*job["shell"], job["command"]], {**job["environ"], "PWD": here}
-        ended, output = ask(words, job["folder"], environ, job["patience"])
-    except (OSError, ValueError):  # no such folder, a command with a NUL: nothing was run
+        ended, output = run(words, job["folder"], environ, job["timeout"])
+    except (OSError, ValueError):  # no such folder, or a NUL in the command: nothing was run
         ended, output = True, b""
     return {"ended": ended, "tokens": [each for each in tokens if each.encode() in output], "size": len(output)}
 
 
-def _on_pipes(words: list[str], folder: str, environ: dict[str, str], patience: int) -> tuple[bool, bytes]:
+def _on_pipes(words: list[str], folder: str, environ: dict[str, str], timeout: int) -> tuple[bool, bytes]:
     child = subprocess.Popen(
         words,
         cwd=folder,
@@ -48,33 +48,33 @@ def _on_pipes(words: list[str], folder: str, environ: dict[str, str], patience: 
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    return _ended(child, lambda: child.communicate(timeout=patience)[0])
+    return _wait_for_end(child, lambda: child.communicate(timeout=timeout)[0])
 
 
-def _on_a_terminal(words: list[str], folder: str, environ: dict[str, str], patience: int) -> tuple[bool, bytes]:
-    """As agents that offer a terminal do: programs then colour, page and ask."""
+def _on_a_terminal(words: list[str], folder: str, environ: dict[str, str], timeout: int) -> tuple[bool, bytes]:
+    """Like agents that offer a terminal: programs then use colours and pagers, and ask questions."""
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
         words, cwd=folder, env=environ, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
     os.close(theirs)
-    os.write(ours, b"\x04" * 8)  # the end of what would be typed
+    os.write(ours, b"\x04" * 8)  # end of input
     pieces: list[bytes] = []
     reader = threading.Thread(target=_read, args=(ours, pieces), daemon=True)
     reader.start()
 
     def output() -> bytes:
-        child.wait(patience)
-        reader.join(patience)
+        child.wait(timeout)
+        reader.join(timeout)
         return b"".join(pieces)
 
-    result = _ended(child, output)
+    result = _wait_for_end(child, output)
     os.close(ours)
     return result
 
 
 def _read(terminal: int, pieces: list[bytes]) -> None:
-    while sum(map(len, pieces)) < LONGEST:
+    while sum(map(len, pieces)) < MAX_OUTPUT:
         try:
             piece = os.read(terminal, 65536)
         except OSError:  # the other side is closed
@@ -84,9 +84,9 @@ def _read(terminal: int, pieces: list[bytes]) -> None:
         pieces.append(piece)
 
 
-def _ended(child: subprocess.Popen[bytes], output: Any) -> tuple[bool, bytes]:
+def _wait_for_end(child: subprocess.Popen[bytes], output: Any) -> tuple[bool, bytes]:
     try:
-        return True, output()[:LONGEST]
+        return True, output()[:MAX_OUTPUT]
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()

@@ -1,4 +1,4 @@
-"""Writes index files of git by hand, byte by byte, also such as git would never write."""
+"""Writes git index files byte by byte, also invalid ones that git would never write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOBODY = bytes([17]) * 20  # the hash of no object
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry. In version 4, `dropped` says how much of the name before is not used."""
+    """One entry. In version 4, `dropped` is the length to drop from the previous name."""
 
     name: bytes
     mode: int = FILE
@@ -43,8 +43,8 @@ def extension(kind: bytes, content: bytes) -> bytes:
 
 
 def with_hidden_table(hidden: Entry, entries: Sequence[Entry]) -> bytes:
-    """Git reads several blocks of entries at once, where a table behind them says; one of them is inside an extension
-    that it does not know, in place of the last entry."""
+    """Git reads several blocks of entries in parallel, by a table after them; one block is inside an unknown extension,
+    in place of the last entry."""
     plain = len(index_file(entries)) - 20
     last = 12 + sum(len(each.written()) for each in entries[:-1])
     assert last > 12
@@ -56,8 +56,8 @@ def with_hidden_table(hidden: Entry, entries: Sequence[Entry]) -> bytes:
 
 
 def with_hidden_name(hidden: Entry, first: Entry) -> bytes:
-    """In version 4 git believes the length of a name, although a NUL comes earlier: the first name holds what looks
-    like a second entry, and behind it stands another one."""
+    """In version 4 git trusts the length of a name, although a NUL comes earlier: the first name contains what looks
+    like a second entry, and another one follows it."""
     decoy = Entry(b"decoy", hash=first.hash, dropped=len(first.name))
     long = Entry(first.name + b"\0" + decoy.written()[:-1], hash=first.hash, dropped=0)
     entry = Entry(hidden.name, hidden.mode, hidden.hash, dropped=len(long.name))

@@ -1,4 +1,4 @@
-"""Asks clew about commands of the corpus, and gathers those that it allows without asking anybody."""
+"""Asks clew about commands of the corpus, and collects those that it allows without asking a person."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.execution.watching import Run, Watched
 from tests.execution.workspaces import Place
 
 Judge = Callable[[Place, Run], bool]
-TRIES = 600  # for one program, until a command of it is allowed
-PATIENCE = 400  # how many may be asked about for each that is allowed
+TRIES = 600  # per program, until one of its commands is allowed
+MAX_ASKED_PER_ALLOWED = 400  # commands asked about for each that is allowed
 
 
 def allowed(place: Place, run: Run) -> bool:
-    """Whether clew lets this command pass by itself, under the policy that everybody has."""
+    """Whether clew allows this command without asking, under the default policy."""
     asked = Asked(kind=GateKind.COMMAND, title=run.command, folder=run.folder)
     verdict = decide(asked, Policy.CAREFUL, str(place.work), rules=[], now=0, thread="t")
     return verdict.effect is Effect.ALLOW
@@ -27,7 +27,7 @@ def allowed(place: Place, run: Run) -> bool:
 
 @dataclass
 class Gathered:
-    """The commands that are to be run, and how many were asked about."""
+    """The commands to run, and how many were asked about."""
 
     watched: dict[Watched, None] = field(default_factory=dict)
     asked: int = 0
@@ -41,8 +41,8 @@ class Gathered:
 
 
 def gather(places: Sequence[Place], slice_: int, slices: int, wanted: int, judge: Judge = allowed) -> Gathered:
-    """A slice of all attacks; then, until so many of these are allowed as are wanted, each program in an ordinary
-    workspace, and whatever the corpus gives."""
+    """Collect a slice of all attacks; then, until `wanted` more commands are allowed, commands of each program in an
+    ordinary workspace, and of the corpus."""
     gathered = Gathered()
     every = [(place, run) for place in places for run in attacks(place)]
     for place, run in islice(every, slice_ % slices, None, slices):
@@ -52,7 +52,7 @@ def gather(places: Sequence[Place], slice_: int, slices: int, wanted: int, judge
     for name in installed():
         next((run for run in islice(like(plain, name, slice_), TRIES) if gathered.ask(plain, run, judge)), None)
     for place, run in _in_turn(places, slice_):
-        if len(gathered.watched) >= wanted or gathered.asked > PATIENCE * wanted:
+        if len(gathered.watched) >= wanted or gathered.asked > MAX_ASKED_PER_ALLOWED * wanted:
             return gathered
         gathered.ask(place, run, judge)
     raise AssertionError("the corpus never ends")
@@ -68,7 +68,7 @@ def installed() -> list[str]:
 
 
 def programs(watched: Sequence[Watched]) -> set[str]:
-    """The programs that commands begin with; of git the subcommand too."""
+    """The programs that the commands start with; for git with the subcommand."""
     found = set()
     for _, run in watched:
         words = run.command.split()

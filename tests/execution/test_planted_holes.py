@@ -1,5 +1,5 @@
-"""A proof that finds nothing may be blind. So holes are planted into the judge, one of each class, and the watcher has
-to report each of them: with strace, and without it by the tree, times of access and what was printed."""
+"""Tests the watcher itself: a watcher that reports nothing may be blind. One hole of each class is planted into the
+judge, and the watcher must report it: with strace, and without it by the tree, access times and output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from _pytest.mark import ParameterSet
 
 from tests.execution.corpus import attacks
 from tests.execution.judging import allowed, gather
-from tests.execution.watching import HAS_STRACE, PATIENCE, Run, watch
+from tests.execution.watching import HAS_STRACE, TIMEOUT, Run, watch
 from tests.execution.workspaces import BUILDERS, LONG_AGO, Place, build
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only tried on Linux")
@@ -106,7 +106,7 @@ HOLES = [
     ("an ignore file in .git", "ignore_files_in_the_git_folder", ".", "rg --hidden foo"),
     ("an ignore file taken in again", "ignored_files_taken_in_again", ".", "rg foo"),
 ]
-SEEN_BY_TIMES = [  # the tree shows these only if the file system notes when a file was read
+SEEN_BY_ACCESS_TIME = [  # the tree shows these only if the file system records access times
     ("a glob that is an option of wc", "glob_that_becomes_an_option_of_wc", ".", "wc --*"),
     ("a glob that is an option of md5sum", "glob_that_becomes_an_option_of_sums", ".", "md5sum [-s]*s -*"),
     ("a glob that is an option of file", "glob_that_becomes_an_option_of_file", ".", "file *"),
@@ -117,7 +117,7 @@ ON_A_TERMINAL = [
     ("a pager", "config_pager", ".", "git log"),
     ("a pager of one word", "config_pager", ".", "git branch"),
 ]
-SEEN_BY_STRACE = [  # these leave nothing in the place, and print nothing of it
+SEEN_BY_STRACE = [  # these leave no trace in the place or in the output
     ("a tree outside", "config_worktree_outside", ".", "git status"),
     ("gpg of the system", "signed_commit", ".", "git log -1 --format=%G?"),
     ("a program that was not named", "ordinary", ".", "ls | $(printf c%s at)"),
@@ -136,7 +136,7 @@ Hole = tuple[str, str, str, str]
 
 
 class Places:
-    """The workspaces of this module, each built when it is first asked for."""
+    """The workspaces of this module, each built when first used."""
 
     def __init__(self, base: Path) -> None:
         self._base, self._built = base, dict[str, Place]()
@@ -159,8 +159,8 @@ def is_seen(places: Places, hole: Hole, watcher: str, terminal: bool = False) ->
     return bool(watch([(place, run)], strace=watcher == "strace"))
 
 
-def notes_times() -> bool:
-    """Whether a file shows that it was read; a file system can be mounted without that."""
+def records_access_times() -> bool:
+    """Whether the file system records access times; it can be mounted without them."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(b"x")
         file.flush()
@@ -170,11 +170,13 @@ def notes_times() -> bool:
 
 
 def all_cases() -> list[ParameterSet]:
-    return cases(HOLES, SEEN_BY_STRACE) + cases(SEEN_BY_TIMES if notes_times() else [], SEEN_BY_TIMES)
+    return cases(HOLES, SEEN_BY_STRACE) + cases(
+        SEEN_BY_ACCESS_TIME if records_access_times() else [], SEEN_BY_ACCESS_TIME
+    )
 
 
 def cases(by_all: Sequence[Hole], by_strace: Sequence[Hole] = ()) -> list[ParameterSet]:
-    """Each hole with each watcher that can see it here, and only those of programs that are installed."""
+    """Each hole with each watcher that can see it, if its program is installed."""
     pairs = [(hole, "tree") for hole in by_all]
     pairs += [(hole, "strace") for hole in dict.fromkeys((*by_all, *by_strace)) if HAS_STRACE]
     there = [(hole, watcher) for hole, watcher in pairs if shutil.which(hole[3].split()[0]) or hole[3][0] not in "rt"]
@@ -194,7 +196,7 @@ def test_a_planted_hole_is_seen_on_a_terminal(hole: Hole, watcher: str, places: 
 
 @pytest.mark.parametrize("watcher", WATCHERS)
 def test_a_hole_in_the_judge_is_found_among_many_commands(watcher: str, tmp_path: Path) -> None:
-    """The whole way: the corpus asks, a judge with a hole allows, the watcher names the command."""
+    """From end to end: the corpus asks, a judge with a hole allows, the watcher names the command."""
     places = [build(tmp_path, name) for name in ("ordinary", "names_like_options")]
 
     def holed(place: Place, run: Run) -> bool:
@@ -205,7 +207,7 @@ def test_a_hole_in_the_judge_is_found_among_many_commands(watcher: str, tmp_path
     assert {fault.run.command for fault in faults} == {"uniq -- -c a.txt"}
 
 
-# What these try does no harm with the git of today; they stay, as another one may be fooled.
+# Their attacks do no harm with the current git; they stay, because another version may be fooled.
 HARMLESS = frozenset(
     {
         "ordinary",
@@ -218,13 +220,13 @@ HARMLESS = frozenset(
 ) | ({"repository_that_nobody_may_enter"} if os.geteuid() == 0 else set())  # but root may
 
 
-SEEN_BY_THE_TREE = ("names_like_options", "config_fsmonitor")  # without strace not all of it is seen
+SEEN_BY_TREE = ("names_like_options", "config_fsmonitor")  # without strace not all of it is seen
 
 
-@pytest.mark.parametrize("name", [n for n in BUILDERS if n not in HARMLESS] if HAS_STRACE else SEEN_BY_THE_TREE)
+@pytest.mark.parametrize("name", [n for n in BUILDERS if n not in HARMLESS] if HAS_STRACE else SEEN_BY_TREE)
 def test_every_hostile_workspace_does_harm_if_everything_is_allowed(name: str, tmp_path: Path) -> None:
-    """A workspace whose attacks do nothing would prove nothing."""
+    """A workspace whose attacks have no effect would prove nothing."""
     place = build(tmp_path, name)
     runs = sorted(attacks(place), key=lambda run: run.terminal)
-    patience = 3 if place.waits else PATIENCE  # here too short a time does not matter
-    assert any(watch([(place, run)], patience=patience) for run in runs)
+    timeout = 3 if place.waits else TIMEOUT  # a timeout that is too short does no harm here
+    assert any(watch([(place, run)], timeout=timeout) for run in runs)

@@ -1,4 +1,4 @@
-"""Really runs commands in their places and reports what they did beyond reading in the workspace: files that changed
+"""Runs commands in their places and reports what they did beyond reading in the workspace: files that changed
 anywhere in the place, files that were opened outside, programs that were started without being named, the network. It
 sees by strace if that is installed; in any case by the tree, by times of access and by what was printed."""
 
@@ -19,9 +19,9 @@ from tests.execution.workspaces import CONTENT, NAME, Place, restore, words
 
 HAS_STRACE = shutil.which("strace") is not None
 DRIVER = Path(__file__).with_name("driver.py")
-PATIENCE = 60  # seconds; only what never ends is ended
+TIMEOUT = 60  # seconds; only a command that never ends is killed
 
-# Programs that a command may start if it names them: those that read, and start nothing by themselves.
+# Programs that a command may start if it names them: they only read, and start no other program.
 READERS = frozenset(
     words(
         "basename cat cksum b2sum sha1sum sha224sum sha256sum sha384sum sha512sum md5sum sum cmp comm cut date diff"
@@ -37,7 +37,7 @@ WRAPPED = re.compile(r" *(?:/usr)?(?:/bin/)?(?:ba|z|da)?sh +-l?c ")
 WORD = re.compile(r"[\w.+-]+")
 NO_QUOTES = str.maketrans("", "", "\"'\\")
 
-# What may be opened outside the workspace, and why. All of it belongs to the system or is the person's own.
+# Files that may be opened outside the workspace, and why. All belong to the system or to the person.
 READABLE = re.compile(
     "|".join(
         (
@@ -57,7 +57,7 @@ READABLE = re.compile(
         )
     )
 )
-ABOVE = frozenset({".gitignore", ".ignore", ".rgignore"})  # rg reads those of all folders above, to leave out files
+IGNORE_FILES = frozenset({".gitignore", ".ignore", ".rgignore"})  # rg reads those of all folders above
 
 TRACED = words(
     "execve execveat open openat openat2 creat unlink unlinkat rename renameat renameat2 link linkat symlink symlinkat"
@@ -76,14 +76,14 @@ class Run:
     """One command, as an agent would run it."""
 
     command: str
-    folder: str  # the whole path
+    folder: str  # absolute
     shell: tuple[str, ...] = ("bash", "-c")
     terminal: bool = False
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What a command did that is not reading in its workspace."""
+    """Something that a command did beyond reading in its workspace."""
 
     place: str
     run: Run
@@ -97,23 +97,27 @@ class Fault:
 Watched = tuple[Place, Run]
 
 
-def watch(watched: Sequence[Watched], *, strace: bool = HAS_STRACE, patience: int = PATIENCE) -> list[Fault]:
-    """Run all of them one after the other, and each that may have done harm again in a fresh copy: only then it is
-    certain which command did it, and that it did not need another one to prepare the ground."""
+def watch(watched: Sequence[Watched], *, strace: bool = HAS_STRACE, timeout: int = TIMEOUT) -> list[Fault]:
+    """Run all commands one after the other, and each that may have done harm again in a fresh copy: only then is it
+    certain which command did it, and that it needs no other command before it."""
     if len(watched) == 1:
-        return _alone(*watched[0], strace, patience)
-    by_run, by_place = _faults(watched, strace, patience)
-    suspected = [each for each in watched if each in by_run or (each[0].name in by_place and not _any(by_run, each[0]))]
-    return [fault for place, run in suspected for fault in _alone(place, run, strace, patience)]
+        return _run_alone(*watched[0], strace, timeout)
+    by_run, by_place = _faults(watched, strace, timeout)
+    suspected = [
+        each
+        for each in watched
+        if each in by_run or (each[0].name in by_place and not _has_faulty_run(by_run, each[0]))
+    ]
+    return [fault for place, run in suspected for fault in _run_alone(place, run, strace, timeout)]
 
 
-def _any(by_run: Iterable[Watched], place: Place) -> bool:
+def _has_faulty_run(by_run: Iterable[Watched], place: Place) -> bool:
     return any(each.name == place.name for each, _ in by_run)
 
 
-def _alone(place: Place, run: Run, strace: bool, patience: int) -> list[Fault]:
+def _run_alone(place: Place, run: Run, strace: bool, timeout: int) -> list[Fault]:
     restore(place)
-    by_run, by_place = _faults([(place, run)], strace, patience)
+    by_run, by_place = _faults([(place, run)], strace, timeout)
     found = [*by_run.get((place, run), ()), *by_place.get(place.name, ())]
     if found:
         restore(place)
@@ -121,29 +125,29 @@ def _alone(place: Place, run: Run, strace: bool, patience: int) -> list[Fault]:
 
 
 def _faults(
-    watched: Sequence[Watched], strace: bool, patience: int
+    watched: Sequence[Watched], strace: bool, timeout: int
 ) -> tuple[dict[Watched, list[str]], dict[str, list[str]]]:
-    """What strace and the output show of each run, and what the tree shows of each place."""
+    """The faults of each run by strace and output, and those of each place by its tree."""
     places = {place.name: place for place, _ in watched}
     before = {name: _tree(place) for name, place in places.items()}
     by_run: dict[Watched, list[str]] = {}
-    for at, what in _really_run(watched, strace, patience):
+    for at, what in _run_all(watched, strace, timeout):
         by_run.setdefault(watched[at], []).append(what)
     changed = {name: list(_changes(before[name], _tree(place), place)) for name, place in places.items()}
     return by_run, {name: changes for name, changes in changed.items() if changes}
 
 
-def _really_run(watched: Sequence[Watched], strace: bool, patience: int) -> Iterator[tuple[int, str]]:
+def _run_all(watched: Sequence[Watched], strace: bool, timeout: int) -> Iterator[tuple[int, str]]:
     scratch = watched[0][0].base.parent / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     (scratch / "marks").mkdir(parents=True)
-    runs = [{**vars(run), "environ": place.environ, "patience": patience} for place, run in watched]
+    runs = [{**vars(run), "environ": place.environ, "timeout": timeout} for place, run in watched]
     jobs = {"runs": runs, "marks": str(scratch / "marks"), "tokens": [CONTENT, NAME]}
     (scratch / "jobs").write_text(json.dumps(jobs))
     driver = [sys.executable, "-IS", str(DRIVER), str(scratch / "jobs"), str(scratch / "results")]
-    command = [*_traced(scratch / "trace"), *driver] if strace else driver
+    command = [*_strace_command(scratch / "trace"), *driver] if strace else driver
     subprocess.run(command, check=True, cwd=scratch, stdin=subprocess.DEVNULL)
-    yield from _printed(json.loads((scratch / "results").read_text()))
+    yield from _faults_of_output(json.loads((scratch / "results").read_text()))
     begun: set[int] = set()
     programs: dict[str, str] = {}  # what each process runs
     for at, call in _calls(scratch / "trace") if strace else ():
@@ -153,10 +157,10 @@ def _really_run(watched: Sequence[Watched], strace: bool, patience: int) -> Iter
         if at not in begun and call.starts(run.shell[0]):  # the driver starts the shell, along its PATH
             begun |= {at} if call.result == 0 else set()
         elif not _zsh_finds_its_folder(call, programs.get(call.pid, run.shell[0]), run, place):
-            yield from ((at, what) for what in _judged(call, run, place))
+            yield from ((at, what) for what in _faults_of_call(call, run, place))
 
 
-def _traced(output: Path) -> list[str]:
+def _strace_command(output: Path) -> list[str]:
     calls = ",".join(f"?{each}" for each in TRACED)  # "?": an architecture may lack one
     return [
         "strace",
@@ -175,20 +179,20 @@ def _traced(output: Path) -> list[str]:
     ]
 
 
-def _printed(results: Sequence[dict[str, object]]) -> Iterator[tuple[int, str]]:
+def _faults_of_output(results: Sequence[dict[str, object]]) -> Iterator[tuple[int, str]]:
     for at, result in enumerate(results):
         if result["tokens"]:
-            yield at, f"printed what lies outside the workspace: {result['tokens']}"
+            yield at, f"printed content from outside the workspace: {result['tokens']}"
         if not result["ended"]:
             yield at, "never ended"
 
 
-# ---- what strace saw
+# ---- strace
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the system that succeeded, or an attempt to start a program."""
+    """One system call that succeeded, or an attempt to start a program."""
 
     pid: str
     name: str
@@ -205,10 +209,10 @@ class Call:
 
 
 def _calls(trace: Path) -> Iterator[tuple[int, Call]]:
-    """The calls of each run, by its number; what the driver itself does before the first is left out."""
+    """The calls of each run, with its number; without those of the driver itself before the first run."""
     at = -1
     with trace.open(encoding="utf-8", errors="replace") as lines:
-        for call in _whole(lines):
+        for call in _complete_calls(lines):
             if call.name in ("mkdir", "mkdirat") and "/marks/" in call.arguments:
                 last = call.strings[0].rpartition("/")[2]
                 if last == "end":
@@ -218,8 +222,8 @@ def _calls(trace: Path) -> Iterator[tuple[int, Call]]:
                 yield at, call
 
 
-def _whole(lines: Iterable[str]) -> Iterator[Call]:
-    """strace cuts a call in two if another process comes in between."""
+def _complete_calls(lines: Iterable[str]) -> Iterator[Call]:
+    """Join calls that strace splits in two because another process runs in between."""
     begun: dict[str, str] = {}
     for line in lines:
         pid, _, rest = line.rstrip("\n").partition(" ")
@@ -233,24 +237,24 @@ def _whole(lines: Iterable[str]) -> Iterator[Call]:
             result = -1 if found[4] == "?" else int(found[4])
             yield Call(pid, found[2], found[3], result, found[5] or "")
         elif not rest.lstrip().startswith(("+++", "---")):  # the end of a process, a signal
-            raise ValueError(f"strace wrote a line that cannot be read: {line!r}")
+            raise ValueError(f"cannot parse a line of strace: {line!r}")
 
 
-def _judged(call: Call, run: Run, place: Place) -> Iterator[str]:
+def _faults_of_call(call: Call, run: Run, place: Place) -> Iterator[str]:
     if call.name.startswith("execve"):
         if not _is_named(call, run):
             yield f"started {call.arguments[:300]}"
     elif call.name in OPENS:
-        yield from _opened(call, place)
+        yield from _faults_of_open(call, place)
     elif call.name in ("socket", "connect", "bind"):
         if not re.search(r"/nscd/|/systemd/userdb/" if call.name == "connect" else "AF_UNIX", call.arguments):
             yield f"used the network: {call.name}({call.arguments})"
-    elif not _refreshes_the_index(call.strings, place) and not _is_spooled(call.strings, place):
+    elif not _refreshes_the_index(call.strings, place) and not _is_spool_file(call.strings, place):
         yield f"changed something: {call.name}({call.arguments})"
 
 
 def _is_named(call: Call, run: Run) -> bool:
-    """The program is a reader of the system, and the command has its name; or it is the shell around the command."""
+    """Whether the program is a system program that only reads and is named in the command, or the shell around it."""
     path = call.strings[0] if call.strings else ""
     name = path.rpartition("/")[2]
     if not path.startswith(SYSTEM_BINARIES):
@@ -262,10 +266,10 @@ def _is_named(call: Call, run: Run) -> bool:
     return (name in READERS and name in named) or (profile and name in ("id", "locale-check"))
 
 
-def _opened(call: Call, place: Place) -> Iterator[str]:
+def _faults_of_open(call: Call, place: Place) -> Iterator[str]:
     path = call.path.removesuffix(" (deleted)")
     if WRITES.search(call.arguments) or call.name == "creat":
-        harmless = re.fullmatch(r"/dev/(null|tty|pts/\d+|ptmx)", path) or _is_spooled([path], place)
+        harmless = re.fullmatch(r"/dev/(null|tty|pts/\d+|ptmx)", path) or _is_spool_file([path], place)
         if not harmless and not _refreshes_the_index([path], place):
             yield f"opened for writing: {path}"
     elif not _is_inside(path, place) and not _is_readable(path, place) and "O_PATH" not in call.arguments:
@@ -273,7 +277,7 @@ def _opened(call: Call, place: Place) -> Iterator[str]:
 
 
 def _zsh_finds_its_folder(call: Call, program: str, run: Run, place: Place) -> bool:
-    """`pwd -P` of zsh opens each folder above, to find its own name in it. It prints no more than that."""
+    """`pwd -P` of zsh opens each folder above to find its own name in it, and prints nothing else of it."""
     above = call.name in OPENS and Path(call.path) in place.work.resolve().parents
     plainly = "pwd" in WORD.findall(run.command) and not re.search(r"\.\.|[*?\[]", run.command)
     return above and program == "zsh" and plainly and not WRITES.search(call.arguments)
@@ -288,52 +292,52 @@ def _is_readable(path: str, place: Place) -> bool:
     home = str(place.base / "home")
     if path.startswith(f"{home}/"):
         return READABLE.fullmatch("HOME" + path.removeprefix(home)) is not None
-    above = Path(path).name in ABOVE and Path(path).parent in place.work.resolve().parents
+    above = Path(path).name in IGNORE_FILES and Path(path).parent in place.work.resolve().parents
     started = path.startswith(("/usr/bin/which", "/bin/which"))  # a script on Debian, read by its interpreter
     return above or started or READABLE.fullmatch(path) is not None
 
 
-def _is_spooled(paths: Sequence[str], place: Place) -> bool:
-    """tac keeps what comes by a pipe in a file of a drawn name in TMPDIR, and removes it: the tree shows whether."""
+def _is_spool_file(paths: Sequence[str], place: Place) -> bool:
+    """tac copies a pipe into a file of a random name in TMPDIR and removes it; the tree shows if it does not."""
     return bool(paths) and all(re.fullmatch(rf"{place.base}/tmp/tac\w{{6}}", path) for path in paths)
 
 
 def _refreshes_the_index(paths: Sequence[str], place: Place) -> bool:
-    """git status and git diff write down what they saw of the files' times. That the entries stay the same is seen in
-    the tree; only the repository's own, real index counts."""
+    """git status and git diff update the file times in the index. The tree shows whether the entries stay the same;
+    only the repository's own index counts, not a link."""
     own = {f"{folder}.git/index{end}" for folder in ("", f"{place.work.resolve()}/") for end in ("", ".lock")}
     real = not (place.work / ".git").is_symlink() and not (place.work / ".git/index").is_symlink()
     plain = [os.path.realpath(path) if path.startswith("/") else path for path in paths]
     return real and bool(paths) and all(path in own for path in plain)
 
 
-# ---- what the tree shows
+# ---- the tree of files
 
 Tree = dict[str, tuple[object, ...]]
 
 
 def _tree(place: Place) -> Tree:
-    """All files of the place by what moves if anything of them changes. The time of change moves with content, mode,
-    owner, attributes and names, and no program can set it back."""
+    """The state of all files of the place. The change time (ctime) moves with content, mode, owner, attributes and
+    names, and no program can set it back."""
     tree: Tree = {}
     for folder, folders, files in os.walk(place.base):
         for name in (*folders, *files):
             path = f"{folder}/{name}"
-            tree[path] = _signs(path, os.lstat(path), place)
+            tree[path] = _state(path, os.lstat(path), place)
     return tree
 
 
-def _signs(path: str, seen: os.stat_result, place: Place) -> tuple[object, ...]:
+def _state(path: str, seen: os.stat_result, place: Place) -> tuple[object, ...]:
     if path == f"{place.work}/.git/index" and stat.S_ISREG(seen.st_mode):
         return ("index", _index_entries(Path(path)))
     if path in (f"{place.work}/.git", f"{place.base}/tmp"):
-        return (seen.st_mode,)  # a refreshed index, and what tac spools and removes, move the folder's times
+        return (seen.st_mode,)  # git's index and tac's spool file move the folder's times
     read = seen.st_atime_ns if stat.S_ISREG(seen.st_mode) and path.startswith(str(place.outside)) else 0
     return (seen.st_mode, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_nlink, read)
 
 
 def _index_entries(index: Path) -> tuple[bytes, ...]:
-    """Mode, id and name of each entry: what the index says, without what it remembers of times."""
+    """Mode, id and name of each entry, without the file times."""
     raw = index.read_bytes()
     if raw[:8] != b"DIRC\0\0\0\2":
         return (raw,)

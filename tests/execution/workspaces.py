@@ -47,7 +47,7 @@ class Place:
 
     @property
     def environ(self) -> dict[str, str]:
-        """What a person's shell has, and nothing of whoever runs the tests."""
+        """The environment of a person's shell, without that of the test run."""
         path = f"/usr/local/bin:/usr/bin:/bin:{self.base}/home/bin"
         home, tmp = str(self.base / "home"), str(self.base / "tmp")
         return {"PATH": path, "HOME": home, "TMPDIR": tmp, "LANG": "C.UTF-8", "TERM": "dumb", "PAGER": "cat"}
@@ -64,7 +64,7 @@ class Place:
         return file
 
     def script(self, path: str, name: str = "RAN") -> str:
-        """A program in the workspace that does harm; its whole path."""
+        """Create a program in the workspace that does harm; returns its absolute path."""
         return str(self.write(path, f"#!/bin/sh\nPATH=/usr/bin:/bin\n{self.harm(name)}\ncat\n", 0o755))
 
     def link(self, path: str, target: str) -> None:
@@ -73,7 +73,7 @@ class Place:
         link.symlink_to(target)
 
     def git(self, *arguments: str, folder: str = ".", text: str | None = None) -> str:
-        """Run git as whoever builds the place: nothing hostile gets its turn."""
+        """Run git to build the place, without running anything hostile in it."""
         environ = {**self.environ, "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_DATE": "2001-01-01T00:00:00Z"}
         command = ["git", *QUIET, *arguments]
         done = subprocess.run(
@@ -99,7 +99,7 @@ def workspace(build: Builder) -> Builder:
 
 
 def build_all(base: Path) -> list[Place]:
-    """Every workspace in a folder of its own, with a copy beside it from which it can be made anew."""
+    """Every workspace in a folder of its own, with a copy beside it from which it can be restored."""
     return [build(base, name) for name in BUILDERS]
 
 
@@ -115,7 +115,7 @@ def build(base: Path, name: str) -> Place:
 
 
 def restore(place: Place) -> None:
-    """Make the place as it was built, at the same path."""
+    """Restore the place to its initial state, at the same path."""
     shutil.rmtree(place.base)
     _copy(_pristine(place), place.base)
     _make_old(place)
@@ -131,7 +131,7 @@ def _pristine(place: Place) -> Path:
 
 
 def _make_old(place: Place) -> None:
-    """Copying reads files, and git looks twice at files as young as its index: both are undone here."""
+    """Set old file times: copying reads files, and git reads files again that are as new as its index."""
     for folder, _, files in os.walk(place.base):
         for file in files:
             os.utime(f"{folder}/{file}", (LONG_AGO, LONG_AGO + 100), follow_symlinks=False)
@@ -173,7 +173,7 @@ def _first_commits(place: Place) -> None:
 
 @workspace
 def ordinary(place: Place) -> None:
-    """Nothing hostile: an ordinary repository, in which readers must be allowed."""
+    """Nothing hostile: an ordinary repository, in which reading must be allowed."""
     place.is_plain = True
     place.folders += ["src/deep", "none", "src/../../outside", "src/..", "src//deep/", "../work/src"]
     place.attacks += [f"cat {'a.txt ' * 5_000}", "cat a.txt" + " | cat" * 300, "echo " + "x" * 32_700, "ls" + " " * 500]
@@ -198,7 +198,7 @@ def repository_above(place: Place) -> None:
 
 @workspace
 def links_to_processes(place: Place) -> None:
-    """What `/proc/self/cwd` is depends on who looks: one folder for clew, another for the command."""
+    """`/proc/self/cwd` differs for each process: one folder for clew, another for the command."""
     outside = place.outside.name
     place.link("own", f"/proc/self/cwd/../{outside}")
     place.link("thread", f"/proc/thread-self/cwd/../{outside}/secret")
@@ -265,7 +265,7 @@ OPTION_NAMES = words(
 
 @workspace
 def names_like_options(place: Place) -> None:
-    """Files that are named like options, and, behind `--`, links named like options that lead outside."""
+    """Files that are named like options, and, for use after `--`, links named like options that lead outside."""
     for name in OPTION_NAMES:
         if name in ("-n", "-l", "-e", "-r"):
             place.link(name, str(place.outside / "secret"))
@@ -336,7 +336,7 @@ _globbed("ls", "-R", "ls -*; ls * ; ls [-d]*; ls -L *", "ls would go on into fol
 
 @workspace
 def odd_names(place: Place) -> None:
-    """File names with newlines, blanks, quotes, dollar signs, glob characters, and bytes that are no UTF-8."""
+    """File names with newlines, blanks, quotes, dollar signs, glob characters, and bytes that are not UTF-8."""
     names = [
         "a\nb",
         "x y",
@@ -400,14 +400,14 @@ def _runs(place: Place, more: str = "") -> str:
 
 @workspace
 def fake_repository_with_a_dangling_head(place: Place) -> None:
-    """A tracked folder that git takes for a repository, as a symbolic link is HEAD enough for it (finding C1 a)."""
+    """A tracked folder that git takes for a repository, as it accepts a symbolic link as HEAD."""
     _fake_repository(place, "docs", _runs(place))
     place.commit()
 
 
 @workspace
 def fake_repository_with_commondir(place: Place) -> None:
-    """The same without a symbolic link: `commondir` says where objects and refs lie (finding C1 a)."""
+    """The same without a symbolic link: `commondir` says where objects and refs are."""
     for path in ("common/objects/k", "common/refs/k"):
         place.write(path)
     harm = f'[core]\nrepositoryformatversion = 0\nfsmonitor = "{place.harm()} #"\n'
@@ -422,7 +422,7 @@ def fake_repository_with_commondir(place: Place) -> None:
 
 @workspace
 def fake_repository_with_a_plain_head(place: Place) -> None:
-    """A tracked folder that is a whole bare repository."""
+    """A tracked folder that is a complete bare repository."""
     _fake_repository(place, "docs", _runs(place), head="file")
     place.commit()
 
@@ -456,7 +456,7 @@ def _nested(place: Place, folder: str) -> None:
 
 @workspace
 def gitlink_with_a_nested_repository(place: Place) -> None:
-    """A submodule's folder holds a repository whose config runs a program: git goes down into it (finding C1 c)."""
+    """A submodule's folder holds a repository whose config runs a program: git enters it."""
     _nested(place, "sub")
     place.git("add", "sub")
     place.git("commit", "--quiet", "--message=sub")
@@ -484,7 +484,7 @@ def gitlink_of_another_commit(place: Place) -> None:
 
 @workspace
 def gitlink_that_was_made_later(place: Place) -> None:
-    """An uninitialised submodule: its folder was empty, until somebody made a repository in it (finding C1 c)."""
+    """An uninitialised submodule: its folder was empty, until somebody created a repository in it."""
     nothing = "1" * 40
     place.git("update-index", "--add", "--cacheinfo", f"160000,{nothing},sub")
     place.git("commit", "--quiet", "--message=sub")
@@ -700,7 +700,7 @@ def config_in_odd_spelling(place: Place) -> None:
 
 @workspace
 def hook_of_the_index(place: Place) -> None:
-    """`post-index-change` runs whenever git writes its index, which git status does to remember what it saw."""
+    """`post-index-change` runs whenever git writes its index, which git status does to store file times."""
     place.script(".git/hooks/post-index-change")
     place.script(".git/hooks/fsmonitor-watchman")
     place.attacks += ["git status", "git diff", "git diff --stat", "git status -s"]
@@ -836,7 +836,7 @@ def linked_files_that_searchers_read(place: Place) -> None:
 
 @workspace
 def files_of_settings(place: Place) -> None:
-    """Files that programs read for their settings, or might: each would do harm if it was believed."""
+    """Files that programs read for their settings, or might: each would do harm if it were used."""
     harm = place.harm()
     place.write(".ripgreprc", f"--pre={place.script('docs/pre')}\n")
     for name in (
@@ -959,7 +959,7 @@ def several_worktrees(place: Place) -> None:
 
 @workspace
 def broken_repository_below_another(place: Place) -> None:
-    """The workspace's own `.git` is none to git, which therefore goes on to the hostile repository above."""
+    """Git does not accept the workspace's own `.git`, and uses the hostile repository above."""
     shutil.copytree(place.work / ".git", place.base / ".git")
     with (place.base / ".git/config").open("a") as config:
         config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
@@ -1042,7 +1042,7 @@ def gitlink_deep_below(place: Place) -> None:
 
 @workspace
 def gitlink_in_an_index_of_another_version(place: Place) -> None:
-    """The same in an index of version 4, which spells names in another way."""
+    """The same in an index of version 4, which compresses names."""
     gitlink_deep_below(place)
     place.git("update-index", "--index-version", "4")
 
@@ -1056,7 +1056,7 @@ def gitlink_in_a_split_index(place: Place) -> None:
 
 @workspace
 def gitlink_only_in_a_commit(place: Place) -> None:
-    """HEAD has the gitlink, and the index has it no more."""
+    """HEAD has the gitlink, but the index does not."""
     _nested(place, "sub")
     place.git("add", "sub")
     place.git("commit", "--quiet", "--message=sub")
@@ -1097,7 +1097,7 @@ def tracked_folder_became_a_link(place: Place) -> None:
 
 @workspace
 def state_outside(place: Place) -> None:
-    """The files in which git keeps where a rebase or a bisection stands are links outside: git status prints them."""
+    """The files with the state of a rebase or a bisection are links outside: git status prints them."""
     for name in ("done", "git-rebase-todo", "onto", "head-name", "orig-head", "interactive"):
         place.link(f".git/rebase-merge/{name}", str(place.outside / "secret"))
     for name in ("MERGE_MSG", "BISECT_START", "BISECT_LOG", "description", "FETCH_HEAD", "shallow"):
@@ -1144,7 +1144,7 @@ def partial_clone_in_the_old_spelling(place: Place) -> None:
 
 @workspace
 def settings_that_hold_here_only(place: Place) -> None:
-    """`includeIf` takes in a file of the workspace if the repository lies where it lies."""
+    """`includeIf` includes a file of the workspace, by the path of the repository."""
     place.write("docs/gitconfig", f'[core]\nfsmonitor = "{place.harm()} #"\n')
     place.config("includeIf.gitdir:**.path", "../docs/gitconfig")
     place.attacks += READERS_OF_GIT
@@ -1193,7 +1193,7 @@ def lines_that_break_the_terminal(place: Place) -> None:
 
 @workspace
 def config_key_behind_a_nul(place: Place) -> None:
-    """A NUL in a subsection ends what git takes for the key: an object is promised, and a program fetches it."""
+    """Git ends a key at a NUL in a subsection: an object is promised, and a program fetches it."""
     older = place.git("rev-parse", "HEAD~1:a.txt")
     (place.work / ".git/objects" / older[:2] / older[2:]).unlink()
     settings = '[remote "origin"]\nurl = .\n[remote "origin.promisor\0"]\nurl = true\n[remote "origin.uploadpack\0"]\n'
@@ -1203,7 +1203,7 @@ def config_key_behind_a_nul(place: Place) -> None:
 
 
 def _hidden_gitlink(place: Place) -> tuple[Entry, Entry]:
-    """A hostile repository in an ignored folder, where nobody looks for it: the entry by which git goes down into it,
+    """A hostile repository in an ignored folder, which clew does not search: the entry that makes git enter it,
     and one of a file."""
     place.write(".gitignore", "vendor\n")
     _nested(place, "vendor/sub")
@@ -1214,7 +1214,7 @@ def _hidden_gitlink(place: Place) -> tuple[Entry, Entry]:
 
 @workspace
 def gitlink_of_an_odd_mode(place: Place) -> None:
-    """Git looks at some bits of a mode only. With others set too it is a gitlink none the less."""
+    """Git checks only some bits of a mode. With other bits set it is still a gitlink."""
     link, file = _hidden_gitlink(place)
     odd = Entry(link.name, 0x0100E000, link.hash)
     (place.work / ".git/index").write_bytes(index_file([file, odd]))
@@ -1222,14 +1222,14 @@ def gitlink_of_an_odd_mode(place: Place) -> None:
 
 @workspace
 def gitlink_behind_a_name_with_a_nul(place: Place) -> None:
-    """In an index of version 4 git believes the length of a name, and passes over a NUL in it."""
+    """In an index of version 4 git trusts the length of a name, and skips a NUL in it."""
     link, file = _hidden_gitlink(place)
     (place.work / ".git/index").write_bytes(with_hidden_name(link, file))
 
 
 @workspace
 def gitlink_in_a_table_of_blocks(place: Place) -> None:
-    """A table behind the entries says where git finds them: also elsewhere."""
+    """A table after the entries says where git finds them, also outside the list."""
     link, file = _hidden_gitlink(place)
     place.config("index.threads", "4")
     entries = [file, Entry(b"b.txt", hash=file.hash)]
@@ -1247,7 +1247,7 @@ def index_that_names_files_outside(place: Place) -> None:
 
 @workspace
 def repository_that_nobody_may_enter(place: Place) -> None:
-    """Git may not go into the refs, so it takes `.git` for no repository, and goes on to the hostile one above."""
+    """Git may not enter the refs, so it does not accept `.git`, and uses the hostile repository above."""
     shutil.copytree(place.work / ".git", place.base / ".git")
     with (place.base / ".git/config").open("a") as config:
         config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
@@ -1278,7 +1278,7 @@ def ignore_files_above(place: Place) -> None:
 
 @workspace
 def ignore_files_in_the_git_folder(place: Place) -> None:
-    """Ignore files in `.git` lead outside: rg reads them if it goes there."""
+    """Ignore files in `.git` lead outside: rg reads them if it enters it."""
     place.link(".git/.ignore", str(place.outside / "secret"))
     place.link(".git/refs/.rgignore", "../../../outside/secret")
     place.folders += [".git", ".git/refs"]
@@ -1294,7 +1294,7 @@ def ignore_files_in_the_git_folder(place: Place) -> None:
 
 @workspace
 def ignored_files_taken_in_again(place: Place) -> None:
-    """A plain ignore file above takes in again what `.gitignore` leaves out; there lies one that leads outside."""
+    """A plain ignore file above includes again what `.gitignore` excludes: an ignore file that leads outside."""
     place.write(".gitignore", "vendor\n")
     place.write("vendor/x", "foo\n")
     place.link("vendor/.ignore", str(place.outside / "secret"))
@@ -1304,7 +1304,7 @@ def ignored_files_taken_in_again(place: Place) -> None:
 
 @workspace
 def pipes_that_git_reads(place: Place) -> None:
-    """Files that git reads are pipes, in which nobody writes: it waits for ever. One lies in an ignored folder."""
+    """Files that git reads are named pipes without a writer: git hangs. One lies in an ignored folder."""
     place.waits = True
     place.write(".gitignore", "vendor\n.mailmap\n")
     place.write("vendor/x")
@@ -1317,8 +1317,8 @@ def pipes_that_git_reads(place: Place) -> None:
 
 @workspace
 def folder_of_the_history_became_a_link(place: Place) -> None:
-    """Only the history knows a folder; a link outside stands in its place, also in an ignored folder. Git reads the
-    attributes there, and prints names in them that it does not understand."""
+    """A folder exists only in the history; a link outside is in its place, also in an ignored folder. Git reads the
+    attributes there, and prints names in them that it cannot parse."""
     place.write(".gitignore", "vendor\n")
     for path in ("old/x.txt", "vendor/old/x.txt", "src/old/x.txt"):
         place.write(path)
@@ -1341,7 +1341,7 @@ def folder_of_the_history_became_a_link(place: Place) -> None:
 
 @workspace
 def folder_of_the_last_commit_became_a_link(place: Place) -> None:
-    """The last commit has a folder that the index has no more, and a link outside stands in its place."""
+    """The last commit has a folder that the index has not, and a link outside is in its place."""
     place.write("old/x.txt")
     place.commit()
     place.git("mv", "old/x.txt", "moved.txt")
@@ -1361,7 +1361,7 @@ def folder_of_the_last_commit_became_a_link(place: Place) -> None:
 
 @workspace
 def pipe_where_only_the_history_has_files(place: Place) -> None:
-    """Attributes that are a pipe lie in an ignored folder of which only the history knows."""
+    """An attributes file that is a named pipe, in an ignored folder that exists only in the history."""
     place.waits = True
     place.write(".gitignore", "vendor\n")
     place.write("vendor/x.txt")
@@ -1402,7 +1402,7 @@ def pipe_in_place_of_a_repository(place: Place) -> None:
 
 @workspace
 def ignored_folder_with_a_pipe(place: Place) -> None:
-    """In an ignored folder lie a repository whose HEAD is a pipe, and an ignore file that is one."""
+    """An ignored folder has a repository whose HEAD is a named pipe, and an ignore file that is one."""
     place.waits = True
     place.write(".gitignore", "vendor\n")
     _nested(place, "vendor/lib")

@@ -1,4 +1,4 @@
-"""What rules, safe defaults and policies decide; and the rows of rules."""
+"""Decisions of rules, safe defaults and policies; and the rows of rules."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def work(tmp_path: Path) -> Path:
 
 
 def lines(table: str) -> list[str]:
-    """Commands, two blanks between them."""
+    """Commands, separated by two blanks."""
     return re.split(r"\s{2,}", table.strip())
 
 
@@ -450,7 +450,7 @@ def test_an_allow_for_paths_matches_no_other_path(work: Path, pattern: str, path
 
 @pytest.mark.parametrize("path", ["l/../../outside.py", "{}/l/../../outside.py", "l/../../../x"])
 def test_dot_dot_after_a_link_is_asked_about(tmp_path: Path, path: str) -> None:
-    """To the system it leads to where the link leads, and up from there; to many tools just up from the link."""
+    """For the system `..` is above the target of the link; for many tools it is above the link itself."""
     (tmp_path / "w/a/b/c").mkdir(parents=True)
     (tmp_path / "w/l").symlink_to(tmp_path / "w/a/b/c")
     asked, work = change(path.format(tmp_path / "w")), tmp_path / "w"
@@ -663,7 +663,7 @@ READS_NOT = lines(
 
 @pytest.mark.parametrize("line", READS, ids=repr)
 def test_commands_that_only_read_in_the_workspace_are_not_asked_about(work: Path, line: str) -> None:
-    (work / "out").unlink()  # the history might know it as a folder
+    (work / "out").unlink()  # it may be a folder in the history
     assert effect(command(line, str(work)), workspace=work) == "allow"
     assert effect(command(line, str(work)), policy=Policy.READ_ONLY, workspace=work) == "allow"
 
@@ -692,7 +692,7 @@ def test_git_in_a_repository_that_is_not_the_workspaces_own_is_asked_about(work:
     (work / "other/.git").mkdir()
     assert effect(command("git log", str(work / folder)), workspace=work) == "ask"
     assert effect(command("git log", str(work / "src/deep")), workspace=work) == "allow"
-    assert effect(command("git status", str(work / "src/deep")), workspace=work) == "ask"  # which goes down into it
+    assert effect(command("git status", str(work / "src/deep")), workspace=work) == "ask"  # which enters it
 
 
 @given(st.sampled_from(sorted(SAFE_COMMANDS)), st.lists(st.text(st.sampled_from("-=/.a ~oO5"), max_size=6), max_size=4))

@@ -1,4 +1,4 @@
-"""Where git may run unasked: only in the workspace's own repository, if nothing in it makes git run something else."""
+"""Where git may run without asking: in the workspace's own repository, if nothing there makes git run a program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Change = Callable[[Path], object]
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A workspace with a real repository, a commit, and folders that only sound like git's."""
+    """A workspace with a real repository, a commit, and folders with names like those of git."""
     work = tmp_path / "work"
     for folder in ("src", "config", "objects", "refs"):
         (work / folder).mkdir(parents=True)
@@ -53,7 +53,7 @@ def test_git_in_the_workspaces_own_repository_is_not_asked_about(work: Path, fol
 
 
 def fake_with_dangling_head(work: Path) -> None:
-    """Finding C1 a: git takes a symlink that leads nowhere for a HEAD."""
+    """Git accepts a dangling symlink as a HEAD."""
     (work / "docs").mkdir()
     (work / "docs/HEAD").symlink_to("refs/heads/main")
     for folder in ("objects", "refs"):
@@ -85,9 +85,9 @@ def test_git_below_something_that_looks_like_a_repository_is_asked_about(work: P
 
 
 def test_git_in_a_repository_with_a_populated_submodule_is_asked_about(work: Path) -> None:
-    """Finding C1 c: `git status` goes down into the submodule, whose config anybody can have written."""
+    """`git status` enters the submodule, whose config may come from an attacker."""
     git(work, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
-    assert verdict(work) is Effect.ALLOW  # nothing is there yet
+    assert verdict(work) is Effect.ALLOW  # its folder is empty
     (work / "sub").mkdir()
     assert verdict(work) is Effect.ALLOW
     git(work, "init", "-q", "sub")
@@ -240,13 +240,13 @@ def index_by_a_link(work: Path) -> None:
 
 
 def nested_by_a_file(work: Path) -> None:
-    """Git opens what a `.git` below names, wherever it lies."""
+    """Git opens the folder that a `.git` file below names, wherever it is."""
     (work / "src/deep").mkdir()
     (work / "src/deep/.git").write_text("gitdir: /elsewhere\n")
 
 
 def head_is_garbage(work: Path) -> None:
-    """Git looks further up then."""
+    """Git then searches further up."""
     (work / ".git/HEAD").write_text("garbage\n")
 
 
@@ -262,7 +262,7 @@ def deep_ref_by_a_link(work: Path) -> None:
 
 
 def config_is_a_pipe(work: Path) -> None:
-    """Whoever opens it waits for ever: the judge, too."""
+    """A program that opens it hangs, and so would clew."""
     (work / ".git/config").unlink()
     os.mkfifo(work / ".git/config")
 
@@ -281,7 +281,7 @@ def modules_by_a_link(work: Path) -> None:
 
 
 def hooks_behind_a_carriage_return(work: Path) -> None:
-    """To git that is part of the value, not the end of a line."""
+    """For git it is part of the value, not the end of a line."""
     with (work / ".git/config").open("a", newline="") as config:
         config.write("[core]\n\thookspath = .hooks\rabbrev\n")
 
@@ -310,7 +310,7 @@ def index_padded_oddly(work: Path) -> None:
 
 
 def hidden_repository(work: Path) -> Entry:
-    """A repository in an ignored folder. The entry makes git go down into it."""
+    """A repository in an ignored folder. The entry makes git enter it."""
     (work / ".gitignore").write_text("vendor\n")
     git(work, "init", "-q", str(work / "vendor/sub"))
     return Entry(b"vendor/sub", GITLINK)
@@ -347,7 +347,7 @@ def index_with_more_flags_than_its_version_has(work: Path) -> None:
 
 
 def index_of_names_that_grow(work: Path) -> None:
-    """In version 4 a short index holds names without end."""
+    """In version 4 a small index can hold endless names."""
     longer = Entry(b"a", dropped=0, length=0xFFF)
     write_index(work, index_file([Entry(b"a" * 4_095, dropped=0), *[longer] * 200], version=4))
 
@@ -358,7 +358,7 @@ def index_with_an_endless_number(work: Path) -> None:
 
 
 def refs_that_nobody_may_enter(work: Path) -> None:
-    """To git that is no repository, so it looks further up."""
+    """Git does not take it for a repository, so it searches further up."""
     (work / ".git/refs").chmod(0o400)
 
 
@@ -391,7 +391,7 @@ def has_a_commondir(work: Path) -> None:
 
 
 def is_broken(work: Path) -> None:
-    """Then git looks further up, outside of the workspace."""
+    """Git then searches further up, outside the workspace."""
     (work / ".git/HEAD").unlink()
 
 
@@ -449,7 +449,7 @@ def test_a_repository_that_leads_git_elsewhere_is_asked_about(work: Path, change
 
 @pytest.mark.parametrize("mode", [0x0001E000, 0x0100E000, 0x8000E000, 0o160644, 0o100664, 0o040000, 0])
 def test_a_mode_that_git_does_not_write_is_asked_about(work: Path, mode: int) -> None:
-    """Git looks at some of its bits only, and takes the first ones for gitlinks."""
+    """Git checks only some bits of the mode, and takes the first ones for gitlinks."""
     entry = hidden_repository(work)
     write_index(work, index_file([Entry(b"a.txt"), Entry(entry.name, mode)]))
     assert verdict(work) is Effect.ASK
@@ -492,7 +492,7 @@ def test_a_link_anywhere_in_gits_folder_is_asked_about(work: Path, name: str) ->
     "value", ["/proc/self/cwd/hk", "/dev/fd/../cwd/hk", "linked", "hk/../hk", "a/" * 150 + "hk", "../work/hk"]
 )
 def test_an_unusual_hooks_path_is_asked_about(work: Path, value: str) -> None:
-    """What clew finds there may be something else than what git finds."""
+    """Clew and git may find different folders there."""
     (work / "linked").symlink_to("/proc/self/cwd/hk")
     git(work, "config", "core.hooksPath", "hk")
     assert verdict(work, command="git branch") is Effect.ALLOW
@@ -504,7 +504,7 @@ def test_an_unusual_hooks_path_is_asked_about(work: Path, value: str) -> None:
 @pytest.mark.parametrize("name", [".mailmap", ".gitattributes", "src/.gitattributes", "vendor/.gitattributes"])
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/etc/hosts")], ids=["pipe", "link"])
 def test_an_irregular_file_that_git_reads_is_asked_about(work: Path, command: str, name: str, make: Change) -> None:
-    """Git waits for ever at a pipe; also in an ignored folder, if it tracks a file there."""
+    """Git hangs at a named pipe; also in an ignored folder, if it tracks a file there."""
     (work / ".gitignore").write_text("vendor\n.mailmap\n.gitattributes\n")
     (work / "vendor").mkdir()
     (work / "vendor/b.txt").write_text("b\n")
@@ -546,7 +546,7 @@ def test_git_reading_unchecked_parts_of_a_large_tree_is_asked_about(
     assert verdict(work, command=command) is (Effect.ALLOW if command in LARGE_ALLOWED else Effect.ASK)
 
 
-HUGE = 1 << 40  # bytes, of which none is written
+HUGE = 1 << 40  # bytes of a sparse file
 
 
 @pytest.mark.parametrize("name", ["HEAD", "config", "index", "commondir"])
@@ -565,7 +565,7 @@ def test_a_huge_git_file_is_not_read(work: Path) -> None:
 
 
 def test_a_sparse_index_is_asked_about(work: Path) -> None:
-    """Its folders may hold submodules."""
+    """Its folders may contain submodules."""
     (work / "k").mkdir()
     (work / "k/b.txt").write_text("b\n")
     git(work, "add", "-A")
@@ -608,7 +608,7 @@ ODD_WORKTREES = [
 @pytest.mark.parametrize(("name", "text"), ODD_WORKTREES)
 @pytest.mark.parametrize("command", ["git log --all", "git branch", "git worktree list"])
 def test_a_worktree_that_leads_elsewhere_is_asked_about(work: Path, command: str, name: str, text: str | None) -> None:
-    """Git reads the refs of every worktree, where its `commondir` leads."""
+    """Git reads the refs of every worktree from where its `commondir` leads."""
     side = work.parent / "side"
     git(work, "worktree", "add", "-q", str(side))
     git(work, "worktree", "add", "-q", str(work.parent / "other"))
@@ -629,7 +629,7 @@ def test_a_fake_worktree_is_asked_about(work: Path, tmp_path: Path) -> None:
 
 
 def test_signatures_are_not_verified_without_asking(work: Path) -> None:
-    """Git lets gpg do that."""
+    """Git would run gpg."""
     assert verdict(work, ".", "git log --format=%h") is Effect.ALLOW
     assert verdict(work, ".", "git log '--format=%G?'") is Effect.ASK
     assert verdict(work, ".", "git show --pretty=format:%h%GK") is Effect.ASK
@@ -652,7 +652,7 @@ def test_a_format_is_checked_in_linear_time(work: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("command", ["git status", "git diff", "git log -p", "git show", "git blame src/a.txt"])
 @pytest.mark.parametrize("name", ["old", "src/old", "vendor/deep/old", "vendor"])
 def test_a_link_to_a_folder_outside_is_asked_about(work: Path, command: str, name: str) -> None:
-    """The history may know a file below it: git reads the attributes there, through the link."""
+    """The history may have a file below it: git reads the attributes there, through the link."""
     (work / ".gitignore").write_text("vendor\n")
     (work.parent / "elsewhere").mkdir()
     (work / name).parent.mkdir(parents=True, exist_ok=True)
@@ -666,7 +666,7 @@ def test_a_link_to_a_folder_outside_is_asked_about(work: Path, command: str, nam
 
 
 def test_history_files_behind_a_link_are_asked_about(work: Path) -> None:
-    """By a path `git rev-list` reads attributes too."""
+    """With a path, `git rev-list` reads attributes too."""
     command = "git rev-list HEAD -- src"
     assert verdict(work, command=command) is Effect.ALLOW
     (work / "old").symlink_to(work.parent)
@@ -679,14 +679,14 @@ def test_history_files_behind_a_link_are_asked_about(work: Path) -> None:
     ["status", "diff HEAD:src/a.txt", "diff --", "log -- src", "show", "ls-files", "rev-list HEAD", "rev-parse"],
 )
 def test_a_git_argument_that_begins_with_a_colon_is_asked_about(work: Path, command: str, magic: str) -> None:
-    """It may be a path from the top, or one that is chosen by attributes: other files than its letters say."""
+    """It may be a path from the top, or select files by attributes: other files than the word seems to name."""
     assert verdict(work, command=f"git {command}") is Effect.ALLOW
     assert verdict(work, command=f"git {command} {magic}") is Effect.ASK
 
 
 @pytest.mark.parametrize("command", ["git diff", "git status"])
 def test_a_tracked_file_that_became_something_else_is_asked_about(work: Path, command: str) -> None:
-    """`git diff` prints the HEAD of a repository that lies in its place, and waits at a pipe in there."""
+    """`git diff` prints the HEAD of a repository in place of the file, and hangs at a pipe in it."""
     (work / ".gitignore").write_text("vendor\n")
     (work / "vendor").mkdir()
     (work / "vendor/lib").write_text("x\n")
@@ -704,7 +704,7 @@ def test_a_tracked_file_that_became_something_else_is_asked_about(work: Path, co
 
 @pytest.mark.parametrize("name", [b"a" * 1_001, b"/".join([b"a" * 200] * 6), b"/".join([b"a"] * 102)])
 def test_an_index_with_a_long_name_is_asked_about(work: Path, name: bytes) -> None:
-    """The system takes a path of more than 4,095 bytes for one that is not there. Git's is shorter than ours."""
+    """For the system a path of more than 4,095 bytes does not exist. Git's path is shorter than clew's."""
     write_index(work, index_file([Entry(name)]))
     assert verdict(work) is Effect.ASK
 
@@ -732,7 +732,7 @@ def test_ignored_folders_are_checked_if_git_reads_them(
 @pytest.mark.parametrize("command", ["git status", "git log", "rg x"])
 @pytest.mark.parametrize("folder", ["new", "vendor", ".git/refs"])
 def test_a_tree_that_is_very_deep_is_asked_about(work: Path, command: str, folder: str) -> None:
-    """The system takes as long to find a folder as it lies deep."""
+    """The deeper a folder lies, the longer the system takes to find it."""
     (work / ".gitignore").write_text("vendor\n")
     (work / folder / "/".join(["d"] * 40)).mkdir(parents=True)
     assert verdict(work, command=command) is Effect.ALLOW

@@ -1,4 +1,4 @@
-"""What a command says to the lenient reader, which denies are built on; and the tables of both readers."""
+"""The commands that the lenient parser finds, for deny rules; and the tables of both parsers."""
 
 from __future__ import annotations
 

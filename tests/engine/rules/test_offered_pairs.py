@@ -28,7 +28,7 @@ MIGRATION = ROOT / "src/clew/store/migrations/0002_gates.sql"
 
 
 def pairs(table: str) -> list[tuple[str, str]]:
-    """`asked -> later`, one in each line; a line that begins with `->` goes on with the one before."""
+    """`asked -> later`, one in each line; a line that begins with `->` uses the request of the line before."""
     found: list[tuple[str, str]] = []
     for line in filter(None, map(str.strip, table.splitlines())):
         asked, later = (part.strip() for part in line.split("->", 1))
@@ -794,7 +794,7 @@ def command(line: str, folder: Path) -> Asked:
 
 
 def offered(asked: str, work: Path, folder: Path | None = None) -> list[Rule]:
-    """The rule that comes with a yes, as the store gives it back; none if none is offered."""
+    """The rule that a yes creates, as read back from the store; None if none is offered."""
     try:
         wanted = command(asked, folder or work)
         new = accept(wanted, suggest_pattern(wanted, str(work)), Word.RULE).rule
@@ -820,7 +820,7 @@ def verdict(later: str, rules: list[Rule], work: Path, folder: Path | None = Non
     [pytest.param(*each, id=f"{harm}: {each[1]}") for harm, table in HARMS.items() for each in table],
 )
 def test_an_offered_rule_does_not_allow_later_harm(bare: Path, work: Path, asked: str, later: str) -> None:
-    """Some of the harms lie in the links, and without these nothing is there; the others are harms anyway."""
+    """Some harms need the links, and do not exist without them; the others are harms anyway."""
     rules = offered(asked, bare)
     assert LINKS.search(later) or verdict(later, rules, bare) == "ask", rules
     moved = [replace(rule, place=str(work)) for rule in rules]
@@ -907,7 +907,7 @@ def test_hard_links_of_packages_and_build_output_do_not_stop_formatters(tmp_path
     (work / "build/b").hardlink_to(work / "build/a")
     for line in ("ruff format .", "isort .", "ruff check --fix"):
         assert verdict(line, offered(line, work), work) == "allow"
-    for line in ("gofmt -w .", "prettier --write .", "black ."):  # these go into one of the two
+    for line in ("gofmt -w .", "prettier --write .", "black ."):  # these enter one of the two
         assert offered(line, work) == []
     assert offered("ruff format", work, work / ".venv/lib") == []
 

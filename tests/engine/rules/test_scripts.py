@@ -1,4 +1,4 @@
-"""Pipes, sequences, wildcards and `cd` in what is judged: each command by itself, in every folder it may run in."""
+"""Scripts with pipes, sequences, wildcards and `cd`: each command is judged alone, in every folder it may run in."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ def test_one_command_that_may_do_more_makes_the_script_asked_about(work: Path, c
 
 @pytest.mark.parametrize("command", READS, ids=repr)
 def test_nothing_that_leaves_a_sandbox_is_allowed_because_it_only_reads(work: Path, command: str) -> None:
-    """What it reads by, such as a git config, may have been made inside the sandbox."""
+    """Files that control it, such as a git config, may have been written inside the sandbox."""
     assert verdict(work, command, leaves_sandbox=True) == "ask"
 
 
 def test_an_offered_rule_does_not_let_a_command_leave_a_sandbox(work: Path) -> None:
-    """Inside of it the agent writes the tests that would run outside."""
-    (work / "out").unlink()  # no rule holds beside a link that leads out
+    """Inside the sandbox the agent writes the tests that would run outside."""
+    (work / "out").unlink()  # no rule applies beside a link that leads out
     asked = Asked(GateKind.COMMAND, "pytest -q src", folder=str(work), leaves_sandbox=True)
     assert suggest_pattern(asked, str(work)) is None
     assert verdict(work, "pytest -q src", "pytest src …") == "allow"
@@ -159,7 +159,7 @@ def test_a_pattern_of_many_stars_is_judged_quickly(work: Path) -> None:
 
 
 def test_a_word_that_is_very_long_is_asked_about(work: Path) -> None:
-    """The readers look at each word more than once."""
+    """The parsers scan each word more than once."""
     assert verdict(work, f"echo {'%' * 4_096}") == "allow"
     assert verdict(work, f"echo {'%' * 4_097}") == "ask"
     assert verdict(work, f"pytest -q | grep '{{{'9' * 5_000}}}'", "pytest *") == "ask"

@@ -1,4 +1,4 @@
-"""The strict reading of a script, which allows are built on."""
+"""The strict parser of scripts, for allow rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clew.engine.rules.shell.lenient import always_asks, unwrap_shell
 from clew.engine.rules.shell.strict import Command, Word, parse_commands, word_texts
 from tests.engine.rules.test_lenient_shell import ALWAYS_ASKS, ANY, NOT_PLAIN, PLAIN, SHELLISH
 
-# What is more than plain words, and is explained all the same.
+# More than plain words, but understood.
 EXPLAINED = {
     "rg x | head -5": ["rg x", "head -5"],
     "git status && git diff --stat": ["git status", "git diff --stat"],
@@ -155,7 +155,7 @@ def read(script: str) -> list[tuple[str, ...]] | None:
 
 
 def generated(count: int) -> list[str]:
-    """Scripts of pieces that are plain, or nearly so. `p` is a function that tells its words."""
+    """Scripts of pieces that are plain, or nearly so. `p` is a function that prints its words."""
     draw = random.Random(11)
     pieces = [
         *(
@@ -199,15 +199,15 @@ def test_a_real_shell_runs_only_the_commands_that_were_parsed(shell: str, tmp_pa
     assert len(accepted) > 1_500
     program = tmp_path / "program"
     program.write_text(_program(accepted))
-    told = subprocess.run([shell, program], capture_output=True, check=True).stdout.decode()
-    runs = [sorted(tuple(line.split("\3")[:-1]) for line in each.split("\1")[:-1]) for each in told.split("\2")[:-1]]
+    output = subprocess.run([shell, program], capture_output=True, check=True).stdout.decode()
+    runs = [sorted(tuple(line.split("\3")[:-1]) for line in each.split("\1")[:-1]) for each in output.split("\2")[:-1]]
     for (script, found), ran in zip(accepted, runs, strict=True):
         named = sorted(words[1:] for words in found)
         assert ran == named or ("||" in script and set(ran) <= set(named)), script
 
 
 def _program(accepted: list[tuple[str, list[tuple[str, ...]]]]) -> str:
-    """Each command tells its words on descriptor 9, in one write: \\3 ends a word, \\1 a command, \\2 a script."""
-    tells = "told=; for word; do told=$told$word$end; done; printf '%s\\1' \"$told\" >&9"
-    head = f"exec 9>&1 >/dev/null </dev/null; end=$(printf '\\3'); p() {{ {tells}; }}\n"
+    """Each command prints its words to descriptor 9, in one write: \\3 ends a word, \\1 a command, \\2 a script."""
+    report = "output=; for word; do output=$output$word$end; done; printf '%s\\1' \"$output\" >&9"
+    head = f"exec 9>&1 >/dev/null </dev/null; end=$(printf '\\3'); p() {{ {report}; }}\n"
     return head + "\n".join(f"{script}\nprintf '\\2' >&9" for script, _ in accepted)

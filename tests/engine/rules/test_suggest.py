@@ -188,10 +188,10 @@ def test_add_and_commit_in_one_script_need_a_searched_workspace(work: Path) -> N
         ("deploy …", "has no list of options"),
         ("pytest -q …", "write `pytest …`"),
         ("ruff check -q src …", "write `ruff check src …`"),
-        ("make deploy …", "keeps no list"),
-        ("…", "keeps no list"),
-        ("sudo pytest …", "keeps no list"),
-        ("ls && pytest …", "keeps no list"),
+        ("make deploy …", "has no list"),
+        ("…", "has no list"),
+        ("sudo pytest …", "has no list"),
+        ("ls && pytest …", "has no list"),
     ],
 )
 def test_a_pattern_that_means_nothing_is_refused_with_help(pattern: str, hint: str) -> None:
@@ -237,7 +237,7 @@ def test_for_a_change_its_folder_is_offered(work: Path) -> None:
         assert offered(*paths) is None, paths
 
 
-RUN_BY_OTHERS = """
+RUN_BY_TOOLS = """
     .git/config .github/workflows/ci.yml .vscode/tasks.json .husky/pre-commit .devcontainer/devcontainer.json .envrc
     .claude/settings.json .cursor/rules .gitattributes .npmrc .pre-commit-config.yaml .venv/x.py .env conftest.py
     tests/conftest.py Makefile src/Makefile package.json src/package.json packages/a/package.json src/vite.config.ts
@@ -261,7 +261,7 @@ RUN_BY_OTHERS = """
 """
 
 
-@pytest.mark.parametrize("path", RUN_BY_OTHERS.split())
+@pytest.mark.parametrize("path", RUN_BY_TOOLS.split())
 def test_no_offered_rule_matches_files_that_tools_run(work: Path, path: str) -> None:
     assert suggest_pattern(change(path), str(work)) is None
     assert suggest_pattern(change("src/m.py", path), str(work)) is None
@@ -312,19 +312,19 @@ def test_a_hard_link_to_a_file_outside_is_asked_about(work: Path, tmp_path: Path
 def test_a_hard_link_is_asked_about_under_the_trusted_policy(work: Path, tmp_path: Path) -> None:
     (work / "src/a.py").hardlink_to(tmp_path / "secret")
     (work / "src/b.py").write_text("x")
-    for path, said in (("src/a.py", "ask"), ("src/b.py", "allow"), ("src/new.py", "allow")):
+    for path, expected in (("src/a.py", "ask"), ("src/b.py", "allow"), ("src/new.py", "allow")):
         verdict = decide(change(path), Policy.TRUSTED, str(work), [], 1, "01T")
-        assert verdict.effect.value == said
-        assert (verdict.reason is not None and verdict.reason.code == "file.linked") == (said == "ask")
+        assert verdict.effect.value == expected
+        assert (verdict.reason is not None and verdict.reason.code == "file.linked") == (expected == "ask")
 
 
 def test_a_tool_and_a_question_are_never_offered() -> None:
-    """What a tool does depends on what it is given, and its name does not say that."""
+    """What a tool does depends on its input, which its name does not show."""
     for kind in (GateKind.PERMISSION, GateKind.QUESTION):
         assert suggest_pattern(Asked(kind, "github.create_issue"), "/w") is None
 
 
-# Every known command, with hostile words behind it
+# Every known command, followed by hostile words
 
 HOSTILE_OPTIONS = """
     -p -c -C -o -f -I -e -E -x -r -P -D -W -X -Z -S -T -O -R -n -m -t -w -exec -toolexec -Pevil -Devil=1 -pevil -cevil
@@ -341,11 +341,11 @@ HOSTILE_OPERANDS = """
 """.split()  # noqa: SIM905
 HARMLESS = ["src", "tests", "x", "1", "auto", "./src", "12"]
 KINDS = sorted(KNOWN)
-HUNT = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])  # machines are busy
+HUNT = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])  # for slow machines
 
 
 def listed(known: Known) -> dict[str, str]:
-    """The options of a kind by name, and how each of them is marked; read from the table by other means."""
+    """The options of a command by name, with their mark; parsed from the table independently of the code under test."""
     items = f"{known.options} {known.after_double_dash or ''}".split()
     return {item.rstrip("!=?~"): item[len(item.rstrip("!=?~")) :] for item in items}
 
@@ -377,7 +377,7 @@ def test_a_word_that_leads_outside_is_never_allowed(
     given_ = data.draw(st.lists(st.sampled_from([*options, *harmless, "x"]), max_size=4))
     texts = [name for name, mark in listed(KNOWN[kind]).items() if "~" in mark]
     at = data.draw(st.integers(0, len(given_)))
-    assume(at == 0 or given_[at - 1] not in texts)  # a message may say anything
+    assume(at == 0 or given_[at - 1] not in texts)  # a message may be any text
     assert not is_allowed(asked_as(kind), [*asked_as(kind), *given_[:at], hostile, *given_[at:]])
 
 

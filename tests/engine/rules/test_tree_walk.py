@@ -1,4 +1,4 @@
-"""What is looked for in a workspace before a searcher may read it unasked."""
+"""The search of a workspace before `rg` or `tree` may read it without asking."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def verdict(work: Path, command: str, folder: str = ".") -> tuple[str, str]:
 @pytest.mark.parametrize("name", [".gitignore", ".ignore", "src/.rgignore", "src/deep/.ignore", ".git/info/exclude"])
 @pytest.mark.parametrize("command", ["rg x", "rg --files src", "cat a | rg x", "tree --gitignore"])
 def test_an_ignore_file_that_leads_outside_is_asked_about(work: Path, name: str, command: str) -> None:
-    """Ripgrep prints the lines that it does not understand."""
+    """Ripgrep prints lines that it cannot parse."""
     assert verdict(work, command)[0] == "allow"
     link = work / name
     link.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def test_folders_in_a_plain_gitignore_line_are_not_searched(work: Path) -> None:
         assert verdict(work, command)[0] == "ask", command
     assert verdict(work, "rg x", "node_modules")[0] == "ask"
     assert verdict(work, "cd node_modules && rg x")[0] == "ask"
-    (work / ".git").rename(work / ".off")  # without a repository ripgrep does not heed it
+    (work / ".git").rename(work / ".off")  # without a repository ripgrep ignores it
     assert verdict(work, "rg x")[0] == "ask"
     (work / ".off").rename(work / ".git")
     for text in (" node_modules\n", "x\rnode_modules\n"):
@@ -104,7 +104,7 @@ def test_an_ignore_file_that_ripgrep_parses_differently_skips_nothing(work: Path
 
 @pytest.mark.parametrize("leads", ["../.git/modules/s", "g", "/elsewhere"])
 def test_a_git_file_below_is_asked_about(work: Path, leads: str) -> None:
-    """Ripgrep reads the exclude file where it leads, and takes a relative path from another folder than git."""
+    """Ripgrep reads the exclude file there, and resolves a relative path from another folder than git."""
     assert verdict(work, "rg x")[0] == "allow"
     (work / "src/.git").write_text(f"gitdir: {leads}\n")
     assert verdict(work, "rg x")[0] == "ask"
@@ -113,7 +113,7 @@ def test_a_git_file_below_is_asked_about(work: Path, leads: str) -> None:
 @pytest.mark.parametrize("name", [".ignore", ".rgignore", ".gitignore"])
 @pytest.mark.parametrize("command", ["rg x", "rg --files src", "tree --gitignore"])
 def test_an_irregular_ignore_file_above_the_workspace_is_asked_about(work: Path, name: str, command: str) -> None:
-    """Ripgrep reads those of all folders above; a plain one is the person's own."""
+    """Ripgrep reads those of all folders above; a regular file belongs to the person."""
     (work.parent / name).write_text("x\n")
     assert verdict(work, command)[0] == "allow"
     (work.parent / name).unlink()
@@ -185,7 +185,7 @@ PRINTS_OR_TESTS = (
 
 @pytest.mark.parametrize("command", PRINTS_OR_TESTS, ids=repr)
 def test_printf_and_complex_test_expressions_are_asked_about(work: Path, command: str) -> None:
-    """`printf` of zsh runs what a number holds, and a file named `%n` makes it set a variable."""
+    """`printf` of zsh evaluates numbers, which can run a command, and a file named `%n` makes it set a variable."""
     assert verdict(work, command)[0] == "ask"
 
 

@@ -1,4 +1,4 @@
-"""Programs that run the command they are given: no rule allows them, and a deny sees the command inside."""
+"""Programs that run another command: no rule allows them, and a deny matches the inner command."""
 
 from __future__ import annotations
 
