@@ -29,6 +29,7 @@ from clew.config.rules import (
     Address,
     AtLeastOne,
     Between,
+    Days,
     DefaultPolicy,
     FeishuChat,
     Hidden,
@@ -126,7 +127,7 @@ class SupervisorConfig:
 class EventsConfig:
     """The event log, which `clew watch` and the event streams replay. History itself is never pruned."""
 
-    keep_days: Seconds = 30.0  # Days that events are kept. 0: for ever.
+    keep_days: Days = 30.0  # Days that events are kept. 0: for ever.
     keep_rows: Annotated[int, Between(0)] = 1_000_000  # How many events are kept at most. 0: any number.
 
 
