@@ -85,7 +85,7 @@ def back(tale: Tale) -> None:
     insist(lambda: tale.client.post("threads", tale.thread, "wheel"))
     body = {"message_id": new_message_id(), "text": "!text three"}
     tale.client.post("threads", tale.thread, "messages", body=body)
-    tale.sees("This goes on at the desk", tale.topic)
+    tale.sees("This goes on at the computer", tale.topic)
     for event in tale.client.events(tale.thread, 0):
         if event.kind == "thread.status" and event.data["data"]["status"] == "suspended":
             tale.clew.run("resume", tale.thread, "--supplement", "continue")

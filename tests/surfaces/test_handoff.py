@@ -87,7 +87,7 @@ def test_it_goes_to_a_topic_and_back(clew: Clew, bot: Bot) -> None:
     sees(bot, "two", topic)
     again = clew.run("chat", thread, input="!text three\n")
     assert (again.code, again.out) == (0, "three\n")
-    sees(bot, "This goes on at the desk. Say something here to take it back.", topic)
+    sees(bot, "This goes on at the computer. Say something here to take it back.", topic)
     assert said_in(clew, thread) == ["!text one", "one", "!text two", "two", "!text three", "three"]
     asyncio.run(bot.say("!text four", topic=topic))
     sees(bot, "four", topic)

@@ -32,7 +32,7 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
         "没有 /{word} 这个命令；是不是 /{near}？/帮助 列出全部命令。",
     ),
     "no_code": (
-        "{word} is no code of a gate; /gates lists what waits.",
+        "{word} is not a gate code; /gates lists what waits.",
         "{word} 不是待办代码；/待办 列出等你答复的事项。",
     ),
     "only_code": (
@@ -54,14 +54,14 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
         "正在移交到 {surface} …",
     ),
     "away": (
-        "While you are away, what the desk would show comes to {surface}. /back ends it.",
+        "While you are away, what the computer would show comes to {surface}. /back ends it.",
         "你离开期间，桌面上的内容会发到 {surface}。/回来 结束。",
     ),
     "owners_only": (
         "Only an owner may say that; `clew pair CODE --role owner` makes one.",
         "只有所有者可以这样做；`clew pair 配对码 --role owner` 可设为所有者。",
     ),
-    "back": ("Welcome back: the desk shows it again.", "欢迎回来：内容重新显示在桌面上。"),
+    "back": ("Welcome back: clew shows it at the computer again.", "欢迎回来：内容重新显示在桌面上。"),
     "not_away": ("You were not away.", "你并没有离开。"),
     "stopping": ("Stopping it.", "正在停止。"),
     "queued": ("{count} queued.", "排队中：{count} 条。"),
@@ -80,9 +80,9 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
     "help": (
         "/new [text] begins a new thread · /threads, /resume N goes on with one · /fork · /stop · /queue text runs it"
         " after what runs now · /status · /where tells what was delivered · /gates, /approve CODE, /deny CODE why,"
-        " /answer CODE words · /done · /handoff SURFACE moves this thread there · /away, /back: what the desk would"
-        " show comes here meanwhile · /home: this is where notices go · /runtime, /model, /dir for the next thread"
-        " here. Everything else is for the agent.",
+        " /answer CODE words · /done · /handoff SURFACE moves this thread there · /away, /back: while you"
+        " are away, what the computer would show comes here · /home: this is where notices go · /runtime, /model, /dir"
+        " for the next thread here. Everything else is for the agent.",
         "/新建 [内容] 开启新会话 · /会话、/继续 编号 · /分叉 · /停止 · /排队 内容：在当前任务之后运行 · /状态 ·"
         " /回执 查看送达情况 · /待办、/同意 代码、/拒绝 代码 原因、/回答 代码 内容 · /完成 ·"
         " /移交 平台：把本会话移到那里 ·"

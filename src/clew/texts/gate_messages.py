@@ -85,8 +85,8 @@ def all_on_their_way(count: int) -> Bilingual:
 
 def said_before(code: str, said: str) -> Bilingual:
     return Bilingual(
-        f"That was said before {code} was asked, or just then, so it is no answer to it. Reply `{code} {said}` if you"
-        " mean it.",
+        f"That was said before {code} was asked, or just then, so it is not an answer to it."
+        f" Reply `{code} {said}` if you mean it.",
         f"这句话是在询问 {code} 之前或同时说的，所以不算答复。如果确实是这个意思，请回复 `{code} {said}`。",
     )
 
@@ -197,7 +197,8 @@ def may_not_answer(who: str) -> Bilingual:
 
 def no_answer_to(code: str, said: str, known: str) -> Bilingual:
     return Bilingual(
-        f"`{said}` is no answer to {code}. There are: {known}.", f"`{said}` 不是 {code} 的有效答复。可选：{zh(known)}。"
+        f"`{said}` is not an answer to {code}. There are: {known}.",
+        f"`{said}` 不是 {code} 的有效答复。可选：{zh(known)}。",
     )
 
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from clew.texts.bilingual import Bilingual, joined
 
 
-def place(surface: str, desk: str) -> Bilingual:
-    return Bilingual("the desk", "电脑上") if surface == desk else Bilingual(surface, surface)
+def place(surface: str, local_surface: str) -> Bilingual:
+    return Bilingual("the computer", "电脑上") if surface == local_surface else Bilingual(surface, surface)
 
 
-def moved(surface: str, desk: str) -> Bilingual:
+def moved(surface: str, local_surface: str) -> Bilingual:
     """Replaces the text of a message whose thread continues in another place."""
-    there = place(surface, desk)
+    there = place(surface, local_surface)
     return Bilingual(f"→ moved to {there}", f"→ 已移到 {there.zh}")
 
 
-def taken_up(by: str, surface: str, desk: str) -> Bilingual:
+def taken_up(by: str, surface: str, local_surface: str) -> Bilingual:
     """For the conversation that drove the thread before."""
-    there = "at the desk" if surface == desk else f"in {surface}"
+    there = "at the computer" if surface == local_surface else f"in {surface}"
     is_named = by not in ("", "you")
     who, chinese = (f"{by} goes on with this", f"{by} 已") if is_named else ("This goes on", "已")
     return Bilingual(
         f"{who} {there}. Say something here to take it back.",
-        f"{chinese}在 {place(surface, desk).zh} 继续。在这里说话即可接回。",
+        f"{chinese}在 {place(surface, local_surface).zh} 继续。在这里说话即可接回。",
     )
 
 

@@ -174,8 +174,8 @@ def more_files(count: int, most: int) -> str:
 def may_mean_former(code: str, said: str) -> Bilingual:
     """For a short reply of unknown time in a conversation where another gate was open a moment ago."""
     return Bilingual(
-        f"Another question was settled here meanwhile, so this may be meant for that one, and is no answer to {code}."
-        f" Reply `{code} {said}` if you mean it.",
+        f"Another question was settled here meanwhile, so this may be meant for that one, and is not an answer to"
+        f" {code}. Reply `{code} {said}` if you mean it.",
         f"这里刚有另一项被处理，这句话可能是对它说的，所以不算对 {code} 的答复。"
         f"如果确实是这个意思，请回复 `{code} {said}`。",
     )

@@ -30,7 +30,7 @@ REASONS = {
     "git.hook": ("the repository has the hook {}, which git would run", "仓库里有钩子 {}，git 会运行它"),
     "git.submodule": ("{} is a submodule, and git goes down into it", "{} 是子模块，git 会进入其中"),
     "git.nested": ("{} is another repository inside the workspace", "{} 是工作区里的另一个仓库"),
-    "git.file": ("{} is no plain file, and git would read it", "{} 不是普通文件，而 git 会读取它"),
+    "git.file": ("{} is not a regular file, and git would read it", "{} 不是普通文件，而 git 会读取它"),
     "git.fake": (
         "{} looks like a git repository, and git may take it for one",
         "{} 看起来像 git 仓库，git 可能会把它当作仓库",

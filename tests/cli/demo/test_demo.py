@@ -77,7 +77,7 @@ def test_demo_runs_with_real_codex_and_leaves_nothing(place: Place) -> None:
     assert "arrived exactly once, at webhook:demo; receipt received-1" in lines[6]
     assert "The first was: Lead me out of the labyrinth" in lines[9]
     assert "handed to a phone, into its own topic: telegram:4711/" in lines[10]
-    assert "the phone shows: “This goes on at the desk." in lines[12]
+    assert "the phone shows: “This goes on at the computer." in lines[12]
     assert "\x1b" not in printed
     assert place.left() == []
 

@@ -79,7 +79,7 @@ async def test_gates_are_answered_by_command(rig: Rig) -> None:
     assert (await rig.engine.gates.one(gate.code)).decision == "decline"
     assert "Nothing waits" in await words(rig, "/gates")
     for slip in ("/approve K7", "/deny nope", "/answer that is it"):
-        assert "is no code" in await words(rig, slip, Fate.REFUSED)
+        assert "is not a gate code" in await words(rig, slip, Fate.REFUSED)
 
 
 @pytest.mark.parametrize(

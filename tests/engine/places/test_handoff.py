@@ -442,7 +442,7 @@ async def test_driving_locally_moves_the_running_turn(rig: Rig) -> None:
     rig.scripted.holds.release("door")
     await rig.ended(begun.turn)
     told = await rig.until(lambda entry: entry.kind == "delivery.sent" and "wheel" in entry.data["delivery"])
-    assert told and "This goes on at the desk" in rig.room.texts[-1]
+    assert told and "This goes on at the computer" in rig.room.texts[-1]
     assert "final" not in {sent.kind for sent in rig.room.sent}
     assert await driver(rig, begun.thread) == "None"
 
@@ -498,7 +498,7 @@ async def test_driving_locally_sends_a_cut_turns_question_to_notify_or_away(
         await rig.delivered(f"{begun.turn}:ask:{asked + 2}")
         assert phone_of(rig).sent[-1].buttons and phone_of(rig).sent[-1].conversation.address == "home"
         await rig.delivered(f"{begun.turn}:ask:{asked + 1}:over")
-        assert rig.room.edits[-1][1].text == "→ moved to the desk"
+        assert rig.room.edits[-1][1].text == "→ moved to the computer"
 
 
 @pytest.mark.parametrize(
@@ -613,7 +613,7 @@ async def test_a_turn_moved_to_local_leaves_no_working_placeholder(rig: Rig) -> 
     await rig.held("gate")
     rig.scripted.holds.release("gate")
     await rig.ended(begun.turn)
-    assert rig.room.edits[-1][1].text == "→ moved to the desk"
+    assert rig.room.edits[-1][1].text == "→ moved to the computer"
 
 
 async def test_a_late_steer_is_answered_in_the_current_conversation(rig: Rig) -> None:

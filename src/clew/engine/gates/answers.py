@@ -33,7 +33,7 @@ def find(tx: Tx, name: str) -> Gate:
     """By code, by id, or by the beginning of an id. Raises NotFound, BadInput, Refused."""
     wanted = name.strip().upper()
     if not wanted.isalnum() or not wanted.isascii():
-        raise BadInput(f"{name!r} is no code of a gate; `clew gates` lists them.")
+        raise BadInput(f"{name!r} is not a gate code; `clew gates` lists them.")
     if reply_parser.is_code(wanted) and (gate := gates.by_code(tx, wanted)) is not None:
         return gate
     found = gates.matching(tx, wanted)

@@ -118,7 +118,7 @@ def _option(question: Question, word: str) -> str:
     if question.options and not question.free:
         known = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
         given = "This" if question.secret else f"“{text}”"
-        raise BadInput(f"{given} is no answer to “{question.text}”; there are {known}.")
+        raise BadInput(f"{given} is not an answer to “{question.text}”; there are {known}.")
     return text
 
 

@@ -41,7 +41,7 @@ async def find(core: Core, prefix: str) -> str:
     """The id of the only thread whose id starts with `prefix`."""
     wanted = prefix.strip().upper()
     if not wanted or not wanted.isalnum():
-        raise BadInput(f"{prefix!r} is no thread id; `clew threads` lists them.")
+        raise BadInput(f"{prefix!r} is not a thread id; `clew threads` lists them.")
     found = await core.store.read(lambda tx: threads.matching(tx, wanted))
     if not found:
         raise NotFound(f"There is no thread {prefix}; `clew threads` and `clew threads --history` list them.")
