@@ -8,12 +8,16 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
+import pytest
+
 from clew.model.handoff import Handoff, HandoffState
 from clew.store import Tx
 from clew.store.migrate import open_store
 from clew.store.tables import handoffs
 from clew.support.clock import SystemClock
 from tests.helpers.paths import ROOT
+
+pytestmark = pytest.mark.process
 
 ROWS = 40
 TIMEOUT = 60.0

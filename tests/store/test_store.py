@@ -158,7 +158,9 @@ async def test_a_migration_copies_the_file_first_and_runs_once(path: Path, monke
     await store.write(lambda tx: _note(tx, "a"))
     await _close(store)
     newest = migrations()[-1][0]
-    more = [*migrations(), (newest + 1, "CREATE TABLE more (name TEXT); INSERT INTO more (name) VALUES ('once');")]
+    sql = path.with_name("more.sql")
+    sql.write_text("CREATE TABLE more (name TEXT); INSERT INTO more (name) VALUES ('once');")
+    more = [*migrations(), (newest + 1, sql)]
     monkeypatch.setattr(migrate, "migrations", lambda: more)
     for _ in range(2):
         store = open_store(path, SystemClock())
@@ -173,7 +175,9 @@ async def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: p
     store = open_store(path, SystemClock())
     await store.write(lambda tx: _note(tx, "a"))
     await _close(store)
-    broken = [*migrations(), (999, "CREATE TABLE more (name TEXT); INSERT INTO nowhere VALUES (1);")]
+    sql = path.with_name("broken.sql")
+    sql.write_text("CREATE TABLE more (name TEXT); INSERT INTO nowhere VALUES (1);")
+    broken = [*migrations(), (999, sql)]
     monkeypatch.setattr(migrate, "migrations", lambda: broken)
     with pytest.raises(StoreError):
         open_store(path, SystemClock())

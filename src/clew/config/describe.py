@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
 from clew.config import plugins
-from clew.config.reading import has_key, own_names, plugin_group, plugin_group_in, split, suggestion, without_none
+from clew.config.reading import (
+    has_key,
+    hints_of,
+    own_names,
+    plugin_group,
+    plugin_group_in,
+    split,
+    suggestion,
+    without_none,
+)
 from clew.config.rules import Hidden, WebAddress
 from clew.config.settings import Config
 from clew.support.addresses import shown, shown_in
@@ -60,7 +69,7 @@ def _inside(hint: Any, name: str, at: Key) -> Any:
         return kind
     if name not in known:
         raise ConfigError(f"{'.'.join(at)} is not a setting{suggestion(name, known) if known else ''}")
-    return without_none(get_type_hints(hint, include_extras=True)[name])
+    return without_none(hints_of(hint)[name])
 
 
 def _names(hint: Any) -> list[str]:
@@ -79,7 +88,7 @@ def _plugin(hint: Any, name: str) -> type[Any] | None:
 
 
 def _walk(table: Any, at: Key) -> Iterator[tuple[Key, Any]]:
-    for name, hint in get_type_hints(type(table), include_extras=True).items():
+    for name, hint in hints_of(type(table)).items():
         value = getattr(table, name)
         if plugin_group(hint) is not None:
             for each, inner in value.items():

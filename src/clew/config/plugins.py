@@ -97,7 +97,9 @@ def _find(group: str) -> tuple[dict[str, EntryPoint], list[PluginTrouble]]:
 
 
 def _foreign(group: str) -> list[EntryPoint]:
-    entries = [entry for entry in entry_points(group=group) if _package(entry) != "clew"]
+    own = BUILT_IN.get(group, {})
+    others = [entry for entry in entry_points(group=group) if own.get(entry.name) != entry.value]
+    entries = [entry for entry in others if _package(entry) != "clew"]  # this reads the metadata of its package
     return sorted(entries, key=lambda entry: (entry.name, _package(entry)))
 
 

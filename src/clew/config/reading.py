@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="DataclassInstance")
 PluginSettings = Mapping[str, Any]  # the settings of plugins, by their names
 
+_hints: dict[type[Any], Mapping[str, Any]] = {}
+
 
 class InvalidSetting(Exception):
     def __init__(self, key: tuple[str, ...], words: str) -> None:
@@ -31,7 +33,7 @@ class InvalidSetting(Exception):
 def table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
     if not isinstance(data, dict):
         raise InvalidSetting(at, f"must be a table, not {_called(data)}")
-    hints = get_type_hints(kind, include_extras=True)
+    hints = hints_of(kind)
     known = {each.name: each for each in fields(kind) if plugin_group(hints[each.name]) is None}
     foreign = _foreign(
         plugin_group_in(kind), {key: value for key, value in data.items() if key not in known}, known, at
@@ -189,9 +191,16 @@ def remove_key(data: dict[str, Any], key: tuple[str, ...]) -> None:
     del data[key[-1]]
 
 
+def hints_of(kind: type[Any]) -> Mapping[str, Any]:
+    """The types of a table's fields. Resolving them is slow, and each start needs them several times."""
+    if kind not in _hints:
+        _hints[kind] = get_type_hints(kind, include_extras=True)
+    return _hints[kind]
+
+
 def own_names(kind: type[DataclassInstance]) -> list[str]:
     """The fields of a table, without the tables of plugins."""
-    return [name for name, hint in get_type_hints(kind, include_extras=True).items() if plugin_group(hint) is None]
+    return [name for name, hint in hints_of(kind).items() if plugin_group(hint) is None]
 
 
 def plugin_group(hint: Any) -> str | None:
@@ -201,4 +210,4 @@ def plugin_group(hint: Any) -> str | None:
 
 def plugin_group_in(kind: type[DataclassInstance]) -> str | None:
     """The plugin group that may have its own tables in this one; None: there is none."""
-    return next(filter(None, map(plugin_group, get_type_hints(kind, include_extras=True).values())), None)
+    return next(filter(None, map(plugin_group, hints_of(kind).values())), None)

@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args
 
 from clew.config.reading import (
     InvalidSetting,
     PluginSettings,
+    hints_of,
     line_of,
     own_names,
     remove_key,
@@ -327,7 +328,7 @@ def _secrets_in(named: Mapping[str, Any], kind: Any) -> Iterator[str]:
 
 
 def _secrets(table: Any) -> Iterator[str]:
-    for name, hint in get_type_hints(type(table), include_extras=True).items():
+    for name, hint in hints_of(type(table)).items():
         value = getattr(table, name)
         if is_dataclass(value):
             yield from _secrets(value)

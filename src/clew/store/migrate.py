@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from importlib import resources
 from pathlib import Path
 
 from clew.store.base import Store
@@ -12,6 +11,8 @@ from clew.store.sqlite.driver import SqliteConnection, WriterThread, connect, ex
 from clew.support import crash
 from clew.support.clock import Clock
 from clew.support.errors import StoreError
+
+MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def open_store(path: Path, clock: Clock) -> Store:
@@ -25,11 +26,9 @@ def open_store(path: Path, clock: Clock) -> Store:
         raise StoreError(f"cannot open {path}: {error}") from error
 
 
-def migrations() -> list[tuple[int, str]]:
-    """(number, SQL) of every migration, in order."""
-    folder = resources.files("clew.store") / "migrations"
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [(int(name[:4]), (folder / name).read_text(encoding="utf-8")) for name in names]
+def migrations() -> list[tuple[int, Path]]:
+    """(number, SQL file) of every migration, in order."""
+    return [(int(path.name[:4]), path) for path in sorted(MIGRATIONS.glob("*.sql"))]
 
 
 def migrate(connection: SqliteConnection, clock: Clock) -> str:
@@ -41,9 +40,9 @@ def migrate(connection: SqliteConnection, clock: Clock) -> str:
             "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, applied_at BIGINT NOT NULL)"
         )
         done = version(connection)
-        for number, sql in migrations():
+        for number, path in migrations():
             if number > done:
-                connection.script(sql.replace("$SERIAL", connection.serial))
+                connection.script(path.read_text(encoding="utf-8").replace("$SERIAL", connection.serial))
                 raw.execute("INSERT INTO schema_version (version, applied_at) VALUES (?, ?)", (number, clock.now()))
                 crash.point("store.migrated-not-committed")
         raw.execute("INSERT INTO meta (name, value) VALUES ('store', ?) ON CONFLICT DO NOTHING", (clock.token()[:12],))

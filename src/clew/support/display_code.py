@@ -16,10 +16,11 @@ _FROM_RIGHT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefe\U000108
 _FOLD = "⏎"
 _BLANK_LINES = re.compile(r"^([+-]?)[ \t]*\n(?:\1[ \t]*\n){3,}", re.MULTILINE)  # in a diff each begins with its sign
 
-_EASTERN = re.compile(  # Chinese, Japanese and Korean letters; `丶` alone is none
+# Two patterns are compiled only when used, which `re` remembers: that takes as long as importing ten modules.
+_EASTERN = (  # Chinese, Japanese and Korean letters; `丶` alone is none
     "[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u4e35\u4e37-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]"
 )
-_LIKE_A_SIGN = re.compile(
+_LIKE_A_SIGN = (
     "["
     "\u00b4\u02b9\u02bb-\u02bf\u02c8\u02ca\u02cb\u02f4\u0374\u0384\u0559\u055a\u055d\u144a\u16cc\u1fbd\u1fbf\u1fef\u1ffd\u1ffe"
     "\u2018-\u201b\u2032\u2035\u275b\u275c\ua78b\ua78c\uff07\uff40\U00016f51"  # ' `
@@ -39,7 +40,7 @@ _LIKE_A_SIGN = re.compile(
     "\u207b\u208b\u2796\u2cba\ufe58\ufe63\uff0d"  # -
     "\u204e\u2217\ufe61\uff0a\u02dc\u2053\u223c\u1400\ua78a\ufe66\uff1d\ufe52\uff0e"  # * ~ = .
     "]"
-    f"|(?<!{_EASTERN.pattern}|\u4e36)\u4e36++(?!{_EASTERN.pattern})"  # a stroke that is no part of a word
+    f"|(?<!{_EASTERN}|\u4e36)\u4e36++(?!{_EASTERN})"  # a stroke that is no part of a word
 )
 # Common punctuation of Chinese and Japanese. A word without blanks and shell characters means the same to the shell
 # with and without such quotes, so they stay if they are in pairs there, beside letters of such a language.
@@ -94,7 +95,7 @@ def _folded(text: str) -> str:
 
 def _signs(piece: re.Match[str]) -> str:
     stays = _COMMON if _is_prose(piece[0]) else frozenset[str]()
-    return _LIKE_A_SIGN.sub(lambda sign: sign[0] if sign[0] in stays else _escaped(sign[0]), piece[0])
+    return re.sub(_LIKE_A_SIGN, lambda sign: sign[0] if sign[0] in stays else _escaped(sign[0]), piece[0])
 
 
 def _is_prose(piece: str) -> bool:
@@ -105,7 +106,7 @@ def _is_prose(piece: str) -> bool:
             expected.append(_PAIRS[char])
         elif char in _PAIRS.values() and (not expected or expected.pop() != char):
             return False
-    return not expected and _EASTERN.search(piece) is not None
+    return not expected and re.search(_EASTERN, piece) is not None
 
 
 def _escaped(text: str) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.engine.gates.gates import _cleaned, open_gate
+from clew.engine.gates.gates import open_gate
+from clew.engine.gates.look import cleaned
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gates import Asked, GateKind, Question
@@ -77,6 +78,6 @@ async def test_a_question_with_what_no_database_holds_is_asked_all_the_same(tmp_
 
 def test_diffs_that_are_stored_alike_are_two_requests() -> None:
     diffs = ("+a\0b\ufffd", "+a\ufffdb\0", "+a\ud800b\ufffd", "+a\ufffdb\ufffd")
-    wanted = [_cleaned(Asked(GateKind.CHANGE, "a.txt", diff, paths=("a.txt",))) for diff in diffs]
+    wanted = [cleaned(Asked(GateKind.CHANGE, "a.txt", diff, paths=("a.txt",))) for diff in diffs]
     assert len({each.detail for each in wanted}) == 1 and len({each.subject for each in wanted}) == len(diffs)
     assert [bool(each.unjudged) for each in wanted] == [True, True, True, False]

@@ -9,7 +9,8 @@ import pytest
 
 from clew.cli.view.gates import request_lines as in_a_terminal
 from clew.engine.gates.cards import drawn
-from clew.engine.gates.gates import ask_once_more, look_at, open_gate
+from clew.engine.gates.gates import ask_once_more, open_gate
+from clew.engine.gates.look import look_at
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import NewRuleView

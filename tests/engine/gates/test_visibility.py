@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from clew.engine.engine import LOCAL_CLIENT
 from clew.engine.gates.cards import remind
-from clew.engine.gates.gates import ask_once_more, look_at, open_gate
+from clew.engine.gates.gates import ask_once_more, open_gate
+from clew.engine.gates.look import look_at
 from clew.engine.inbox.admission import LOOK
 from clew.engine.progress import GATE, gate_item
 from clew.model.delivery import Delivery

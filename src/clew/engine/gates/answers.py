@@ -13,7 +13,6 @@ from clew.engine.gates import cards, reply_parser
 from clew.engine.gates.choices import Choice, NewRule, Word
 from clew.engine.gates.gates import answer_gate, take
 from clew.engine.gates.visibility import is_reply, shown_at
-from clew.engine.rules import decide
 from clew.model.gates import Answer, Decision, Effect, Gate, GateKind, GateState, Rule, Scope
 from clew.model.messages import Conversation, Fate, Inbound
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
@@ -416,6 +415,8 @@ def _place(thread: Thread, scope: Scope) -> str:
 
 def _apply(tx: Tx, core: Core, thread: Thread) -> None:
     """What else stands open here and is covered by now."""
+    from clew.engine.rules import decide
+
     known = rows.of_scopes(tx, thread.id, thread.workspace)
     for gate in gates.open_in(tx, thread.id):
         verdict = decide.decide(gate.asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id)

@@ -7,7 +7,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from clew.engine.rules import decide
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
 from clew.support.display_code import as_command
 from clew.support.errors import BadInput
@@ -69,6 +68,8 @@ def reply(asked: Asked, said: tuple[tuple[str, ...], ...]) -> Answer:
 
 
 def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
+    from clew.engine.rules import decide
+
     yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
     exact = NewRule(RuleKind.EXACT, decide.exact_pattern(asked), Scope.THREAD)
     found = [Choice(Word.ACCEPT, _ALLOW, yes), Choice(Word.THREAD, _IN_THREAD, yes, exact)]

@@ -4,20 +4,17 @@ does, or a person."""
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.gates import cards, links
+from clew.engine.gates import cards
+from clew.engine.gates.look import NOTHING_SEEN, Seen, cleaned, odd_name
 from clew.engine.progress import gate_item
-from clew.engine.rules import decide
-from clew.engine.rules.offered import suggest
 from clew.model.events import GateOpened
-from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Reason, Verdict
+from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Verdict
 from clew.model.threads import Thread
 from clew.model.turns import Turn
 from clew.store import Tx
@@ -27,47 +24,16 @@ from clew.store.tables.items import Item
 from clew.support.display import shortened
 from clew.support.errors import Refused
 from clew.support.text import clean
-from clew.texts import gate_messages, reasons, stored
+from clew.texts import gate_messages, stored
+
+if TYPE_CHECKING:  # the first request loads the rules: a daemon starts faster without them
+    from clew.engine.rules import decide
 
 KEPT = 3600 * 1000  # milliseconds for which an answer that never left still counts
 DAY = 24 * 3600 * 1000  # milliseconds in which a code is not given again
 LETTERS, DIGITS = "BCDFGHJKMPQRSTVWXZ", "23456789"  # none that is mistaken for another, none that makes a word
 SECRET = "(secret)"
 WARNED = 500  # characters of a name in a warning
-
-
-class Seen(Struct, frozen=True):
-    """What a request looked like in its workspace when it came. Files may change before somebody answers."""
-
-    look: decide.Inspection | None = None
-    offer: str | None = None  # the pattern of the rule to offer
-    links: tuple[tuple[str, str], ...] = ()  # its names that a link leads elsewhere
-
-
-NOTHING = Seen()
-
-
-async def look_at(asked: Asked, thread: Thread) -> Seen:
-    """What has to be seen of a request before it is opened. To look through a workspace takes a while, so that happens
-    in a thread: the store's writer and the event loop wait for no file system."""
-    if _is_placed(asked):
-        return await asyncio.to_thread(_look, asked, thread.workspace)
-    return _look(asked, thread.workspace)
-
-
-def _look(asked: Asked, workspace: str) -> Seen:
-    """Links by the names as they came: what is stored may name something else."""
-    leads, asked = links.followed(asked, workspace), _cleaned(asked)
-    is_ruled = asked.kind in (GateKind.COMMAND, GateKind.CHANGE)
-    return Seen(
-        decide.inspect_command(asked, workspace) if _is_placed(asked) else None,
-        suggest.suggest_pattern(asked, workspace) if is_ruled else None,
-        leads,
-    )
-
-
-def _is_placed(asked: Asked) -> bool:
-    return asked.kind is GateKind.COMMAND and asked.folder is not None
 
 
 def open_gate(
@@ -79,11 +45,11 @@ def open_gate(
     item: Item,
     *,
     told: bool = False,
-    seen: Seen = NOTHING,
+    seen: Seen = NOTHING_SEEN,
 ) -> None:
     """A runtime asks: a rule answers, or an answer that never reached it does, or a person is asked. `told`: whoever
     follows the turn has heard of this request before. `seen`: what `look_at` saw of it."""
-    asked = replace(_cleaned(opened.asked), links=seen.links)
+    asked = replace(cleaned(opened.asked), links=seen.links)
     known = gates.by_ref(tx, opened.ref)
     if known is not None and not _is_another(known, asked, told=told):
         if not told:
@@ -325,6 +291,8 @@ def _answered_before_the_cut(tx: Tx, core: Core, gate: Gate) -> bool:
 
 
 def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked, found: decide.Inspection | None = None) -> Verdict:
+    from clew.engine.rules import decide
+
     known = rows.of_scopes(tx, thread.id, thread.workspace)
     return decide.decide(asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id, found)
 
@@ -410,41 +378,6 @@ def _without_secrets(gate: Gate, given: Answer) -> Answer:
 
 
 def _warning(asked: Asked, verdict: Verdict) -> str:
-    if (odd := _odd(asked)) is not None:
+    if (odd := odd_name(asked)) is not None:
         return str(replace(odd, about=shortened(odd.about, WARNED)))
     return str(verdict.reason or "")
-
-
-def _odd(asked: Asked) -> Reason | None:
-    """What of a request cannot be stored as it is. Stored, it would name something else, which nobody may judge."""
-    parts = (asked.title, asked.folder or "", *asked.paths)
-    odd = [ascii(part) for part in dict.fromkeys(parts) if clean(part) != part]
-    if odd:
-        return Reason("name.odd", ", ".join(odd))
-    return Reason("detail.odd", _digest(asked.detail)) if clean(asked.detail) != asked.detail else None
-
-
-def _digest(text: str) -> str:
-    """By which two texts differ that are the same once they are stored."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _cleaned(asked: Asked) -> Asked:
-    odd = _odd(asked)
-    return replace(
-        asked,
-        title=clean(asked.title),
-        detail=clean(asked.detail),
-        reason=clean(asked.reason),
-        unjudged="; ".join(filter(None, (clean(asked.unjudged), str(reasons.reason(odd)) if odd else ""))),
-        doubt=replace(asked.doubt, about=clean(asked.doubt.about)) if asked.doubt else None,
-        folder=clean(asked.folder) if asked.folder else asked.folder,
-        paths=tuple(map(clean, asked.paths)),
-        questions=tuple(map(_cleaned_question, asked.questions)),
-    )
-
-
-def _cleaned_question(question: Question) -> Question:
-    return replace(
-        question, id=clean(question.id), text=clean(question.text), options=tuple(map(clean, question.options))
-    )

@@ -11,8 +11,6 @@ from clew.engine.core import Core
 from clew.engine.gates.answers import as_message, choose, choose_all, find, make_rule
 from clew.engine.gates.choices import RULE_LASTS, Choice, NewRule, Word, accept, choices, reply
 from clew.engine.inbox.admission import Admission, write_fate
-from clew.engine.rules import decide
-from clew.engine.rules.kinds import infer_kind
 from clew.engine.threads.lookup import existing_thread
 from clew.model.gate_views import (
     AnswerGate,
@@ -93,7 +91,9 @@ class GateService:
         return await self._core.store.read(lambda tx: [_rule_view(rule) for rule in rows.all_rules(tx)])
 
     async def add_rule(self, new: NewRuleView) -> RuleView:
-        kind = new.kind or infer_kind(new.effect, new.pattern, new.place if new.scope is Scope.WORKSPACE else "")
+        from clew.engine.rules import decide, kinds
+
+        kind = new.kind or kinds.infer_kind(new.effect, new.pattern, new.place if new.scope is Scope.WORKSPACE else "")
         rule = NewRule(kind, decide.validated_pattern(new.effect, kind, new.pattern), new.scope, new.lasts)
 
         def body(tx: Tx) -> RuleView:
@@ -120,6 +120,7 @@ class GateService:
     async def test_rule(self, asked: Asked, workspace: str, thread: str | None) -> RuleTest:
         """Decide a request by policy and rules, without asking anybody. Runs outside the read transaction, since it may
         have to search the workspace."""
+        from clew.engine.rules import decide
 
         def body(tx: Tx) -> tuple[Thread | None, list[Rule]]:
             found = existing_thread(tx, thread) if thread else None
@@ -136,6 +137,8 @@ class GateService:
 
     def _check_covers(self, gate: Gate, thread: Thread, new: NewRule) -> None:
         """Check that a rule that is added with a yes covers the request. Raises BadInput."""
+        from clew.engine.rules import decide
+
         now = self._core.clock.now()
         rule = Rule("", Effect.ALLOW, new.kind, new.pattern, Scope.EVERYWHERE, "", now, None, "")
         verdict = decide.decide(gate.asked, Policy.CAREFUL, thread.workspace, [rule], now, thread.id)
@@ -179,6 +182,8 @@ def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
         offered = accept(gate.asked, gate.offer, Word.RULE)
         assert offered.rule is not None
         return replace(offered, rule=replace(offered.rule, scope=given.scope, lasts=given.lasts or offered.rule.lasts))
+    from clew.engine.rules import decide
+
     kind = decide.RULE_KINDS[gate.asked.kind]
     rule = NewRule(
         kind, decide.validated_pattern(Effect.ALLOW, kind, given.pattern), given.scope, given.lasts or RULE_LASTS

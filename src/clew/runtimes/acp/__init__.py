@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,14 +16,14 @@ from clew.config.settings import AcpConfig
 from clew.model.runtime import Health, HealthState, ProgramInfo, RuntimeCan, Seat
 from clew.process.scan import Marks
 from clew.runtimes.acp import problems
-from clew.runtimes.acp.connection import Connection, connect
 from clew.runtimes.acp.known_agents import KNOWN, Entry
-from clew.runtimes.acp.open_session import start
-from clew.runtimes.acp.session import AcpSession
-from clew.runtimes.jsonrpc import RpcTimeout
 from clew.runtimes.server import Server
 from clew.support.clock import Clock
 from clew.support.errors import ConfigError
+
+if TYPE_CHECKING:  # loaded by the first session: a daemon that has no ACP thread starts faster without them
+    from clew.runtimes.acp.connection import Connection
+    from clew.runtimes.acp.session import AcpSession
 
 __all__ = ["AcpRuntime", "make"]
 
@@ -39,6 +40,8 @@ class AcpRuntime:
         self._server: Server[Connection] = Server(entry.title, self._connect, clock, config.idle_stop)
 
     async def open(self, seat: Seat) -> AcpSession:
+        from clew.runtimes.acp.session import AcpSession
+
         session = AcpSession(self._server, self._config, self._clock, seat)
         await session.enter()
         return session
@@ -52,6 +55,9 @@ class AcpRuntime:
 
     async def look(self) -> ProgramInfo:
         """Start a session, because only that shows whether the agent is logged in."""
+        from clew.runtimes.acp.open_session import start
+        from clew.runtimes.jsonrpc import RpcTimeout
+
         connection = await self._connect()
         try:
             with tempfile.TemporaryDirectory(prefix="clew-look-") as folder:
@@ -67,6 +73,8 @@ class AcpRuntime:
         await self._server.close()
 
     async def _connect(self) -> Connection:
+        from clew.runtimes.acp.connection import connect
+
         program = locate(self._entry)
         entry = replace(self._entry, command=(program, *self._entry.command[1:]))
         return await connect(entry, self._config, self._clock, self._marks)
