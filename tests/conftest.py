@@ -27,8 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(home.cleanup)
     os.environ["HOME"] = home.name
     sys.addaudithook(_only_loopback)
-    if os.environ.get("CLEW_FAST") == "1":
-        sys.addaudithook(_no_process)
+    sys.addaudithook(_note_start)
     _settle_hypothesis()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for what a shell began in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -50,10 +49,12 @@ def _only_loopback(event: str, given: tuple[Any, ...]) -> None:
 STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system", "pty.spawn")
 
 
-def _no_process(event: str, given: tuple[Any, ...]) -> None:
-    """`./check --fast`: skip a test at the moment when it would start a process."""
-    if event in STARTS and "PYTEST_CURRENT_TEST" in os.environ:  # not the workers of pytest itself
-        pytest.skip("it starts a process")
+_started: list[str] = []  # what the running test has started
+
+
+def _note_start(event: str, given: tuple[Any, ...]) -> None:
+    if event in STARTS:
+        _started.append(f"{event} {given[:1]!r}"[:200])
 
 
 def _is_here(host: object) -> bool:
@@ -75,6 +76,15 @@ def a_home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test, and no clew that a test starts, ever sees the home of the person who runs it."""
     monkeypatch.setenv("CLEW_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("CLEW_CRASH", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def a_start_of_a_process_is_marked(request: pytest.FixtureRequest) -> Iterator[None]:
+    """`./check --fast` leaves out the tests that start a process, by their mark, so the mark has to be there."""
+    _started.clear()
+    yield
+    if _started and request.node.get_closest_marker("process") is None:
+        pytest.fail(f"it starts a process ({_started[0]}): mark it with @pytest.mark.process")
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,8 @@ from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.helpers.paths import ROOT
 from tests.helpers.receivers import Receiver
 
+pytestmark = pytest.mark.process
+
 EXAMPLES = ROOT / "examples"
 
 

@@ -19,6 +19,8 @@ import pytest
 from tests.helpers.daemons import SCRIPTED, Clew
 from tests.helpers.receivers import Receiver
 
+pytestmark = pytest.mark.process
+
 OLD = Path(__file__).parent / "homes" / "d30281d"
 MADE_AT = 1794955482843  # ms
 OLD_CODES = ("B3V7", "C3X4")  # of the gates that were open when it was killed

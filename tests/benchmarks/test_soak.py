@@ -28,6 +28,8 @@ from clew.support.home import Home
 from clew.texts import gate_messages, messages
 from tests.helpers.rig import Rig
 
+pytestmark = pytest.mark.process
+
 ROOM = Conversation("webhook", "x/room-1")
 NO_FATE = "lost (acknowledged, and without its one fate)"
 NOT_THERE = "lost (sent, and not at the receiver)"

@@ -13,6 +13,8 @@ import pytest
 
 from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew, _argv
 
+pytestmark = pytest.mark.process
+
 # A person would not wait so long for a daemon's answer.
 PATIENT = f"import sys; from clew.cli import completion, main; completion.TIMEOUT = {TIMEOUT}; sys.exit(main.main())"
 

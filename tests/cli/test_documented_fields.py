@@ -51,6 +51,7 @@ def test_the_required_fields_are_documented() -> None:
     assert SHAPES["where"] == receipt
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "command", ["threads --history", "show THREAD", "read THREAD", "where THREAD", "verify THREAD"]
 )
@@ -59,11 +60,13 @@ def test_read_commands_print_the_documented_fields(clew: Clew, thread: str, comm
     assert fields(clew.json(*words)) == SHAPES[words[0]]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", ["run", "start"])
 def test_commands_that_start_a_thread_print_the_documented_fields(clew: Clew, command: str) -> None:
     assert fields(clew.json(command, "!text hi")) == SHAPES[command]
 
 
+@pytest.mark.process
 def test_commands_that_change_a_thread_print_the_documented_fields(clew: Clew) -> None:
     thread = clew.json("run", "!text hi")["thread"]
     sent = clew.json("send", thread, "!text hi")
@@ -73,6 +76,7 @@ def test_commands_that_change_a_thread_print_the_documented_fields(clew: Clew) -
         assert fields(clew.json(*command)) == SHAPES["show"]
 
 
+@pytest.mark.process
 def test_done_resume_stop_and_cancel_print_the_documented_fields(clew: Clew) -> None:
     gate = clew.gate("shapes")
     thread = clew.json("run", "!text hi")["thread"]
@@ -85,11 +89,13 @@ def test_done_resume_stop_and_cancel_print_the_documented_fields(clew: Clew) -> 
     assert fields(clew.json("cancel", thread)) == SHAPES["show"]
 
 
+@pytest.mark.process
 def test_daemon_commands_print_the_documented_fields(clew: Clew) -> None:
     for command in (["up"], ["status"], ["doctor"], ["ping", "scripted"]):
         assert fields(clew.run(*command, "--json").json) == SHAPES[command[0]]
 
 
+@pytest.mark.process
 def test_status_has_the_documented_fields(clew: Clew) -> None:
     status = clew.json("status")
     text = DOCS.read_text(encoding="utf-8")

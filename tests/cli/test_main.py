@@ -23,15 +23,18 @@ def imported_by(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.process
 def test_help_imports_nothing_slow() -> None:
     assert imported_by("import clew.cli.main").isdisjoint((*HEAVY, *SHOWY))
 
 
+@pytest.mark.process
 def test_a_plain_command_imports_no_daemon_code() -> None:
     wanted = imported_by("import clew.cli.main, clew.cli.commands.threads, clew.client.sync, clew.process.start")
     assert wanted.isdisjoint({*HEAVY, *SHOWY} - {"http.client", "msgspec"})
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "command", ["commands.run", "commands.lifecycle", "commands.chat", "completion", "follow", "view.screen"]
 )
@@ -57,12 +60,14 @@ def idle(tmp_path: Path) -> Clew:
     return Clew(tmp_path / "home")
 
 
+@pytest.mark.process
 def test_version_option_prints_the_version(idle: Clew) -> None:
     from clew import __version__
 
     assert idle("--version") == f"clew {__version__}\n"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "words",
     [["nonsense"], ["run"], ["threads", "--limit", "0"], ["resume", "01ABC"], ["run", "x", "--file", "/nowhere"]],
@@ -74,6 +79,7 @@ def test_wrong_usage_exits_with_2_and_says_what_is_wrong(idle: Clew, words: list
     assert idle.json(*words, code=2)["error"]["code"] == "usage"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("words", [[], ["config"]])
 def test_without_a_command_the_help_is_shown_once(idle: Clew, words: list[str]) -> None:
     result = idle.run(*words)
@@ -82,6 +88,7 @@ def test_without_a_command_the_help_is_shown_once(idle: Clew, words: list[str]) 
     assert idle.json(*words, code=2)["error"]["code"] == "usage"
 
 
+@pytest.mark.process
 def test_status_without_a_daemon_exits_with_3_and_starts_none(idle: Clew) -> None:
     result = idle.run("status")
     assert result.code == 3
@@ -97,20 +104,24 @@ def test_status_without_a_daemon_exits_with_3_and_starts_none(idle: Clew) -> Non
     assert not idle.home.root.exists()
 
 
+@pytest.mark.process
 def test_down_without_a_daemon_is_fine(idle: Clew) -> None:
     assert idle("down") == "not running\n"
     assert idle.json("down") == {"stopped": False}
 
 
+@pytest.mark.process
 def test_notify_without_a_store_has_nothing_to_do(idle: Clew) -> None:
     assert idle.json("notify") == []
     assert not idle.home.root.exists()
 
 
+@pytest.mark.process
 def test_logs_without_a_log_are_empty(idle: Clew) -> None:
     assert idle("logs") == ""
 
 
+@pytest.mark.process
 def test_doctor_needs_no_home_and_creates_none(idle: Clew) -> None:
     found = {finding["check"]: finding for finding in idle.run("doctor", "--json").json}
     assert set(found) >= {"python", "home", "config", "store", "disk", "socket", "port", "codex", "children", "plugins"}
@@ -118,6 +129,7 @@ def test_doctor_needs_no_home_and_creates_none(idle: Clew) -> None:
     assert not idle.home.root.exists()
 
 
+@pytest.mark.process
 def test_doctor_names_the_wrong_line_of_the_config(idle: Clew) -> None:
     idle.home.root.mkdir()
     idle.configure("[http]\nprot = 1\n")
@@ -126,10 +138,12 @@ def test_doctor_names_the_wrong_line_of_the_config(idle: Clew) -> None:
     assert "line 2" in found["config"]["detail"]
 
 
+@pytest.mark.process
 def test_json_may_stand_before_the_command_or_after_it(clew: Clew) -> None:
     assert clew.run("--json", "threads").json == clew.run("threads", "--json").json
 
 
+@pytest.mark.process
 def test_an_unknown_thread_exits_with_1_and_the_engines_message(clew: Clew) -> None:
     result = clew.run("show", "0000")
     assert result.code == 1
@@ -137,6 +151,7 @@ def test_an_unknown_thread_exits_with_1_and_the_engines_message(clew: Clew) -> N
     assert clew.json("show", "0000", code=1)["error"]["code"] == "not_found"
 
 
+@pytest.mark.process
 def test_a_thread_is_found_by_the_beginning_of_its_id(clew: Clew) -> None:
     threads = [clew.json("run", "!text hi")["thread"] for _ in range(2)]
     assert clew.json("show", threads[0].lower()[:22])["id"] == threads[0]
@@ -144,6 +159,7 @@ def test_a_thread_is_found_by_the_beginning_of_its_id(clew: Clew) -> None:
     assert "give more of the id" in error["message"]
 
 
+@pytest.mark.process
 def test_a_closed_output_pipe_does_not_crash(clew: Clew) -> None:
     process = clew.begin("logs", "-n", "100000")
     assert process.stdout is not None

@@ -78,6 +78,7 @@ def test_public_names_and_signatures_are_pinned() -> None:
     assert all(getattr(Clew, name).__doc__ for name in PUBLIC if name[0] != "_")
 
 
+@pytest.mark.process
 def test_importing_clew_is_cheap_and_a_wrong_name_is_an_error() -> None:
     code = (
         "import sys, clew; print(*(name for name in ('httpx', 'asyncio', 'typing', 'msgspec') if name in sys.modules))"
@@ -91,6 +92,7 @@ def test_importing_clew_is_cheap_and_a_wrong_name_is_an_error() -> None:
 SOURCE = Path(package.__file__).parents[1]
 
 
+@pytest.mark.process
 async def test_a_task_is_started_awaited_and_shown(clew: Clew, tmp_path: Path) -> None:
     sent = await clew.start("!text hello", workspace=tmp_path, title="greeting", notify="local")
     turn = await clew.wait(sent)
@@ -243,6 +245,7 @@ async def seen_until_two_ends(clew: Clew, thread: str, after: int | None) -> lis
     return [each for each in seen if each.seq is not None and each.kind != "hello"]
 
 
+@pytest.mark.process
 async def test_events_continue_after_a_kill_without_gap_or_repeat(own: daemons.Clew) -> None:
     async with Clew(own.root) as clew:
         sent = await clew.start("!text one", kind="chat")
@@ -256,6 +259,7 @@ async def test_events_continue_after_a_kill_without_gap_or_repeat(own: daemons.C
     assert len({event.seq for event in again}) == len(again)
 
 
+@pytest.mark.process
 async def test_wait_follows_the_continuation_of_a_cut_off_turn(own: daemons.Clew) -> None:
     async with Clew(own.root) as clew:
         gate, again = own.gate("cut"), own.gate("cut")
@@ -268,6 +272,7 @@ async def test_wait_follows_the_continuation_of_a_cut_off_turn(own: daemons.Clew
         assert (turn.state, turn.continues) == ("completed", sent.turn)
 
 
+@pytest.mark.process
 async def test_stopping_the_daemon_on_purpose_ends_the_stream(own: daemons.Clew) -> None:
     async with Clew(own.root) as clew:
         sent = await clew.start("!text one")

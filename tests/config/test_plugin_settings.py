@@ -157,6 +157,7 @@ def test_a_plugin_says_how_it_is_connected(site: Path) -> None:
             setup.for_surface(name)
 
 
+@pytest.mark.process
 def test_a_plugin_is_connected_and_shown_and_its_trouble_reported(site: Path, tmp_path: Path) -> None:
     with Clew(tmp_path / "home", env={"PYTHONPATH": f"{site}:{ROOT / 'src'}"}) as clew:
         clew.configure(SCRIPTED)

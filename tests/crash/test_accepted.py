@@ -10,6 +10,8 @@ import pytest
 from tests.crash.conftest import SECRET, System
 from tests.helpers.receivers import post_signed
 
+pytestmark = pytest.mark.process
+
 
 def test_a_committed_but_unacknowledged_message_is_one_turn(system: System, tmp_path: Path) -> None:
     clew = system.clew

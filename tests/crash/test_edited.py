@@ -15,6 +15,8 @@ from clew.model.surface import InDoubt, SurfaceCan
 from clew.support import crash
 from tests.helpers.rig import TIMEOUT, Rig, Room
 
+pytestmark = pytest.mark.process
+
 POINT = "outbox.edited-not-recorded"
 
 

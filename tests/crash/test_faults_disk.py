@@ -25,6 +25,7 @@ SIZE = 64 << 20
 NEEDED = ("mkfs.ext4", "e2fsck", "losetup", "mount")
 NO_ROOM = (503, "clew cannot store this now; send it again")
 pytestmark = [
+    pytest.mark.process,
     pytest.mark.heavy,
     pytest.mark.skipif(not all(map(shutil.which, NEEDED)), reason="programs of Linux, and of root"),
 ]

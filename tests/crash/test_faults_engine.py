@@ -28,6 +28,8 @@ from tests.helpers.rig import TIMEOUT, Rig, Room
 from tests.simulation.clock import VirtualClock
 from tests.simulation.loop import VirtualLoop
 
+pytestmark = pytest.mark.process
+
 HOUR = 3600
 CROWD = 10_000
 

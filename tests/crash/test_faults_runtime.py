@@ -14,6 +14,8 @@ from tests.crash.flows import post
 from tests.crash.mischief import between, instead, repair
 from tests.helpers.daemons import Clew
 
+pytestmark = pytest.mark.process
+
 VERSION = '#!/bin/sh\n[ "$1" = --version ] && echo codex-cli 99.0.0 && exit 0\n'
 # Short, but longer than a working Codex takes on a busy machine.
 HASTY = "request_timeout = 10\ninterrupt_timeout = 3"

@@ -21,6 +21,8 @@ from tests.crash.refusals import check, held_turn, letter, refused
 from tests.helpers.daemons import Clew
 from tests.helpers.receivers import post_signed
 
+pytestmark = pytest.mark.process
+
 NO_WRITER_KNOWS = 3  # the "file format write version" in the header that makes SQLite open the file read-only
 BOTH = Flow(lambda system, folder: None, (("kept", "more"),))
 

@@ -15,6 +15,8 @@ from tests.crash.outside import died, unfinished
 from tests.surfaces.fakes.process import Fake
 from tests.surfaces.feishu.apps import ANN, App, words
 
+pytestmark = pytest.mark.process
+
 CHAT = Flow(lambda system, folder: None, (("hello",),))
 ALWAYS = ("inbox.accepted-not-acknowledged", "outbox.sent-not-recorded:3")  # the placeholder, the answer, a file
 POINTS = (

@@ -7,8 +7,12 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.crash.conftest import open_system
 from tests.crash.phone import open_bot, rest, settings, shown
+
+pytestmark = pytest.mark.process
 
 
 def test_a_turn_that_waits_is_handed_over_allowed_there_and_runs_once(tmp_path: Path) -> None:

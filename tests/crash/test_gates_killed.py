@@ -16,6 +16,8 @@ from tests.crash.conftest import TRANSPORTS, System, open_system
 from tests.crash.outside import wait_sent
 from tests.helpers.daemons import Clew
 
+pytestmark = pytest.mark.process
+
 BEFORE = ("gate.asked-not-stored", "gate.stored-not-shown")
 AFTER = ("gate.answered-not-sent", "gate.sending-not-sent", "gate.sent-not-taken", "gate.taken-not-recorded")
 

@@ -23,6 +23,8 @@ from tests.crash.phone import count_copies, daemon, open_bot, rest, shown, until
 from tests.helpers.daemons import Clew
 from tests.surfaces.telegram.bots import Bot
 
+pytestmark = pytest.mark.process
+
 HANDING = ("handoff.claimed-not-opened", "handoff.opened-not-bound", "handoff.bound-not-told")
 TURN = ("turn.claimed-not-sent", "turn.sent-not-recorded", "turn.text-not-stored", "turn.ended-not-owed")
 SENDING = ("outbox.claimed-not-sent", "outbox.sent-not-recorded")

@@ -11,6 +11,8 @@ import pytest
 from tests.crash.conftest import SECRET, System
 from tests.helpers.receivers import post_signed
 
+pytestmark = pytest.mark.process
+
 POINTS = {
     "in mid-text": "turn.text-not-stored:20",
     "after the send and before its record": "outbox.sent-not-recorded",

@@ -17,6 +17,8 @@ from tests.crash.flows import FLOWS
 from tests.crash.outside import check
 from tests.helpers.paths import ROOT
 
+pytestmark = pytest.mark.process
+
 TRIED = Path(__file__).parent
 
 TURN = ("turn.claimed-not-sent", "turn.sent-not-recorded", "turn.text-not-stored", "turn.ended-not-owed")

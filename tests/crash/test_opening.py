@@ -12,6 +12,8 @@ from clew.store import migrate
 from clew.support.clock import SystemClock
 from tests.helpers.daemons import Clew
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def clew(tmp_path: Path) -> Iterator[Clew]:

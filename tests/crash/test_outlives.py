@@ -20,6 +20,8 @@ from tests.crash.outside import answers, unfinished
 from tests.crash.test_gates_killed import open_gate, runs
 from tests.helpers.daemons import Clew
 
+pytestmark = pytest.mark.process
+
 HELD = "!say 30 words\n!hold here\n!text the end"
 
 

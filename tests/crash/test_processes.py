@@ -12,6 +12,8 @@ from clew.process import scan
 from tests.crash.conftest import TRANSPORTS, System, open_system
 from tests.crash.flows import only
 
+pytestmark = pytest.mark.process
+
 
 def _busy(system: System, folder: Path) -> list[scan.Process]:
     """Run a turn whose command leaves a grandchild in its own session, and return the processes."""

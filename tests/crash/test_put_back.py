@@ -16,6 +16,8 @@ from tests.crash.conftest import System
 from tests.crash.flows import only, post
 from tests.crash.outside import answers, died, unfinished
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize("point", ["store.saved-not-named", "store.parted-not-named"])
 def test_killed_while_restoring_the_store_is_complete_afterwards(system: System, point: str) -> None:

@@ -14,7 +14,7 @@ from tests.crash.conftest import System, open_system
 from tests.helpers.daemons import Clew
 from tests.runtimes import installed
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.process, pytest.mark.heavy, pytest.mark.timeout(1200)]
 HELD = "!text {0} moment\n!hold {0}\n!text {0} end"
 
 

@@ -15,6 +15,8 @@ from tests.crash.phone import count_copies, daemon, open_bot, rest, until_shown
 from tests.helpers.daemons import Clew
 from tests.surfaces.telegram.bots import Bot
 
+pytestmark = pytest.mark.process
+
 STORY = (("!text hello", "hello"), ("!approve make it\n!text all done", "all done"))
 PASSED = {
     "inbox.accepted-not-acknowledged",

@@ -20,7 +20,10 @@ from clew.runtimes.process import spawn
 from clew.support.clock import SystemClock
 from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc and sets limits of a process")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc and sets limits of a process"),
+]
 CONNECTIONS = 1200
 
 

@@ -21,6 +21,8 @@ from clew.support.errors import Stopped
 from tests.helpers.daemons import SCRIPTED, Clew
 from tests.helpers.receivers import Answer, Receiver
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def clew(tmp_path: Path) -> Iterator[Clew]:

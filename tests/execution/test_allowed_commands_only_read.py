@@ -18,7 +18,7 @@ from tests.execution.judging import allowed, gather, installed, programs
 from tests.execution.watching import Run, watch
 from tests.execution.workspaces import build, build_all
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only tried on Linux")
+pytestmark = [pytest.mark.process, pytest.mark.skipif(sys.platform != "linux", reason="only tried on Linux")]
 NEEDED = ("rg", "tree", "zsh", "file")  # may be missing on a machine
 WANTED, FAST_SLICES = 500, 6  # 3,000 commands in ./check
 WANTED_HEAVY, SLICES = 2_000, 30  # and 48,000 more by --all

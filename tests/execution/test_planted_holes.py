@@ -18,7 +18,7 @@ from tests.execution.judging import allowed, gather
 from tests.execution.watching import HAS_STRACE, TIMEOUT, Run, watch
 from tests.execution.workspaces import BUILDERS, LONG_AGO, Place, build
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only tried on Linux")
+pytestmark = [pytest.mark.process, pytest.mark.skipif(sys.platform != "linux", reason="only tried on Linux")]
 WATCHERS = ["tree", *(["strace"] if HAS_STRACE else [])]
 
 # class, workspace, folder, command

@@ -15,6 +15,8 @@ from clew.cli.demo.stage import Helper
 from clew.process import start
 from clew.runtimes.codex.server import kept_server
 
+pytestmark = pytest.mark.process
+
 CLEW = [sys.executable, "-m", "clew.process.bootstrap", "clew.cli.main"]
 
 

@@ -15,6 +15,8 @@ from clew.process import lock, scan
 from tests.helpers.daemons import TIMEOUT, Clew
 from tests.runtimes.stages import acp_toml
 
+pytestmark = pytest.mark.process
+
 
 @contextmanager
 def copied(clew: Clew, to: Path) -> Iterator[Clew]:

@@ -54,6 +54,7 @@ def stopped(pid: int) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.process
 def test_status_and_doctor_say_that_the_daemon_hangs_and_which_process_it_is(clew: Clew) -> None:
     pid = clew.up()
     with stopped(pid):
@@ -69,6 +70,7 @@ def test_status_and_doctor_say_that_the_daemon_hangs_and_which_process_it_is(cle
     assert clew.json("status")["daemon"]["pid"] == pid  # and all is well after it
 
 
+@pytest.mark.process
 def test_other_commands_say_that_they_wait_and_go_on_when_it_does(clew: Clew) -> None:
     pid = clew.up()
     with stopped(pid):
@@ -112,6 +114,7 @@ signal.signal(signal.SIGUSR1, stuck_here)
 """
 
 
+@pytest.mark.process
 def test_a_daemon_that_hangs_is_ended_with_a_traceback_and_brought_back(clew: Clew, tmp_path: Path) -> None:
     """A signal handler blocks its event loop: it runs in the loop's thread."""
     (tmp_path / "sitecustomize.py").write_text(BLOCKS)
@@ -135,6 +138,7 @@ def test_a_daemon_that_hangs_is_ended_with_a_traceback_and_brought_back(clew: Cl
     assert not (clew.home.run / heartbeat.HUNG).exists()
 
 
+@pytest.mark.process
 def test_an_adopted_daemon_that_hangs_is_brought_back_too(clew: Clew) -> None:
     clew.configure(f"{SCRIPTED}[supervisor]\nhang = {HANG}\n")
     pid = clew.up()
@@ -268,6 +272,7 @@ def test_one_that_takes_no_connection_hangs_too(home: Home, now: Time, listener:
             assert watched.pass_by(300) == [signal.SIGABRT]
 
 
+@pytest.mark.process
 def test_doctor_asks_a_hung_daemon_only_once(
     home: Home, listener: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ def hears(pipe: int, patience: float = GUARD) -> bool:
     return heard and bool(os.read(pipe, 1))
 
 
+@pytest.mark.process
 async def test_a_kept_program_is_ended_when_no_daemon_returns(making: Making) -> None:
     making.answer.touch()
     pipe = os.open(making.looks, os.O_RDWR)
@@ -93,6 +94,7 @@ async def test_a_kept_program_is_ended_when_no_daemon_returns(making: Making) ->
     os.close(pipe)
 
 
+@pytest.mark.process
 async def test_its_children_with_an_empty_environment_end_with_it(making: Making, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "begun")
     bare = f"echo $$ > {tmp_path}/begun; exec sleep 1000"
@@ -103,6 +105,7 @@ async def test_its_children_with_an_empty_environment_end_with_it(making: Making
     assert not scan.is_alive(left)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 async def test_on_a_full_disk_it_is_ended_in_order_too(making: Making) -> None:
     (making.home.logs / proce_start.OUTPUT).symlink_to("/dev/full")
@@ -115,6 +118,7 @@ async def test_on_a_full_disk_it_is_ended_in_order_too(making: Making) -> None:
     os.close(pipe)
 
 
+@pytest.mark.process
 async def test_a_kept_program_that_works_is_not_ended(making: Making) -> None:
     making.answer.touch()
     pipe = os.open(making.looks, os.O_RDWR)
@@ -135,6 +139,7 @@ def put(program: Path, text: str) -> None:
     fresh.replace(program)
 
 
+@pytest.mark.process
 async def test_a_kept_program_that_cannot_be_probed_is_not_ended(making: Making, tmp_path: Path) -> None:
     """The Python of the probe disappears, as in an upgrade, and comes back."""
     python = tmp_path / "python"
@@ -148,6 +153,7 @@ async def test_a_kept_program_that_cannot_be_probed_is_not_ended(making: Making,
     os.close(pipe)
 
 
+@pytest.mark.process
 async def test_a_kept_program_is_not_probed_while_a_daemon_runs(making: Making) -> None:
     daemon = os.open(making.home.lock, os.O_RDWR | os.O_CREAT)
     fcntl.flock(daemon, fcntl.LOCK_EX)
@@ -178,6 +184,7 @@ async def test_a_daemon_that_ignores_signals_is_killed(making: Making) -> None:
     os.close(pipe)
 
 
+@pytest.mark.process
 async def test_last_words_and_exit_of_a_kept_program_are_recorded(making: Making) -> None:
     kept = await making.start("echo one >&2; printf 'two \\303\\244 \\042x\\042' >&2; exit 7")
     assert await gone(kept)
@@ -187,12 +194,14 @@ async def test_last_words_and_exit_of_a_kept_program_are_recorded(making: Making
     assert kept_programs.running(making.home) == []
 
 
+@pytest.mark.process
 async def test_it_starts_when_the_log_folder_was_removed(making: Making) -> None:
     making.home.logs.rmdir()
     await making.start(keep_alive=600)
     assert stat.S_IMODE((making.home.logs / proce_start.OUTPUT).stat().st_mode) == 0o600
 
 
+@pytest.mark.process
 async def test_a_second_keeper_of_the_same_name_does_nothing(making: Making) -> None:
     first = await making.start(keep_alive=600)
     with pytest.raises(AssertionError, match="another is there"):
@@ -200,6 +209,7 @@ async def test_a_second_keeper_of_the_same_name_does_nothing(making: Making) -> 
     assert kept_programs.running(making.home) == [first] and len(first.family()) == 2, "the keeper and its program"
 
 
+@pytest.mark.process
 async def test_a_short_look_at_the_lock_does_not_prevent_keeping(making: Making) -> None:
     stale = await making.start("exit 7", keep_alive=600)
     assert await gone(stale)
@@ -210,6 +220,7 @@ async def test_a_short_look_at_the_lock_does_not_prevent_keeping(making: Making)
     assert again.mark != stale.mark and kept_programs.running(making.home) == [again]
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a program with its parent")
 async def test_a_kept_program_ends_with_its_keeper(making: Making) -> None:
     kept = await making.start(keep_alive=600)
@@ -217,6 +228,7 @@ async def test_a_kept_program_ends_with_its_keeper(making: Making) -> None:
     assert await gone(kept) and kept_programs.running(making.home) == []
 
 
+@pytest.mark.process
 async def test_the_first_signal_gives_a_kept_program_its_grace_period(making: Making) -> None:
     ready, go = (making.home.root / name for name in ("ready", "go"))
     for pipe in (ready, go):
@@ -278,6 +290,7 @@ def test_two_keepers_of_one_log_rotate_it_once(stderr: keeper.Stderr, tmp_path: 
     other.pump()
 
 
+@pytest.mark.process
 def test_output_during_a_probe_does_not_block_the_program(stderr: keeper.Stderr, tmp_path: Path) -> None:
     it = keeper.Keeper(str(tmp_path / "record"), "", "", 1.0, "", "")
     it._stderr = stderr

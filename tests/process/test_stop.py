@@ -24,6 +24,8 @@ from clew.support.errors import Refused
 from clew.support.home import Home
 from tests.helpers.daemons import Clew
 
+pytestmark = pytest.mark.process
+
 STORE = f"a-store{os.getpid()}"  # what is left of a store is looked for on the whole machine
 HOLDS = """
 import fcntl, os, signal, sys

@@ -21,6 +21,8 @@ from clew.support.errors import ClewError
 from clew.support.home import Home
 from tests.helpers.daemons import SCRIPTED, Clew
 
+pytestmark = pytest.mark.process
+
 BROKEN = "[http]\nprot = 1\n"
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.crash.conftest import System, open_system
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[System]:

@@ -11,6 +11,8 @@ import pytest
 from tests.helpers.daemons import SCRIPTED, Clew
 from tests.helpers.receivers import post_signed
 
+pytestmark = pytest.mark.process
+
 SECRET = "only-for-this-test-0123456789"
 CONFIG = f"""{SCRIPTED}
 [http]

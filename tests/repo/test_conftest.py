@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
 SKIPS = """

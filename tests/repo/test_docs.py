@@ -147,6 +147,7 @@ def follow(heading: str, home: Path, backup: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("runs", [True, False], ids=["while it runs", "while it does not"])
 def test_a_backup_made_by_the_runbook_is_restored_by_it(tmp_path: Path, runs: bool) -> None:
     backup = tmp_path / "backup"

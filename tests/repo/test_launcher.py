@@ -13,6 +13,8 @@ import pytest
 
 from tests.helpers.paths import ROOT
 
+pytestmark = pytest.mark.process
+
 TOOLS = ("sh", "bash", "env", "cat", "chmod", "cmp", "cp", "dirname", "find", "head", "ln", "mkdir", "readlink", "rm")
 WATCHED_WITH = ("strace", "rg", "tree", "zsh", "file")
 

@@ -35,6 +35,7 @@ async def test_scripted_conforms(check: Check, tmp_path: Path) -> None:
     await check(ScriptedStage(tmp_path))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("check", checks(lambda check: check not in ALWAYS))
 async def test_codex_conforms(
     check: Check, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, own_model: ScriptedModel
@@ -52,6 +53,7 @@ async def test_a_kept_codex_conforms(
     await check(CodexStage(tmp_path, home, own_model, Home(tmp_path_factory.mktemp("clew"))))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("check", checks(lambda check: check in LONG))
 @pytest.mark.parametrize(
     "what", ["", pytest.param("load", marks=pytest.mark.heavy), pytest.param("wedges", marks=pytest.mark.heavy)]
@@ -87,6 +89,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_the_kit_finds_a_runtime_that_a_hostile_agent_can_fool(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -62,6 +62,7 @@ def checks() -> list[object]:
     ]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("check", checks())
 async def test_the_example_conforms(check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await check(ParrotStage(tmp_path, monkeypatch))
@@ -130,6 +131,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_the_kit_finds_a_planted_fault(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check, right, wrong = FAULTS[fault]

@@ -79,23 +79,27 @@ async def exits(child: Child) -> None:
     assert child.exit_code is not None
 
 
+@pytest.mark.process
 async def test_lines_of_any_length_arrive_complete_and_in_order(making: Making) -> None:
     await making.python("print('a'); print('x' * 3_000_000); print('b')")
     first, long, last = await making.output.until(3)
     assert (first, len(long), last) == (b"a", 3_000_000, b"b")
 
 
+@pytest.mark.process
 async def test_written_data_arrives(making: Making) -> None:
     child = await making.shell("read line; echo got $line; read more")
     child.write(b"this\n")
     assert await making.output.until(1) == [b"got this"]
 
 
+@pytest.mark.process
 async def test_a_last_line_without_a_newline_is_delivered(making: Making) -> None:
     await making.shell("printf unfinished")
     assert await making.output.until(1) == [b"unfinished"]
 
 
+@pytest.mark.process
 async def test_a_child_has_a_session_of_its_own_and_a_recorded_start(making: Making) -> None:
     child = await making.shell("echo up; read line")
     await making.output.until(1)
@@ -106,6 +110,7 @@ async def test_a_child_has_a_session_of_its_own_and_a_recorded_start(making: Mak
     assert now.key == child.process.key == (child.pid, now.started)
 
 
+@pytest.mark.process
 async def test_writing_to_a_dead_child_is_a_lost_runtime(making: Making) -> None:
     child = await making.shell("exit 7")
     await exits(child)
@@ -113,6 +118,7 @@ async def test_writing_to_a_dead_child_is_a_lost_runtime(making: Making) -> None
         child.write(b"hello\n")
 
 
+@pytest.mark.process
 async def test_the_loss_is_reported_once_after_the_last_line(making: Making) -> None:
     told: list[int] = []
     gone = asyncio.Event()
@@ -131,6 +137,7 @@ async def test_the_loss_is_reported_once_after_the_last_line(making: Making) -> 
     assert child.exit_reason() == "exit code 3"
 
 
+@pytest.mark.process
 async def test_the_loss_is_reported_even_if_a_grandchild_holds_the_pipe(making: Making) -> None:
     child = await making.shell("sleep 1000 & echo $!; read line; exit 3")
     gone = asyncio.Event()
@@ -143,6 +150,7 @@ async def test_the_loss_is_reported_even_if_a_grandchild_holds_the_pipe(making: 
     assert not alive(int(pid))
 
 
+@pytest.mark.process
 async def test_stderr_goes_to_the_log_only_with_long_lines_cut(
     making: Making, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -156,11 +164,13 @@ async def test_stderr_goes_to_the_log_only_with_long_lines_cut(
     assert max(len(record.message) for record in caplog.records) <= 2000
 
 
+@pytest.mark.process
 async def test_a_flood_on_stderr_does_not_block_the_child(making: Making) -> None:
     await making.python("import sys\nfor _ in range(20_000): sys.stderr.write('noise ' * 10 + '\\n')\nprint('done')")
     assert await making.output.until(1) == [b"done"]
 
 
+@pytest.mark.process
 async def test_only_the_start_and_the_tail_of_a_stderr_flood_are_kept(
     making: Making, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -171,6 +181,7 @@ async def test_only_the_start_and_the_tail_of_a_stderr_flood_are_kept(
     assert len(caplog.messages) < 5_000
 
 
+@pytest.mark.process
 async def test_the_crash_point_and_an_inherited_mark_are_not_passed_on(
     making: Making, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +191,7 @@ async def test_the_crash_point_and_an_inherited_mark_are_not_passed_on(
     assert await making.output.until(1) == [f"{child.mark},".encode()]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "code",
     [
@@ -196,6 +208,7 @@ async def test_a_child_is_ended_by_the_mildest_means_that_works(making: Making, 
     assert not child.is_alive
 
 
+@pytest.mark.process
 async def test_end_kills_all_descendants_also_in_their_own_sessions(making: Making) -> None:
     code = (
         "import subprocess, sys\n"
@@ -212,6 +225,7 @@ async def test_end_kills_all_descendants_also_in_their_own_sessions(making: Maki
     assert not any(map(alive, pids))
 
 
+@pytest.mark.process
 async def test_end_kills_orphans_of_a_child_that_died_by_itself(making: Making) -> None:
     child = await making.shell("setsid sh -c 'echo $$; while :; do sleep 1000; done' & exit 1")
     (pid,) = await making.output.until(1)
@@ -222,23 +236,27 @@ async def test_end_kills_orphans_of_a_child_that_died_by_itself(making: Making) 
     assert child.mark not in [process.mark for process in scan.scan()]
 
 
+@pytest.mark.process
 async def test_one_childs_end_leaves_another_child_alone(making: Making) -> None:
     first, second = await making.shell("read line"), await making.shell("read line")
     await first.end()
     assert not alive(first.pid) and alive(second.pid)
 
 
+@pytest.mark.process
 async def test_ending_twice_at_once_is_fine(making: Making) -> None:
     child = await making.shell("read line")
     await asyncio.gather(child.end(), child.end())
     await child.end()
 
 
+@pytest.mark.process
 async def test_a_program_that_is_not_there_is_an_os_error(making: Making) -> None:
     with pytest.raises(OSError, match="nowhere"):
         await making.run("/nowhere/at/all")
 
 
+@pytest.mark.process
 async def test_a_sweep_ends_what_earlier_daemons_left_and_nothing_else(making: Making, tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     store = making.clock.token()[:8]
@@ -256,6 +274,7 @@ async def test_a_sweep_ends_what_earlier_daemons_left_and_nothing_else(making: M
     assert [process.pid for process in swept] == [mine.pid]
 
 
+@pytest.mark.process
 async def test_a_sweep_spares_itself_and_its_ancestors_though_they_carry_the_mark(making: Making) -> None:
     store = making.clock.token()[:8]
     code = (
@@ -269,6 +288,7 @@ async def test_a_sweep_spares_itself_and_its_ancestors_though_they_carry_the_mar
     assert await making.output.until(2) == [b"swept ['sleep']", b"still here"]
 
 
+@pytest.mark.process
 async def test_a_process_without_environment_has_its_ancestors_mark(making: Making) -> None:
     store = making.clock.token()[:8]
     child = await making.shell("env -i /bin/sh -c 'echo $$; read line'; true", Marks(store, "now"))
@@ -278,6 +298,7 @@ async def test_a_process_without_environment_has_its_ancestors_mark(making: Maki
     assert {each.pid: each.mark for each in scan.children(store)} == {child.pid: child.mark, pid: child.mark}
 
 
+@pytest.mark.process
 async def test_a_sweep_ends_it_even_if_its_parent_ends_first(making: Making) -> None:
     store = making.clock.token()[:8]
     deaf = 'trap "" TERM; echo $$; exec sleep 1000'
@@ -287,6 +308,7 @@ async def test_a_sweep_ends_it_even_if_its_parent_ends_first(making: Making) -> 
     assert {process.pid for process in swept} == {child.pid, pid} and not alive(pid)
 
 
+@pytest.mark.process
 async def test_a_process_that_removed_the_mark_is_not_swept(making: Making) -> None:
     store = making.clock.token()[:8]
     child = await making.shell(
@@ -298,6 +320,7 @@ async def test_a_process_that_removed_the_mark_is_not_swept(making: Making) -> N
     assert all(map(alive, pids))
 
 
+@pytest.mark.process
 async def test_a_recycled_pid_is_never_hit(making: Making) -> None:
     child = await making.shell("read line")
     assert child.process is not None
@@ -309,6 +332,7 @@ async def test_a_recycled_pid_is_never_hit(making: Making) -> None:
     assert child.exit_reason() == "killed by SIGKILL"
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every signal has a name")
 async def test_a_signal_without_a_name_is_shown_by_number(making: Making) -> None:
     child = await making.shell("kill -35 $$")
@@ -316,6 +340,7 @@ async def test_a_signal_without_a_name_is_shown_by_number(making: Making) -> Non
     assert child.exit_reason() == "killed by signal 35"
 
 
+@pytest.mark.process
 async def test_children_are_listed_with_their_details(making: Making) -> None:
     store = making.clock.token()[:8]
     child = await making.shell("echo up; read line", Marks(store, "now"))
@@ -357,6 +382,7 @@ def test_the_process_list_of_macos_is_understood() -> None:
     assert scan._read_ps("no such line") is None
 
 
+@pytest.mark.process
 async def test_a_child_ends_also_in_the_clean_up_of_a_task_that_was_cancelled(marks: Marks, clock: SystemClock) -> None:
     """It ignores the end of its input and SIGTERM, so that the waits time out."""
     ready, begun = asyncio.Event(), asyncio.Event()

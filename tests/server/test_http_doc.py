@@ -46,6 +46,7 @@ def environment(clew: Clew, **more: str) -> dict[str, str]:
     return {**os.environ, **known, **more}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("language", THERE)
 def test_the_documented_program_converses_approves_and_reconnects(clew: Clew, tmp_path: Path, language: str) -> None:
     command, name = PROGRAMS[language]
@@ -72,6 +73,7 @@ def test_the_documented_program_converses_approves_and_reconnects(clew: Clew, tm
     assert len(Client(clew.home).get("threads")["threads"]) == 1
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", [found] if (found := shutil.which("curl")) else [])
 def test_the_documented_curl_calls_converse_and_approve(clew: Clew, tmp_path: Path, command: str) -> None:
     script = block("sh", "curl")

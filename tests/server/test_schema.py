@@ -66,6 +66,7 @@ def _start(client: httpx.Client, id: str, text: str, workspace: str) -> Any:
     return client.post("/api/threads", json={"message_id": id, "text": text, "workspace": workspace}).json()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 def test_no_generated_request_causes_a_server_error(
     client: httpx.Client, known: dict[str, list[str]], operation: Operation

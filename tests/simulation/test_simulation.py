@@ -31,6 +31,7 @@ def quick() -> Iterator[None]:
     gc.unfreeze()
 
 
+@pytest.mark.process
 def test_many_seeds_run_in_parallel_and_failures_are_reported() -> None:
     said: list[str] = []
     assert try_many(0, 4, 2, said.append) == []

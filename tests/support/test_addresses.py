@@ -113,6 +113,7 @@ def test_an_address_in_the_wrong_place_is_not_shown_either(text: str) -> None:
     assert not [canary for canary in CANARIES if canary in wrong.value.message]
 
 
+@pytest.mark.process
 def test_secrets_of_addresses_appear_in_no_command_error_or_log(tmp_path: Path) -> None:
     """Run all commands, with a receiver that repeats everything it gets."""
     echo = Answer(404, f"no POST /{PATH}?token={QUERY} for {USER}:{PASSWORD} (Basic {SENT})".encode())
@@ -143,6 +144,7 @@ def test_secrets_of_addresses_appear_in_no_command_error_or_log(tmp_path: Path) 
         assert not told, told
 
 
+@pytest.mark.process
 def test_a_setting_is_written_in_full_and_shown_shortened(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", '[surfaces.webhook.ci]\nsecret = "s"\n') as clew:
         told = clew("config", "set", "surfaces.webhook.ci.url", secretive(1))

@@ -26,11 +26,13 @@ def run(armed: str | None) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", PASS_TWICE_EACH], env=environ, capture_output=True, text=True)
 
 
+@pytest.mark.process
 def test_a_point_that_is_not_armed_does_nothing() -> None:
     done = run(None)
     assert (done.returncode, len(done.stdout.split())) == (0, 4)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("armed", "passed"),
     [
@@ -45,11 +47,13 @@ def test_an_armed_point_kills_at_the_passing_it_names(armed: str, passed: list[s
     assert (done.returncode, done.stdout.split()) == (-signal.SIGKILL, passed)
 
 
+@pytest.mark.process
 def test_a_point_that_is_never_passed_kills_nobody() -> None:
     assert run("handoff.bound").returncode == 0
     assert run("inbox.stored:3").returncode == 0
 
 
+@pytest.mark.process
 def test_a_recording_kills_nobody_and_writes_down_what_was_passed(tmp_path: Path) -> None:
     assert run(f"record:{tmp_path / 'passed'}").returncode == 0
     assert (tmp_path / "passed").read_text().split() == ["inbox.stored", "outbox.sent"] * 2

@@ -43,6 +43,7 @@ def use(clew: Clew, folder: Path) -> None:
     Client(clew.home).get("status")
 
 
+@pytest.mark.process
 def test_everything_a_daemon_writes_in_its_home_is_private(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", TCP) as clew:
         use(clew, tmp_path)
@@ -55,6 +56,7 @@ def test_everything_a_daemon_writes_in_its_home_is_private(tmp_path: Path) -> No
         assert {path.name for path in clew.root.iterdir()} >= {"clew.db", "logs", "files", "run", "scripted", "token"}
 
 
+@pytest.mark.process
 def test_what_agents_write_keeps_the_umask_of_the_person(tmp_path: Path) -> None:
     os.umask(0o027)
     with Clew(tmp_path / "home") as clew:
@@ -63,6 +65,7 @@ def test_what_agents_write_keeps_the_umask_of_the_person(tmp_path: Path) -> None
         assert line.split()[1] == "0027"
 
 
+@pytest.mark.process
 def test_a_readable_home_is_made_private_at_start_and_nothing_else_changes(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", TCP) as clew:
         use(clew, tmp_path)

@@ -36,6 +36,7 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Home
             each.close()
 
 
+@pytest.mark.process
 def test_connecting_times_out(full: tuple[Home, socket.socket]) -> None:
     home, listener = full
     asking = Client(home)

@@ -14,6 +14,8 @@ from tests.helpers.daemons import Clew
 from tests.surfaces.feishu.apps import App
 from tests.surfaces.telegram.bots import Bot
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def clew(tmp_path: Path) -> Iterator[Clew]:

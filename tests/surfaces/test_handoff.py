@@ -20,6 +20,8 @@ from tests.surfaces.fakes.process import Fake
 from tests.surfaces.feishu.apps import App
 from tests.surfaces.telegram.bots import Bot
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def bot(fake_telegram: Fake) -> Iterator[Bot]:

@@ -61,12 +61,14 @@ async def test_an_existing_terminal_gets_the_line(tmp_path: Path) -> None:
     assert got == [FINAL] and not (tmp_path / "out").exists()
 
 
+@pytest.mark.process
 async def test_without_a_terminal_the_desktop_shows_it(tmp_path: Path) -> None:
     surface = LocalSurface(nobody, install(tmp_path, "notify-send"))
     assert await surface.send(FINAL) == Receipt(HOME, "desktop")
     assert shown(tmp_path) == ["--app-name=clew", "--", "clew", "all tests pass"]
 
 
+@pytest.mark.process
 async def test_a_note_is_shown_too(tmp_path: Path) -> None:
     surface = LocalSurface(nobody, install(tmp_path, "notify-send"))
     await surface.send(replace(FINAL, note="continued after a restart"))
@@ -83,18 +85,21 @@ async def test_without_a_display_no_program_is_run(tmp_path: Path) -> None:
     assert (await LocalSurface(nobody, headless).send(FINAL)).message_id == "receipt"
 
 
+@pytest.mark.process
 async def test_wayland_is_a_display_too(tmp_path: Path) -> None:
     desktop = install(tmp_path, "notify-send")
     environ = {"PATH": desktop.environ["PATH"], "OUT": desktop.environ["OUT"], "WAYLAND_DISPLAY": "wayland-0"}
     assert (await LocalSurface(nobody, replace(desktop, environ=environ)).send(FINAL)).message_id == "desktop"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("script", ["#!/bin/sh\nexit 1\n", "#!/bin/sh\nkill -9 $$\n", "#!/no/such/shell\n"])
 async def test_a_failing_program_leaves_the_receipt(tmp_path: Path, script: str) -> None:
     surface = LocalSurface(nobody, install(tmp_path, "notify-send", script))
     assert (await surface.send(FINAL)).message_id == "receipt"
 
 
+@pytest.mark.process
 async def test_a_program_that_does_not_end_leaves_the_receipt(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "never")
     script = f"#!/bin/sh\nread line <{tmp_path}/never\n"
@@ -102,6 +107,7 @@ async def test_a_program_that_does_not_end_leaves_the_receipt(tmp_path: Path) ->
     assert (await surface.send(FINAL)).message_id == "receipt"
 
 
+@pytest.mark.process
 async def test_a_cancelled_send_leaves_neither_program_nor_child_behind(tmp_path: Path) -> None:
     alive, never = tmp_path / "alive", tmp_path / "never"
     os.mkfifo(alive)
@@ -116,6 +122,7 @@ async def test_a_cancelled_send_leaves_neither_program_nor_child_behind(tmp_path
         assert await asyncio.to_thread(held.read) == ""  # nobody has it open any more
 
 
+@pytest.mark.process
 async def test_hostile_text_stays_one_line_of_text(tmp_path: Path) -> None:
     surface = LocalSurface(nobody, install(tmp_path, "notify-send"))
     await surface.send(replace(FINAL, text=HOSTILE))
@@ -124,6 +131,7 @@ async def test_hostile_text_stays_one_line_of_text(tmp_path: Path) -> None:
     assert not {"\x1b", "\u202e"} & set(line)
 
 
+@pytest.mark.process
 async def test_on_macos_the_text_is_an_argument_and_never_script(tmp_path: Path) -> None:
     surface = LocalSurface(nobody, install(tmp_path, "osascript", platform="darwin"))
     assert (await surface.send(replace(FINAL, text=HOSTILE))).message_id == "desktop"

@@ -198,6 +198,7 @@ async def test_requests_are_counted_by_a_marker(client: httpx.AsyncClient, model
     assert [each["prompt"] for each in listed][-2:] == ["marker-77 hello", "marker-77 again"]
 
 
+@pytest.mark.process
 async def test_it_runs_as_a_program_and_is_controlled_over_http(client: httpx.AsyncClient, clock: SystemClock) -> None:
     lines: asyncio.Queue[bytes] = asyncio.Queue()
     argv = [sys.executable, "-m", "clew.testing.scripted_model", "--port", "0"]

@@ -13,6 +13,8 @@ import pytest
 from tests.cli.terminal import Terminal, read_words
 from tests.helpers.daemons import Clew
 
+pytestmark = pytest.mark.process
+
 
 def by_pipe(clew: Clew, *lines: str, args: tuple[str, ...] = ()) -> tuple[int, str, str]:
     result = clew.run("chat", *args, input="".join(f"{line}\n" for line in lines))

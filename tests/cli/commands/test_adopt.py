@@ -48,6 +48,7 @@ def setup(tmp_path: Path) -> Iterator[Setup]:
             yield Setup(clew, model, home, folder)
 
 
+@pytest.mark.process
 def test_a_session_moves_from_codex_to_clew_and_back(setup: Setup) -> None:
     assert setup.codex("begun outside\n!text one") == "one"
     (listed,) = setup.clew.json("adopt", "--workspace", str(setup.folder))
@@ -90,6 +91,7 @@ def test_a_daemon_killed_in_mid_turn_reopens_the_adopted_session(setup: Setup) -
     assert setup.clew.json("read", thread)[-1]["outside"]
 
 
+@pytest.mark.process
 def test_adopt_explains_what_is_missing(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", f'{SCRIPTED}[runtimes.codex]\ncommand = "/no/such/codex"\n') as clew:
         number, missing = clew.run("adopt", "7"), clew.run("adopt")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.daemons import Clew
+
+pytestmark = pytest.mark.process
 
 
 def test_codex_command_uses_the_configured_program_and_home(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def at_a_terminal(idle: Clew, *answers: str) -> str:
     return done.stderr
 
 
+@pytest.mark.process
 def test_init_without_a_terminal_asks_nothing_and_writes_a_valid_file(idle: Clew) -> None:
     result = idle.run("init")
     assert (result.code, result.out) == (0, f"written: {idle.home.config}\n")
@@ -56,6 +57,7 @@ def test_init_without_a_terminal_asks_nothing_and_writes_a_valid_file(idle: Clew
     assert idle("config", "check") == f"ok: {idle.home.config}\n"
 
 
+@pytest.mark.process
 def test_init_replaces_a_file_only_with_force_and_keeps_a_copy(idle: Clew) -> None:
     idle.home.root.mkdir()
     idle.configure("[http]\nport = 1\n")
@@ -68,17 +70,20 @@ def test_init_replaces_a_file_only_with_force_and_keeps_a_copy(idle: Clew) -> No
     assert Path(kept[0]).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.process
 def test_init_takes_answers_at_a_terminal(idle: Clew, tmp_path: Path) -> None:
     seen = at_a_terminal(idle, str(tmp_path / "nowhere"), str(tmp_path))
     assert "there is no folder" in seen
     assert load(idle.home.config).threads.workspace == str(tmp_path)
 
 
+@pytest.mark.process
 def test_init_at_a_terminal_accepts_the_defaults(idle: Clew) -> None:
     at_a_terminal(idle, "")
     assert load(idle.home.config) == Config()
 
 
+@pytest.mark.process
 def test_init_without_codex_says_how_to_get_it_and_what_works_without(idle: Clew) -> None:
     nowhere = {"PATH": "/nowhere", "PYTHONPATH": str(without_codex(idle.root.parent))}
     result = idle.run("init", env=nowhere)
@@ -108,6 +113,7 @@ def test_the_defaults_that_init_shows_are_true() -> None:
     assert in_force["log"] == {"level": Config().log.level}
 
 
+@pytest.mark.process
 def test_get_shows_effective_values(idle: Clew) -> None:
     idle.home.root.mkdir()
     idle.configure('[http]\nport = 80\n[surfaces.webhook.ci]\nsecret = "hush"\n')
@@ -125,6 +131,7 @@ def test_get_shows_effective_values(idle: Clew) -> None:
     assert {each["key"]: each["value"] for each in listed}["surfaces.webhook.ci.secret"] == "[secret]"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("words", "why"),
     [
@@ -146,6 +153,7 @@ def test_an_invalid_change_is_refused_and_nothing_is_written(idle: Clew, words: 
     assert not idle.home.config.exists()
 
 
+@pytest.mark.process
 def test_set_changes_one_line_and_keeps_the_rest(idle: Clew) -> None:
     idle("init")
     before = idle.home.config.read_text().splitlines()
@@ -158,6 +166,7 @@ def test_set_changes_one_line_and_keeps_the_rest(idle: Clew) -> None:
     assert fields("config set") == {"key", "value", "is_set"}
 
 
+@pytest.mark.process
 def test_unset_removes_one_setting_and_restores_the_default(idle: Clew) -> None:
     idle("init")
     before = idle.home.config.read_text()
@@ -170,6 +179,7 @@ def test_unset_removes_one_setting_and_restores_the_default(idle: Clew) -> None:
     assert idle.home.config.read_text() == before
 
 
+@pytest.mark.process
 def test_unset_refuses_unset_and_required_settings(idle: Clew) -> None:
     assert "http.port is not set" in idle.run("config", "unset", "http.port").err
     assert "did you mean `port`?" in idle.run("config", "unset", "http.prot").err
@@ -183,12 +193,14 @@ def test_unset_refuses_unset_and_required_settings(idle: Clew) -> None:
     assert load(idle.home.config).surfaces.webhook == {}
 
 
+@pytest.mark.process
 def test_a_secret_is_read_from_stdin_and_not_shown(idle: Clew) -> None:
     result: Result = idle.run("config", "set", "surfaces.webhook.ci.secret", "-", input="hush\n")
     assert (result.code, result.out) == (0, "surfaces.webhook.ci.secret = [secret]\n")
     assert load(idle.home.config).surfaces.webhook["ci"].secret == "hush"
 
 
+@pytest.mark.process
 def test_set_does_not_touch_an_invalid_file(idle: Clew) -> None:
     idle.home.root.mkdir()
     idle.configure("[htp]\nport = 1\n")
@@ -197,6 +209,7 @@ def test_set_does_not_touch_an_invalid_file(idle: Clew) -> None:
     assert idle.home.config.read_text() == "[htp]\nport = 1\n"
 
 
+@pytest.mark.process
 def test_check_names_every_mistake(idle: Clew) -> None:
     assert idle("config", "check").startswith("ok: there is no ")
     idle.home.root.mkdir()
@@ -207,6 +220,7 @@ def test_check_names_every_mistake(idle: Clew) -> None:
     assert len(idle.run("config", "check").out.splitlines()) == 2
 
 
+@pytest.mark.process
 def test_check_names_settings_that_load_but_cannot_work_or_are_unsafe(idle: Clew) -> None:
     idle.home.root.mkdir()
     idle.configure('[threads]\nruntime = "codx"\n[surfaces.webhook.ci]\nsecret = "hush"\n')

@@ -71,6 +71,7 @@ def test_doctor_finds_an_unusable_home(tmp_path: Path) -> None:
     assert not found(Home(Path("/proc/clew")), "disk").ok
 
 
+@pytest.mark.process
 def test_doctor_accepts_a_healthy_daemon(tmp_path: Path) -> None:
     with Clew(tmp_path) as clew:
         clew.up()
@@ -78,6 +79,7 @@ def test_doctor_accepts_a_healthy_daemon(tmp_path: Path) -> None:
         assert found(clew.home, "daemon").ok
 
 
+@pytest.mark.process
 def test_doctor_finds_settings_that_need_a_restart(tmp_path: Path) -> None:
     with Clew(tmp_path) as clew:
         clew.up()
@@ -92,6 +94,7 @@ def test_doctor_finds_settings_that_need_a_restart(tmp_path: Path) -> None:
         assert found(clew.home, "daemon").ok
 
 
+@pytest.mark.process
 def test_doctor_finds_a_different_environment_without_showing_values(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as clew:
         clew.up(env={"CODEX_HOME": str(tmp_path / "codex"), "OPENAI_API_KEY": "sk-very-secret"})
@@ -101,6 +104,7 @@ def test_doctor_finds_a_different_environment_without_showing_values(tmp_path: P
         assert "very-secret" not in clew("status", "--json")
 
 
+@pytest.mark.process
 def test_doctor_finds_a_daemon_without_a_supervisor(tmp_path: Path) -> None:
     with Clew(tmp_path) as clew:
         clew.up()
@@ -111,6 +115,7 @@ def test_doctor_finds_a_daemon_without_a_supervisor(tmp_path: Path) -> None:
         assert found(clew.home, "supervisor").ok
 
 
+@pytest.mark.process
 def test_doctor_does_not_advise_to_stop_a_restarting_daemon(tmp_path: Path) -> None:
     with Clew(tmp_path) as clew:
         clew.up()

@@ -16,6 +16,8 @@ from tests.cli.test_completion import completed
 from tests.cli.test_documented_fields import SHAPES
 from tests.helpers.daemons import SCRIPTED, Clew, Result
 
+pytestmark = pytest.mark.process
+
 TRICKY = "rm \u0441at \u202e\x1b[2J"  # a Cyrillic letter, a direction override, a control character
 SHOWN = r"rm \u0441at \u202e\x1b[2J"
 

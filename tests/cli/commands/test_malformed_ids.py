@@ -8,6 +8,8 @@ import pytest
 
 from tests.helpers.daemons import Clew
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize("command", ["show", "stop", "watch", "verify", "read", "where", "cancel"])
 @pytest.mark.parametrize("given", ["", "a/b", "../status"])

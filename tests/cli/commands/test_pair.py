@@ -11,6 +11,8 @@ import pytest
 
 from tests.helpers.daemons import SCRIPTED, Clew
 
+pytestmark = pytest.mark.process
+
 
 def test_force_skips_the_lockout_locally_and_never_over_tcp(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", f"{SCRIPTED}[http]\nport = 0\n") as clew:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.helpers.receivers import Answer, Receiver
+
+pytestmark = pytest.mark.process
 
 
 def with_hook(root: Path, receiver: Receiver) -> Clew:

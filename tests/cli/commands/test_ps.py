@@ -9,8 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from clew.process import lock, scan
 from tests.helpers.daemons import TIMEOUT, Clew
+
+pytestmark = pytest.mark.process
 
 WAITS = "print(flush=True); input()"
 

@@ -38,6 +38,7 @@ def test_rules_page_contains_the_tested_commands() -> None:
     assert {kind for kind, _ in patterns()} == {"command", "change", "tool"} and len(patterns()) == 7
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_of_the_rules_page_does_what_it_says(clew: Clew, command: str) -> None:
     words, _, refused = command.partition("  #")
@@ -49,6 +50,7 @@ def test_each_command_of_the_rules_page_does_what_it_says(clew: Clew, command: s
         assert result.out.rstrip().endswith(("for ever", *(str(n) for n in range(10)))), "it says until when"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("kind", "pattern"), patterns())
 def test_each_pattern_of_the_table_has_its_kind(clew: Clew, kind: str, pattern: str) -> None:
     assert clew.json("rules", "add", "allow", pattern, "--kind", kind)["kind"] == kind
@@ -81,6 +83,7 @@ def test_a_word_that_names_a_folder_of_the_workspace_is_refused(tmp_path: Path) 
         infer_kind(Effect.DENY, "secrets", str(tmp_path))
 
 
+@pytest.mark.process
 def test_a_deny_rule_for_a_folder_protects_it_however_it_is_made(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", SCRIPTED) as clew:
         clew.up()
@@ -96,6 +99,7 @@ def test_a_deny_rule_for_a_folder_protects_it_however_it_is_made(tmp_path: Path)
         assert wrong.code == 2 and "`change`" in wrong.err
 
 
+@pytest.mark.process
 def test_a_rule_says_until_when_it_holds(clew: Clew) -> None:
     for lasts in ("90s", "2h"):
         said = clew("rules", "add", "allow", "deploy *", "--for", lasts)
@@ -103,6 +107,7 @@ def test_a_rule_says_until_when_it_holds(clew: Clew) -> None:
     assert clew("rules", "add", "allow", "deploy *").endswith(", everywhere, for ever\n")
 
 
+@pytest.mark.process
 def test_rules_test_mentions_a_rule_of_another_kind_with_that_pattern(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", SCRIPTED) as clew:
         clew.up()

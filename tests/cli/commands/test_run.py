@@ -9,9 +9,13 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from clew.process import start
 from tests.cli.terminal import read_until, read_words
 from tests.helpers.daemons import Clew
+
+pytestmark = pytest.mark.process
 
 
 def test_run_prints_the_answer_exactly(clew: Clew) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from clew.client.sync import Client
 from tests.helpers.daemons import SCRIPTED, Clew
 from tests.runtimes.stages import acp_toml
+
+pytestmark = pytest.mark.process
 
 
 def settings(folder: Path, *what: str) -> str:

@@ -39,6 +39,7 @@ def read(text: str) -> RawConfigParser:
 
 if sys.platform == "linux":
 
+    @pytest.mark.process
     def test_install_writes_a_unit_and_says_what_to_do_next(clew: Clew, tmp_path: Path) -> None:
         result = clew.run("service", "install")
         written = read(unit(tmp_path).read_text())
@@ -53,11 +54,13 @@ if sys.platform == "linux":
         assert f'Environment="CLEW_HOME={clew.root}"' in unit(tmp_path).read_text()
         assert f'Environment="PATH={tmp_path / "bin"}"' in unit(tmp_path).read_text()
 
+    @pytest.mark.process
     def test_install_again_changes_nothing(clew: Clew) -> None:
         assert clew.json("service", "install")["changed"] is True
         again = clew.json("service", "install")
         assert (again["changed"], again["next"][-1]) == (False, "systemctl --user enable --now clew.service")
 
+    @pytest.mark.process
     def test_remove_deletes_the_unit_and_its_link(clew: Clew, tmp_path: Path) -> None:
         clew("service", "install")
         link = unit(tmp_path).parent / "default.target.wants" / "clew.service"
@@ -68,6 +71,7 @@ if sys.platform == "linux":
         assert not unit(tmp_path).exists() and not link.is_symlink()
         assert clew("service", "remove") == f"not found: {unit(tmp_path)}\n"
 
+    @pytest.mark.process
     def test_print_only_prints(clew: Clew, tmp_path: Path) -> None:
         printed = clew("service", "install", "--print")
         assert not unit(tmp_path).exists()
@@ -75,6 +79,7 @@ if sys.platform == "linux":
         assert printed == unit(tmp_path).read_text()
         assert clew.json("service", "install", "--print") == {"file": str(unit(tmp_path)), "text": printed}
 
+    @pytest.mark.process
     def test_a_unit_not_written_by_clew_is_left_alone(clew: Clew, tmp_path: Path) -> None:
         unit(tmp_path).parent.mkdir(parents=True)
         unit(tmp_path).write_text("[Unit]\n")
@@ -82,10 +87,12 @@ if sys.platform == "linux":
             assert "was not written by clew" in clew.json("service", action, code=1)["error"]["message"]
         assert unit(tmp_path).read_text() == "[Unit]\n"
 
+    @pytest.mark.process
     def test_enable_without_a_service_manager_says_so(clew: Clew, tmp_path: Path) -> None:
         assert "systemctl is not installed" in clew.run("service", "install", "--enable").err
         assert unit(tmp_path).exists()
 
+    @pytest.mark.process
     def test_enable_calls_the_service_manager_and_shows_its_error(clew: Clew, tmp_path: Path) -> None:
         stand_in = tmp_path / "bin" / "systemctl"
         stand_in.write_text(f'#!/bin/sh\necho "$*" >>"{tmp_path}/calls"\n')

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.daemons import Clew
+
+pytestmark = pytest.mark.process
 
 
 def chat(clew: Clew, text: str = "!text hello") -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.terminal import Terminal, read_until, read_words
 from tests.helpers.daemons import Clew
+
+pytestmark = pytest.mark.process
 
 SLOW = "!slow 120 3"
 

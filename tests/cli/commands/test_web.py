@@ -18,6 +18,8 @@ from clew.cli.commands import web
 from tests.helpers.daemons import SCRIPTED, Clew
 from tests.helpers.ports import held_port, number_of
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Clew]:

@@ -17,6 +17,8 @@ import pytest
 
 from tests.helpers.daemons import carrying
 
+pytestmark = pytest.mark.process
+
 STEPS = ["prepare", "start", "stream", "kill", "back", "continue", "deliver", "ask", "approve", "resume"]
 STEPS += ["handoff", "reply", "return", "verify", "down"]
 PATIENCE = 240.0

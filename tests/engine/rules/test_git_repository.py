@@ -16,6 +16,8 @@ from clew.engine.rules.read_only.git_repository import GitScope
 from clew.model.gates import Asked, Effect, GateKind, Policy, Reason
 from tests.execution.index_file import FILE, GITLINK, Entry, extension, index_file, with_hidden_name, with_hidden_table
 
+pytestmark = pytest.mark.process
+
 Change = Callable[[Path], object]
 
 

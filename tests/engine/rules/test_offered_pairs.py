@@ -23,6 +23,8 @@ from clew.store.tables import rules as rows
 from clew.support.errors import BadInput
 from tests.helpers.paths import ROOT
 
+pytestmark = pytest.mark.process
+
 NOW, THREAD = 1_000_000, "01T"
 MIGRATION = ROOT / "src/clew/store/migrations/0002_gates.sql"
 

@@ -192,6 +192,7 @@ def generated(count: int) -> list[str]:
     return ["p " + "".join(draw.choices(pieces, k=draw.randint(1, 7))) for _ in range(count)]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shell", [shell for shell in ("sh", "bash", "dash", "zsh") if shutil.which(shell)])
 def test_a_real_shell_runs_only_the_commands_that_were_parsed(shell: str, tmp_path: Path) -> None:
     accepted = [(script, found) for script in generated(20_000) if (found := read(script)) is not None]

@@ -91,6 +91,7 @@ async def test_a_snapshot_contains_threads_turns_and_gates(tmp_path: Path) -> No
     assert [view.id for view in one.threads] == [held.thread] and one.gates == ()
 
 
+@pytest.mark.process
 def test_clients_with_pruned_events_can_continue(tmp_path: Path) -> None:
     """`watch`, `run` and the Python API: the events that they missed are gone, so they get a snapshot."""
     with Clew(tmp_path / "home", f"{SCRIPTED}[events]\nkeep_rows = 1\n") as clew:

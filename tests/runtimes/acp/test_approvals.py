@@ -23,6 +23,8 @@ from clew.runtimes.acp.client import files
 from tests.helpers.rig import Rig
 from tests.runtimes.acp.test_engine import World
 
+pytestmark = pytest.mark.process
+
 YES = AnswerGate(Decision.ACCEPT)
 NO = AnswerGate(Decision.DECLINE)
 IN_THREAD = AnswerGate(Decision.ACCEPT, extent="thread")

@@ -18,6 +18,8 @@ from clew.support.clock import SystemClock
 from tests.helpers.rig import Rig
 from tests.runtimes.stages import PipeStage, acp_config
 
+pytestmark = pytest.mark.process
+
 
 class World:
     """Daemons in one folder, each with its own agent."""

@@ -21,7 +21,7 @@ from tests.helpers.rig import Rig
 from tests.runtimes import installed
 from tests.runtimes.stages import HermesStage, OpenCodeStage
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.process, pytest.mark.heavy, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture(scope="session")

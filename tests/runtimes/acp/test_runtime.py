@@ -86,6 +86,7 @@ class Followed(Turn):
 # What it shows
 
 
+@pytest.mark.process
 async def test_thoughts_plans_tools_and_usage_are_shown(make: Make, seat: Seat) -> None:
     session = await make().open(seat)
     events = await collect(session.run(request("!think hm\n!plan one | two\n!text first\n!tool look\n!text last")))
@@ -99,6 +100,7 @@ async def test_thoughts_plans_tools_and_usage_are_shown(make: Make, seat: Seat) 
     assert ended(events).text == "last" and only(events, Usage)[0].tokens.total_tokens == 15
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("reason", ["max_tokens", "max_turn_requests"])
 async def test_an_answer_that_stopped_early_has_a_notice(make: Make, seat: Seat, reason: str) -> None:
     session = await make().open(seat)
@@ -106,6 +108,7 @@ async def test_an_answer_that_stopped_early_has_a_notice(make: Make, seat: Seat,
     assert ended(events).text == "so far" and "stops here" in only(events, Notice)[0].text
 
 
+@pytest.mark.process
 async def test_a_refusal_and_an_error_are_failures(make: Make, seat: Seat) -> None:
     session = await make().open(seat)
     refused = ended(await collect(session.run(request("!stop refusal"))))
@@ -116,6 +119,7 @@ async def test_a_refusal_and_an_error_are_failures(make: Make, seat: Seat) -> No
     assert await said(session, "!text fine", "c") == "fine"
 
 
+@pytest.mark.process
 async def test_its_mode_and_its_model_are_set(make: Make, seat: Seat) -> None:
     await make(mode="go", model="large").open(seat)
     with pytest.raises(RuntimeTrouble, match="has no mode 'fast'; it has ask, go"):
@@ -127,6 +131,7 @@ async def test_its_mode_and_its_model_are_set(make: Make, seat: Seat) -> None:
 # What it asks
 
 
+@pytest.mark.process
 async def test_options_other_than_yes_or_no_are_shown_as_a_question(make: Make, seat: Seat) -> None:
     """Two options of the same kind are two options."""
     session = await make().open(seat)
@@ -140,6 +145,7 @@ async def test_options_other_than_yes_or_no_are_shown_as_a_question(make: Make, 
     assert (await turn.end()).text == "o2"
 
 
+@pytest.mark.process
 async def test_a_declined_call_is_shown_as_declined(make: Make, seat: Seat) -> None:
     session = await make().open(seat)
     turn = Followed(session, "!approve make it\n!text done")
@@ -158,6 +164,7 @@ def test_a_yes_to_a_changed_request_is_not_sent() -> None:
     assert live.answer(pending, NO) and sent == [NO]
 
 
+@pytest.mark.process
 async def test_files_are_read_and_written_inside_the_workspace(make: Make, seat: Seat, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("inside")
     session = await make().open(seat)
@@ -173,6 +180,7 @@ async def test_files_are_read_and_written_inside_the_workspace(make: Make, seat:
     assert (await turn.end()).text == "refused: not allowed: leave it" and not (tmp_path / "not").exists()
 
 
+@pytest.mark.process
 async def test_no_file_outside_the_workspace_is_read_or_written(make: Make, seat: Seat, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
@@ -188,6 +196,7 @@ async def test_no_file_outside_the_workspace_is_read_or_written(make: Make, seat
     assert "no file" in await said(session, f"!read {work}/nothing", "n")
 
 
+@pytest.mark.process
 async def test_a_pipe_cannot_be_written_as_a_file(make: Make, seat: Seat, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     session = await make().open(seat)
@@ -196,6 +205,7 @@ async def test_a_pipe_cannot_be_written_as_a_file(make: Make, seat: Seat, tmp_pa
     assert "is no file" in (await turn.end()).text
 
 
+@pytest.mark.process
 async def test_a_command_run_by_clew_is_asked_about_and_runs_once(make: Make, seat: Seat, tmp_path: Path) -> None:
     session = await make().open(seat)
     turn = Followed(session, "!terminal echo out; echo ran >> trace; exit 3")
@@ -205,6 +215,7 @@ async def test_a_command_run_by_clew_is_asked_about_and_runs_once(make: Make, se
     assert (await turn.end()).text == "3: out" and (tmp_path / "trace").read_text() == "ran\n"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("action", ["begin echo ran > trace; exec sleep 1000", "write trace ran"])
 async def test_a_yes_before_a_stop_has_no_effect_after_it(make: Make, seat: Seat, tmp_path: Path, action: str) -> None:
     session = await make().open(seat)
@@ -215,6 +226,7 @@ async def test_a_yes_before_a_stop_has_no_effect_after_it(make: Make, seat: Seat
     assert not (tmp_path / "trace").exists()
 
 
+@pytest.mark.process
 async def test_a_command_that_was_starting_at_a_stop_is_ended(
     make: Make, seat: Seat, marks: Marks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,18 +262,21 @@ async def terminals(tmp_path: Path, clock: SystemClock) -> AsyncIterator[Termina
     await own.end_all()
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every signal has a name")
 async def test_a_command_that_a_signal_without_a_name_ended_says_which(terminals: Terminals, marks: Marks) -> None:
     id = await terminals.create(TerminalRequest(command="kill -35 $$"), marks.next())
     assert await terminals.get(id).exit() == {"exitCode": None, "signal": "signal 35"}
 
 
+@pytest.mark.process
 async def test_a_command_has_exited_even_if_its_child_holds_its_output(terminals: Terminals, marks: Marks) -> None:
     id = await terminals.create(TerminalRequest(command="echo said; sleep 1000 & exit 3"), marks.next())
     assert (await terminals.get(id).exit())["exitCode"] == 3
     assert terminals.get(id).output()["output"] == "said\n"
 
 
+@pytest.mark.process
 async def test_descendants_of_a_command_in_any_session_end_with_it(
     terminals: Terminals, clock: SystemClock, tmp_path: Path
 ) -> None:
@@ -284,6 +299,7 @@ async def test_images_and_files_are_sent_with_the_prompt(make: Make, seat: Seat,
     assert link["type"] == "resource_link" and link["uri"].startswith("file:///")
 
 
+@pytest.mark.process
 @BROKEN_DISK
 async def test_an_image_that_cannot_be_read_is_named_at_once(make: Make, seat: Seat, tmp_path: Path) -> None:
     (tmp_path / "a.png").touch()
@@ -303,6 +319,7 @@ def broken(*given: object, **more: object) -> NoReturn:
     raise ZeroDivisionError
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("what", ["_prompt", "_finish"])
 async def test_a_turn_on_which_clew_itself_fails_ends_at_once_and_says_so(
     make: Make, seat: Seat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, what: str
@@ -317,6 +334,7 @@ async def test_a_turn_on_which_clew_itself_fails_ends_at_once_and_says_so(
     assert await said(session, "!text fine", "b") == "fine"
 
 
+@pytest.mark.process
 async def test_a_request_on_which_clew_itself_fails_is_answered(
     make: Make, seat: Seat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -334,6 +352,7 @@ async def told_before() -> tuple[PastMessage, ...]:
     return (PastMessage("ann", "!text one\n!hold for ever"), PastMessage("codex", "one", by_agent=True))
 
 
+@pytest.mark.process
 async def test_an_agent_that_does_not_know_the_thread_gets_the_history(make: Make, seat: Seat) -> None:
     session = await make().open(replace(seat, history=told_before))
     recalled = await said(session, "!recall")
@@ -342,6 +361,7 @@ async def test_an_agent_that_does_not_know_the_thread_gets_the_history(make: Mak
     assert (await said(session, "!recall", "b")).count("You answered") == 1, "it was told twice"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("what", ["load", "resume"])
 async def test_an_agent_that_reloads_its_session_does_not_get_the_history(make: Make, seat: Seat, what: str) -> None:
     first = make(what)
@@ -354,6 +374,7 @@ async def test_an_agent_that_reloads_its_session_does_not_get_the_history(make: 
     assert "You answered" not in await said(again, "!recall", "b")
 
 
+@pytest.mark.process
 async def test_an_agent_that_reloads_without_history_gets_it(make: Make, seat: Seat) -> None:
     first = make("load", "forgets")
     session = await first.open(seat)
@@ -378,6 +399,7 @@ def test_a_continuity_of_another_version_can_be_read(data: str) -> None:
     assert position is not None and position.session == "s"
 
 
+@pytest.mark.process
 async def test_an_idle_agent_is_stopped_and_started_again(make: Make, seat: Seat) -> None:
     clock = IdleClock(1234.5)
     runtime = make("load", clock=clock, idle_stop=clock.idle)
@@ -408,6 +430,7 @@ async def stopped_in_a_command(session: Session, folder: Path) -> TurnEnded:
     return await turn.interrupt()
 
 
+@pytest.mark.process
 async def test_a_session_that_a_stop_made_unusable_is_replaced(make: Make, seat: Seat, tmp_path: Path) -> None:
     session = await make("wedges", quirks=HERMES).open(replace(seat, history=told_before))
     before = session.continuity()
@@ -416,6 +439,7 @@ async def test_a_session_that_a_stop_made_unusable_is_replaced(make: Make, seat:
     assert "You answered:\n> one" in await said(session, "!recall", "b")
 
 
+@pytest.mark.process
 async def test_an_unusable_session_is_replaced_within_the_turn(make: Make, seat: Seat, tmp_path: Path) -> None:
     unaware = replace(HERMES, unusable_after_cancel=False)
     session = await make("wedges", quirks=unaware).open(seat)
@@ -428,6 +452,7 @@ async def test_an_unusable_session_is_replaced_within_the_turn(make: Make, seat:
     ]
 
 
+@pytest.mark.process
 async def test_a_request_that_times_out_is_withdrawn_and_the_turn_cut(make: Make, seat: Seat) -> None:
     session = await make(quirks=replace(HERMES, gate_timeout=0.2)).open(seat)
     turn = Followed(session, "!approve touch ran\n!text done")
@@ -460,6 +485,7 @@ def test_an_answer_about_errors_is_an_answer(text: str) -> None:
 # Bad input
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("what", "words"),
     [
@@ -475,6 +501,7 @@ async def test_an_agent_that_does_not_start_says_why(make: Make, seat: Seat, wha
         await runtime.open(seat)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("command", "words"),
     [
@@ -494,6 +521,7 @@ async def test_a_command_that_is_no_agent_is_named(
     await runtime.close()
 
 
+@pytest.mark.process
 async def test_an_agent_that_dies_at_a_new_session_is_lost_and_retried(make: Make, seat: Seat) -> None:
     runtime = make("dies=session/new")
     for _ in range(2):
@@ -501,6 +529,7 @@ async def test_an_agent_that_dies_at_a_new_session_is_lost_and_retried(make: Mak
             await runtime.open(seat)
 
 
+@pytest.mark.process
 async def test_an_agent_that_dies_in_a_turn_is_lost_and_restarted(make: Make, seat: Seat) -> None:
     session = await make().open(seat)
     with pytest.raises(RuntimeLost, match="exit code 7"):
@@ -508,12 +537,14 @@ async def test_an_agent_that_dies_in_a_turn_is_lost_and_restarted(make: Make, se
     assert await said(session, "!text better", "b") == "better"
 
 
+@pytest.mark.process
 async def test_an_agent_that_never_answers_a_request_is_ended(make: Make, seat: Seat) -> None:
     runtime = make("silent=session/new", request_timeout=0.5)
     with pytest.raises(RuntimeLost, match="did not answer session/new"):
         await runtime.open(seat)
 
 
+@pytest.mark.process
 async def test_an_agent_that_ignores_a_stop_is_ended(make: Make, seat: Seat) -> None:
     session = await make("deaf", interrupt_timeout=0.3).open(seat)
     turn = Followed(session, "!approve make it")
@@ -522,6 +553,7 @@ async def test_an_agent_that_ignores_a_stop_is_ended(make: Make, seat: Seat) -> 
     assert await said(session, "!text better", "b") == "better"
 
 
+@pytest.mark.process
 async def test_a_workspace_that_vanished_is_named(make: Make, seat: Seat, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -29,6 +29,8 @@ from clew.testing.scripted_model.chat import ChatRequest
 from clew.testing.scripted_model.script import Patch, Say, Step
 from tests.runtimes.codex.raw import GUARD, collect, ended, next_of, only, release_when_followed, request
 
+pytestmark = pytest.mark.process
+
 YES, NO, CANCEL = (Answer(each) for each in (Decision.ACCEPT, Decision.DECLINE, Decision.CANCEL))
 ASKER = Path(__file__).with_name("asker.py")
 

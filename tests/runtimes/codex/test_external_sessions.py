@@ -105,6 +105,7 @@ def roles(model: ScriptedModel, marker: str) -> list[tuple[str, str]]:
     return [(item["role"], part["text"]) for item in said for part in item["content"] if "text" in part]
 
 
+@pytest.mark.process
 async def test_a_session_is_adopted_with_its_history_and_goes_on(
     workstation: Workstation, model: ScriptedModel
 ) -> None:
@@ -137,6 +138,7 @@ async def test_a_session_is_adopted_with_its_history_and_goes_on(
     assert [verdict.sound for verdict in verdicts] == [True]
 
 
+@pytest.mark.process
 async def test_a_session_open_in_another_codex_is_not_taken_but_can_be_copied(
     workstation: Workstation, model: ScriptedModel
 ) -> None:
@@ -159,6 +161,7 @@ async def test_a_session_open_in_another_codex_is_not_taken_but_can_be_copied(
     assert [each["status"] for each in await codex.turns(session)] == ["completed", "completed"]
 
 
+@pytest.mark.process
 async def test_codex_itself_refuses_if_no_holder_can_be_found(
     workstation: Workstation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def elsewhere(seat: Seat, session: object) -> Seat:
     return replace(seat, continuity=session.continuity())  # type: ignore[attr-defined]
 
 
+@pytest.mark.process
 async def test_the_next_daemon_joins_the_turn_and_gets_what_it_missed(
     make: Make, root: Home, seat: Seat, model: ScriptedModel
 ) -> None:
@@ -106,6 +107,7 @@ async def test_the_next_daemon_joins_the_turn_and_gets_what_it_missed(
     assert model.count("join-b") == 2, "one request before the command, one after it"
 
 
+@pytest.mark.process
 async def test_a_request_that_is_sent_again_after_a_resume_is_the_same_gate(
     make: Make, careful: Seat, tmp_path: Path
 ) -> None:
@@ -124,6 +126,7 @@ async def test_a_request_that_is_sent_again_after_a_resume_is_the_same_gate(
     assert (tmp_path / "runs").read_text() == "ran\n"
 
 
+@pytest.mark.process
 async def test_a_connection_that_is_cut_is_opened_again_and_the_turn_goes_on(
     make: Make,
     root: Home,
@@ -194,6 +197,7 @@ async def _aside(runtime: CodexRuntime, continuity: str) -> str:
         await other.leave()
 
 
+@pytest.mark.process
 async def test_it_is_left_running_only_if_it_is_busy(make: Make, root: Home, seat: Seat) -> None:
     runtime = make()
     session = await runtime.open(seat)
@@ -203,6 +207,7 @@ async def test_it_is_left_running_only_if_it_is_busy(make: Make, root: Home, sea
     assert kept_programs.running(root) == [] and kept.find() is None and not kept.socket.exists()
 
 
+@pytest.mark.process
 async def test_a_daemon_that_attaches_and_leaves_at_once_does_not_end_it(
     make: Make, root: Home, seat: Seat, model: ScriptedModel
 ) -> None:
@@ -222,6 +227,7 @@ async def test_a_daemon_that_attaches_and_leaves_at_once_does_not_end_it(
     assert model.count("!hold twice") == 1
 
 
+@pytest.mark.process
 async def test_a_turn_at_a_gate_is_not_busy_and_any_other_is(
     make: Make, root: Home, careful: Seat, model: ScriptedModel, tmp_path: Path
 ) -> None:
@@ -248,6 +254,7 @@ def another_codex(folder: Path, config: CodexConfig, version: str = "99.0.0") ->
     return str(path)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("transport", ["socket", pytest.param("stdio", marks=pytest.mark.heavy)])
 async def test_another_codex_takes_new_threads_and_the_former_ends_with_its_turns(
     make: Make,
@@ -282,6 +289,7 @@ async def test_another_codex_takes_new_threads_and_the_former_ends_with_its_turn
     assert ended(await collect(joined.run(request("!recall", turn="next")))).text.startswith("I remember 2 messages")
 
 
+@pytest.mark.process
 async def test_a_stale_socket_is_taken_over(make: Make, root: Home, seat: Seat) -> None:
     runtime = make()
     await runtime.open(seat)
@@ -300,6 +308,7 @@ async def test_a_stale_socket_is_taken_over(make: Make, root: Home, seat: Seat) 
     assert only_one(root).socket == kept.socket
 
 
+@pytest.mark.process
 async def test_a_kept_server_that_is_unreachable_is_replaced_at_once(
     make: Make, root: Home, seat: Seat, model: ScriptedModel
 ) -> None:
@@ -319,6 +328,7 @@ async def test_a_kept_server_that_is_unreachable_is_replaced_at_once(
     assert only_one(root).program != kept.program
 
 
+@pytest.mark.process
 async def test_a_foreign_socket_is_refused_with_a_clear_message(make: Make, root: Home, seat: Seat) -> None:
     first = make()
     await first.open(seat)
@@ -333,6 +343,7 @@ async def test_a_foreign_socket_is_refused_with_a_clear_message(make: Make, root
     assert path.exists(), "it is not ours to remove"
 
 
+@pytest.mark.process
 async def test_it_ends_with_its_keeper_and_its_children_before_the_next_start(
     make: Make, root: Home, seat: Seat
 ) -> None:
@@ -348,6 +359,7 @@ async def test_it_ends_with_its_keeper_and_its_children_before_the_next_start(
     assert only_one(root).mark != kept.mark
 
 
+@pytest.mark.process
 async def test_a_kept_server_that_does_not_stay_up_says_why(make: Make, root: Home, seat: Seat, tmp_path: Path) -> None:
     path = tmp_path / "codex"
     path.write_text(
@@ -359,6 +371,7 @@ async def test_a_kept_server_that_does_not_stay_up_says_why(make: Make, root: Ho
     assert kept_programs.running(root) == []
 
 
+@pytest.mark.process
 async def test_a_frozen_kept_server_is_ended_and_replaced(
     make: Make, root: Home, careful: Seat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -380,6 +393,7 @@ async def test_a_frozen_kept_server_is_ended_and_replaced(
     assert found is not None and found.state is RecordState.CUT
 
 
+@pytest.mark.process
 async def test_without_the_library_it_says_what_to_install(
     make: Make, root: Home, seat: Seat, monkeypatch: pytest.MonkeyPatch
 ) -> None:

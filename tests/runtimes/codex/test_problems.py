@@ -59,6 +59,7 @@ async def both_say(config: CodexConfig, clock: SystemClock, marks: Marks, code: 
     return opened.value.message
 
 
+@pytest.mark.process
 async def test_ping_makes_one_tiny_turn_and_leaves_nothing(
     config: CodexConfig, clock: SystemClock, bare: Marks, model: ScriptedModel
 ) -> None:
@@ -85,6 +86,7 @@ async def test_without_any_program_it_says_where_it_looked(
     assert "neither on PATH nor bundled" in words
 
 
+@pytest.mark.process
 async def test_a_file_that_cannot_be_run_is_missing_too(clock: SystemClock, bare: Marks, tmp_path: Path) -> None:
     (tmp_path / "codex").write_text("#!/no/such/interpreter\n")
     (tmp_path / "codex").chmod(0o755)
@@ -107,6 +109,7 @@ async def test_a_file_that_is_not_executable_is_reported_as_such(
     assert f"{tmp_path} cannot be run: it is a folder" in words
 
 
+@pytest.mark.process
 async def test_a_program_on_the_path_is_preferred_to_the_bundled_one(
     clock: SystemClock, bare: Marks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +120,7 @@ async def test_a_program_on_the_path_is_preferred_to_the_bundled_one(
     assert f"Codex 0.1.0 ({tmp_path / 'codex'}) is too old: clew needs 0.163.0 or newer." in words
 
 
+@pytest.mark.process
 async def test_a_program_that_is_not_codex_is_reported(clock: SystemClock, bare: Marks, tmp_path: Path) -> None:
     words = await both_say(fake(tmp_path, "", "echo hello; exit 0"), clock, bare, "codex_exits")
     assert "does not say that it is Codex (`--version`: hello)" in words
@@ -124,6 +128,7 @@ async def test_a_program_that_is_not_codex_is_reported(clock: SystemClock, bare:
     assert "(`--version`: broken)" in words
 
 
+@pytest.mark.process
 async def test_an_exit_at_start_is_reported_with_its_last_output(
     clock: SystemClock, bare: Marks, tmp_path: Path
 ) -> None:
@@ -132,6 +137,7 @@ async def test_an_exit_at_start_is_reported_with_its_last_output(
     assert "app-server` by hand" in words
 
 
+@pytest.mark.process
 async def test_a_config_that_codex_rejects_is_reported_with_its_text(
     clock: SystemClock, bare: Marks, tmp_path: Path
 ) -> None:
@@ -140,6 +146,7 @@ async def test_a_config_that_codex_rejects_is_reported_with_its_text(
     assert "no longer supported" in words
 
 
+@pytest.mark.process
 async def test_a_program_that_never_answers_times_out(
     clock: SystemClock, bare: Marks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +161,7 @@ async def test_a_program_that_never_answers_times_out(
     assert "no answer within 0.3 s" in words
 
 
+@pytest.mark.process
 async def test_without_a_login_it_says_how_to_log_in(
     clock: SystemClock, bare: Marks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +171,7 @@ async def test_without_a_login_it_says_how_to_log_in(
     assert words.startswith("Codex is not logged in. Run `clew codex login`")
 
 
+@pytest.mark.process
 async def test_ping_reports_a_login_that_the_model_rejects(
     clock: SystemClock, bare: Marks, tmp_path: Path, model: ScriptedModel
 ) -> None:
@@ -174,6 +183,7 @@ async def test_ping_reports_a_login_that_the_model_rejects(
         model._handlers.clear()
 
 
+@pytest.mark.process
 async def test_ping_reports_a_model_that_never_answers(
     clock: SystemClock, bare: Marks, tmp_path: Path, model: ScriptedModel
 ) -> None:
@@ -213,6 +223,7 @@ def test_a_failure_without_any_reason_still_has_words() -> None:
     )
 
 
+@pytest.mark.process
 async def test_a_program_that_hangs_is_reported_as_such(tmp_path: Path, clock: SystemClock, marks: Marks) -> None:
     program = tmp_path / "codex"
     program.write_text("#!/bin/sh\nexec sleep 100\n")
@@ -221,6 +232,7 @@ async def test_a_program_that_hangs_is_reported_as_such(tmp_path: Path, clock: S
         await binary.find(CodexConfig(command=str(program), start_timeout=0.2), clock, marks)
 
 
+@pytest.mark.process
 async def test_a_program_that_hangs_ends_when_its_caller_is_cancelled(
     tmp_path: Path, clock: SystemClock, bare: Marks
 ) -> None:

@@ -69,6 +69,7 @@ def test_it_implements_the_runtime_protocol() -> None:
     assert (runtime, session) == (CodexRuntime, CodexSession)
 
 
+@pytest.mark.process
 async def test_the_events_of_a_turn_are_in_order_and_end_once(session: CodexSession) -> None:
     events = await collect(session.run(request("!think hmm\n!text it is done")))
     assert isinstance(events[0], TurnStarted)
@@ -300,6 +301,7 @@ async def test_a_thousand_deltas_are_all_there(session: CodexSession) -> None:
     assert len(text.split()) == 1000
 
 
+@pytest.mark.process
 async def test_health_follows_the_server(own_runtime: CodexRuntime, seat: Seat) -> None:
     assert (await own_runtime.health()).state is HealthState.STOPPED
     session = await own_runtime.open(seat)
@@ -316,6 +318,7 @@ async def test_health_follows_the_server(own_runtime: CodexRuntime, seat: Seat) 
     assert (await own_runtime.health()).state is HealthState.HEALTHY
 
 
+@pytest.mark.process
 async def test_a_dead_server_leaves_the_turn_in_doubt_and_the_session_recovers(
     own_runtime: CodexRuntime, seat: Seat, model: ScriptedModel
 ) -> None:
@@ -338,6 +341,7 @@ async def test_a_dead_server_leaves_the_turn_in_doubt_and_the_session_recovers(
     assert (Path(seat.workspace) / "made").exists(), "the sandbox was sent again"
 
 
+@pytest.mark.process
 async def test_an_unwritten_thread_is_started_again_before_its_next_turn(own_runtime: CodexRuntime, seat: Seat) -> None:
     session = await own_runtime.open(seat)
     stored = session.continuity()
@@ -350,6 +354,7 @@ async def test_an_unwritten_thread_is_started_again_before_its_next_turn(own_run
     assert ended(await collect(session.run(request("!text a", turn="a")))).text == "a"
 
 
+@pytest.mark.process
 async def test_closing_fails_open_turns_and_leaves_no_process(
     config: CodexConfig, clock: SystemClock, seat: Seat, model: ScriptedModel
 ) -> None:
@@ -367,6 +372,7 @@ async def test_closing_fails_open_turns_and_leaves_no_process(
         await runtime.open(seat)
 
 
+@pytest.mark.process
 async def test_a_long_idle_server_is_stopped_and_started_again_on_need(
     config: CodexConfig, seat: Seat, marks: Marks, model: ScriptedModel
 ) -> None:
@@ -390,6 +396,7 @@ async def test_a_long_idle_server_is_stopped_and_started_again_on_need(
     await runtime.close()
 
 
+@pytest.mark.process
 async def test_a_server_that_dies_again_and_again_is_started_with_growing_waits(
     tmp_path: Path, clock: SystemClock, marks: Marks, seat: Seat
 ) -> None:
@@ -430,6 +437,7 @@ async def closing(runtime: CodexRuntime) -> AsyncIterator[CodexRuntime]:
         await runtime.close()
 
 
+@pytest.mark.process
 async def test_a_compacted_history_is_noticed(
     tmp_path: Path, clock: SystemClock, marks: Marks, model: ScriptedModel
 ) -> None:

@@ -85,6 +85,7 @@ def is_method(method: str) -> Callable[[str, dict[str, Any]], bool]:
 # Section 3: turns
 
 
+@pytest.mark.process
 async def test_the_events_of_a_plain_turn_have_a_fixed_order(codex: RawCodex, tmp_path: Path) -> None:
     thread = await codex.thread(tmp_path)
     codex.heard.clear()
@@ -108,12 +109,14 @@ async def test_the_events_of_a_plain_turn_have_a_fixed_order(codex: RawCodex, tm
     assert [item["type"] for item in end["turn"]["items"]] == ["agentMessage"]
 
 
+@pytest.mark.process
 async def test_an_empty_input_is_accepted(codex: RawCodex, tmp_path: Path) -> None:
     thread = await codex.thread(tmp_path)
     await codex.ask("turn/start", threadId=thread, input=[])
     assert (await codex.hear("turn/completed"))["turn"]["status"] == "completed"
 
 
+@pytest.mark.process
 async def test_a_turn_on_a_busy_thread_steers_silently_so_we_refuse_it(
     codex: RawCodex, session: CodexSession, model: ScriptedModel, tmp_path: Path
 ) -> None:
@@ -155,6 +158,7 @@ async def test_a_steer_is_taken_before_the_turn_has_begun_and_refused_when_idle(
     assert not await session.steer(said("too late"))
 
 
+@pytest.mark.process
 async def test_an_interrupt_before_the_beginning_is_refused_so_ours_waits(
     codex: RawCodex, session: CodexSession, tmp_path: Path
 ) -> None:
@@ -173,6 +177,7 @@ async def test_an_interrupt_before_the_beginning_is_refused_so_ours_waits(
     assert ended(await collect(follow(live.events))).state is TurnState.INTERRUPTED
 
 
+@pytest.mark.process
 async def test_a_second_interrupt_is_never_answered_so_ours_is_sent_once(
     codex: RawCodex, session: CodexSession, tmp_path: Path
 ) -> None:
@@ -192,6 +197,7 @@ async def test_a_second_interrupt_is_never_answered_so_ours_is_sent_once(
         await session.interrupt()
 
 
+@pytest.mark.process
 async def test_an_interrupt_of_a_completed_turn_is_a_clean_refusal(codex: RawCodex, tmp_path: Path) -> None:
     thread = await codex.thread(tmp_path)
     turn = await codex.turn(thread, "!text a")
@@ -201,6 +207,7 @@ async def test_an_interrupt_of_a_completed_turn_is_a_clean_refusal(codex: RawCod
     assert caught.value.code == -32600
 
 
+@pytest.mark.process
 async def test_an_interrupt_loses_the_open_message_and_a_late_answer_is_ignored(
     codex: RawCodex, session: CodexSession, tmp_path: Path
 ) -> None:
@@ -223,6 +230,7 @@ async def test_an_interrupt_loses_the_open_message_and_a_late_answer_is_ignored(
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.process
 async def test_an_interrupt_does_not_stop_the_command_so_we_clean_up_behind_it(
     codex: RawCodex, runtime: CodexRuntime, free: Seat, tmp_path: Path
 ) -> None:
@@ -306,6 +314,7 @@ async def test_a_turn_with_an_unreadable_start_response_is_joined(
     assert ended(await collect(session.run(request("!text two", turn="b")))).text == "two"
 
 
+@pytest.mark.process
 async def test_a_retried_stream_starts_a_new_message_and_ends_the_cut_one(
     make_runtime: MakeRuntime, model: ScriptedModel, seat: Seat, tmp_path: Path
 ) -> None:
@@ -319,6 +328,7 @@ async def test_a_retried_stream_starts_a_new_message_and_ends_the_cut_one(
     assert ended(events).text == "once more"
 
 
+@pytest.mark.process
 async def test_a_refused_connection_never_ends_the_turn_but_an_interrupt_does(
     make_runtime: MakeRuntime, tmp_path: Path, seat: Seat
 ) -> None:
@@ -336,6 +346,7 @@ async def test_a_refused_connection_never_ends_the_turn_but_an_interrupt_does(
 # Section 4: requests of the server
 
 
+@pytest.mark.process
 async def test_ids_of_requests_begin_at_zero_in_each_process(raw: MakeRaw, tmp_path: Path) -> None:
     ids = []
     for _ in range(2):
@@ -345,6 +356,7 @@ async def test_ids_of_requests_begin_at_zero_in_each_process(raw: MakeRaw, tmp_p
     assert ids == [0, 0]
 
 
+@pytest.mark.process
 async def test_a_command_approval_says_what_where_and_which_decisions(codex: RawCodex, tmp_path: Path) -> None:
     thread = await codex.thread(tmp_path, **ASKS)
     turn = await codex.turn(thread, "!shell touch x")
@@ -355,6 +367,7 @@ async def test_a_command_approval_says_what_where_and_which_decisions(codex: Raw
     assert "accept" in asked["availableDecisions"] and "cancel" in asked["availableDecisions"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("decision", "item", "turn"),
     [("accept", "completed", "completed"), ("decline", "declined", "completed"), ("cancel", "declined", "interrupted")],
@@ -370,6 +383,7 @@ async def test_a_decision_has_its_effect_on_item_and_turn(
     assert (tmp_path / "x").exists() == (decision == "accept")
 
 
+@pytest.mark.process
 async def test_an_acceptance_for_the_session_or_by_rule_is_not_asked_again(
     codex: RawCodex, home: Path, tmp_path: Path
 ) -> None:
@@ -388,6 +402,7 @@ async def test_an_acceptance_for_the_session_or_by_rule_is_not_asked_again(
     assert "by-rule" in (home / "rules" / "default.rules").read_text()
 
 
+@pytest.mark.process
 async def test_an_error_as_an_answer_fails_the_item_and_the_turn_goes_on(codex: RawCodex, tmp_path: Path) -> None:
     thread = await codex.thread(tmp_path, **ASKS)
     await codex.turn(thread, "!shell touch x\n!text after")
@@ -396,6 +411,7 @@ async def test_an_error_as_an_answer_fails_the_item_and_the_turn_goes_on(codex: 
     assert (await codex.hear_item("item/completed", "commandExecution"))["status"] == "failed"
 
 
+@pytest.mark.process
 async def test_a_file_approval_names_no_file(codex: RawCodex, tmp_path: Path) -> None:
     thread = await codex.thread(tmp_path, sandbox="read-only", approvalPolicy="on-request")
     await codex.turn(thread, "!patch a.txt hello\n!text done")
@@ -410,11 +426,13 @@ async def test_a_file_approval_names_no_file(codex: RawCodex, tmp_path: Path) ->
     assert (tmp_path / "a.txt").read_text() == "hello\n"
 
 
+@pytest.mark.process
 async def test_two_calls_in_one_response_ask_at_once(codex: RawCodex, tmp_path: Path) -> None:
     await codex.turn(await codex.thread(tmp_path, **ASKS), "!both touch one | touch two\n!text done")
     await codex.asked_for(2)
 
 
+@pytest.mark.process
 async def test_an_approval_waits_without_a_limit_and_notifies_when_resolved(codex: RawCodex, tmp_path: Path) -> None:
     thread = await codex.thread(tmp_path, **ASKS)
     await codex.turn(thread, "!shell touch x\n!text after")
@@ -432,6 +450,7 @@ async def test_an_approval_waits_without_a_limit_and_notifies_when_resolved(code
     assert names == ["serverRequest/resolved", "item/completed"]
 
 
+@pytest.mark.process
 async def test_a_pending_item_is_not_recorded_and_a_resume_asks_again_with_its_id(
     codex: RawCodex, tmp_path: Path
 ) -> None:
@@ -445,6 +464,7 @@ async def test_a_pending_item_is_not_recorded_and_a_resume_asks_again_with_its_i
     assert (again, repeated["itemId"]) == (id, asked["itemId"])
 
 
+@pytest.mark.process
 async def test_a_pending_approval_is_gone_after_a_kill(raw: MakeRaw, runtime: CodexRuntime, tmp_path: Path) -> None:
     first = await raw().start()
     thread = await first.thread(tmp_path, **ASKS)
@@ -459,6 +479,7 @@ async def test_a_pending_approval_is_gone_after_a_kill(raw: MakeRaw, runtime: Co
     assert second.requests == []
 
 
+@pytest.mark.process
 async def test_a_question_leaves_no_item_and_takes_an_empty_answer(
     codex: RawCodex, model: ScriptedModel, tmp_path: Path
 ) -> None:
@@ -472,6 +493,7 @@ async def test_a_question_leaves_no_item_and_takes_an_empty_answer(
     assert last.outputs == ['{"answers":{"question":{"answers":[]}}}']
 
 
+@pytest.mark.process
 async def test_without_the_feature_a_question_is_refused_by_codex_itself(
     codex: RawCodex, model: ScriptedModel, tmp_path: Path
 ) -> None:
@@ -492,6 +514,7 @@ async def test_a_non_blocking_question_is_a_message_and_never_the_answer(runtime
     assert record is not None and record.text == "the answer"
 
 
+@pytest.mark.process
 async def test_a_dynamic_tool_is_called_back(
     codex: RawCodex, model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -525,6 +548,7 @@ BEFORE = (None, (RecordState.CUT, ""))  # whether its message is written by then
 AFTER = ((RecordState.CUT, "the answer"), (RecordState.COMPLETED, "the answer"))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("kill_on", "script", "found"),
     [
@@ -563,6 +587,7 @@ async def test_after_a_kill_the_record_has_all_that_was_sent(
     assert ended(await collect(session.run(request("!text goes on", turn="next")))).text == "goes on"
 
 
+@pytest.mark.process
 async def test_a_crashed_and_an_interrupted_turn_differ_in_codex_but_both_are_cut_for_us(
     raw: MakeRaw, runtime: CodexRuntime, seat: Seat, tmp_path: Path
 ) -> None:
@@ -589,6 +614,7 @@ async def test_a_crashed_and_an_interrupted_turn_differ_in_codex_but_both_are_cu
         assert record is not None and record.state is RecordState.CUT
 
 
+@pytest.mark.process
 async def test_a_grandchild_outlives_a_killed_codex_but_not_our_end(
     make_runtime: MakeRuntime, config: CodexConfig, clock: SystemClock, free: Seat, tmp_path: Path
 ) -> None:
@@ -609,6 +635,7 @@ async def test_a_grandchild_outlives_a_killed_codex_but_not_our_end(
     assert scan.children(marks.store) == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", ["eof", "sigterm"])
 async def test_a_clean_exit_during_a_turn_sends_no_end_of_the_turn(raw: MakeRaw, tmp_path: Path, how: str) -> None:
     first = await raw().start()
@@ -640,6 +667,7 @@ async def test_the_message_id_does_not_prevent_duplicates_but_finds_the_turn(
     assert record is not None and record.text == "repeated-1"
 
 
+@pytest.mark.process
 async def test_a_queue_of_codex_starts_by_itself_on_resume_so_a_thread_may_be_busy(
     raw: MakeRaw, runtime: CodexRuntime, seat: Seat, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

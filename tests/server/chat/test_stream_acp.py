@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.daemons import Clew
 from tests.runtimes.stages import acp_toml
 from tests.server.chat.transcripts import check_golden
 from tests.server.tcp_client import PORT, complete_chat, program
+
+pytestmark = pytest.mark.process
 
 SAID = (
     "!text Hello, world.",

@@ -14,6 +14,8 @@ from tests.helpers.models import Model
 from tests.server.chat.transcripts import check_golden
 from tests.server.tcp_client import PORT, complete_chat, program
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[httpx.Client]:

@@ -92,6 +92,7 @@ def wait_for_end(clew: Clew, turn: dict[str, str]) -> None:
         ended = clew.wait_ended({**turn, "turn": ended["continued_by"]})
 
 
+@pytest.mark.process
 def test_event_streams_cut_anywhere_and_kills_lose_or_repeat_nothing(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", SCRIPTED) as clew:
         clew.up()
@@ -117,6 +118,7 @@ def test_event_streams_cut_anywhere_and_kills_lose_or_repeat_nothing(tmp_path: P
             assert event.data == {**known, "at": entry.at, "data": entry.data}
 
 
+@pytest.mark.process
 def test_chat_streams_cut_anywhere_and_kills_end_with_the_stored_text(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", SCRIPTED) as clew:
         first, half = clew.gate("first"), clew.gate("half")

@@ -11,6 +11,8 @@ from playwright.sync_api import Locator, expect
 from clew.support.display import escape_hidden
 from tests.server.page.conftest import Desk, Sit, open_desk
 
+pytestmark = pytest.mark.process
+
 # Cyrillic in place of Latin, no width, no break, no ink, a tag, and marks that turn the direction of text.
 UNSEEN = "\u0441at a\u200bb rm\u00a0-rf \u2010x \u3164 t\U000e0041 r\u200f m\u061c \u202ex"
 SHOWN = r"\u0441at a\u200bb rm\xa0-rf \u2010x \u3164 t\U000e0041 r\u200f m\u061c \u202ex"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from tests.server.page.conftest import Desk, Sit
+
+pytestmark = pytest.mark.process
 
 LINES = [f"+line {number} {'x' * 300}" for number in range(2500)]
 DIFF = "\n".join(["--- a/src/a.py", "+++ b/src/a.py", "@@ -0,0 +1,2500 @@", *LINES])

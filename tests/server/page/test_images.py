@@ -16,6 +16,8 @@ from playwright.sync_api import expect
 from tests.server.page.conftest import Desk, Sit, open_desk
 from tests.server.page.scene import set_up
 
+pytestmark = pytest.mark.process
+
 WAITING = {
     "!approve ./migrate --env staging": "Migrate staging",
     "!ask Which one first? | the web server | the worker": "Split the service",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from clew.client.sync import new_message_id
 from tests.server.page.browsers import Late
 from tests.server.page.conftest import Desk, Sit
+
+pytestmark = pytest.mark.process
 
 COUNT = """text => {
   const shown = () => [...document.querySelectorAll(".said")].filter((each) => each.textContent === text).length;

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from clew.server.page.markdown import CELLS, DEEPEST, LARGEST, LONGEST, render
 from tests.server.conftest import Api
 
+pytestmark = pytest.mark.process
+
 WORDS = {"a", "br", "code", "em", "s", "span", "strong"}
 BLOCKS = {"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "ul"}
 HARMLESS = {*WORDS, *BLOCKS, "table", "tbody", "td", "th", "thead", "tr"}

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.server.page.browsers import Person
 from tests.server.page.conftest import Desk, Sit, write
+
+pytestmark = pytest.mark.process
 
 
 def test_a_first_visit_without_the_link_says_what_to_do(desk: Desk, chromium: Browser) -> None:

@@ -15,6 +15,8 @@ from tests.server.page.browsers import Late, Person
 from tests.server.page.conftest import Desk, Sit, open_desk
 from tests.server.page.test_views import violations
 
+pytestmark = pytest.mark.process
+
 
 def choose(ann: Person, words: str) -> None:
     ann.find("button", "More").click()

@@ -16,6 +16,8 @@ from clew.server.auth.tokens import Token
 from clew.server.page.files import FILES
 from tests.server.conftest import Api
 
+pytestmark = pytest.mark.process
+
 HOST = "127.0.0.1:8477"
 US = f"http://{HOST}"
 

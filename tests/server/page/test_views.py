@@ -12,6 +12,8 @@ from playwright.sync_api import Page, expect
 
 from tests.server.page.conftest import Desk, Sit, write
 
+pytestmark = pytest.mark.process
+
 VIEWS = {  # and what is in each of them once it stands
     "#/threads": "clew-thread-list [data-thread]",
     "#/new": "main form, main textarea",

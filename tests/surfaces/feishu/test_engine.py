@@ -53,6 +53,7 @@ async def answer(app: App, text: str, chat: str = ALONE) -> dict[str, Any]:
     return await app.until_shown(lambda shown: shown.startswith(text), chat)
 
 
+@pytest.mark.process
 async def test_a_message_gets_a_placeholder_and_then_its_answer(app: App, tmp_path: Path) -> None:
     async with clew(app, tmp_path) as rig:
         await app.say("!text hello **Ann**")

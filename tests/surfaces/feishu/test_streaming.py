@@ -47,6 +47,7 @@ async def shown(app: App) -> str:
     return words(message)
 
 
+@pytest.mark.process
 async def test_a_placeholder_streams_until_its_last_update(surface: FeishuSurface, app: App) -> None:
     receipt = await surface.send(working())
     assert (await card(app))["streams"] and (await shown(app)).startswith(said.WORKING)

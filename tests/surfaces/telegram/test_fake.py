@@ -14,6 +14,7 @@ from tests.surfaces.fakes.process import PATIENCE
 from tests.surfaces.telegram.bots import GROUP, Bot, file
 
 
+@pytest.mark.process
 async def test_an_independent_client_takes_the_fake_for_telegram(bot: Bot, tmp_path: Path) -> None:
     import telegram
     from telegram.ext import Updater

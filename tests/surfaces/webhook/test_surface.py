@@ -285,6 +285,7 @@ async def test_a_missing_response_is_in_doubt(
     assert receiver.connections == 1
 
 
+@pytest.mark.process
 def test_a_process_that_waits_for_an_answer_can_be_killed(receiver: Receiver) -> None:
     """The crash tests rely on this: the receiver has it, and the sender died before the response."""
     receiver.then(Hang.UNTIL_RELEASED)
