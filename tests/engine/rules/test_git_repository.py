@@ -212,6 +212,25 @@ def borrowed_objects(work: Path) -> None:
     (work / ".git/objects/info/alternates").write_text("/elsewhere\n")
 
 
+def packs_elsewhere(work: Path) -> None:
+    git(work, "repack", "-q")
+    git(work, "multi-pack-index", "write")
+    assert verdict(work) is Effect.ALLOW
+    file = work / ".git/objects/pack/multi-pack-index"
+    found = file.read_bytes()
+    file.unlink()
+    file.write_bytes(found.replace(b"pack-", b"../p-", 1))
+
+
+def graphs_elsewhere(work: Path) -> None:
+    git(work, "commit-graph", "write", "--reachable", "--split")
+    assert verdict(work) is Effect.ALLOW
+    chain = work / ".git/objects/info/commit-graphs/commit-graph-chain"
+    line = chain.read_text().strip()
+    chain.unlink()
+    chain.write_text(f"{line}/../../../../../../out/x\n")
+
+
 def hook(work: Path) -> None:
     (work / ".git/hooks/post-index-change").write_text("touch RAN")
 
@@ -406,6 +425,8 @@ def is_missing(work: Path) -> None:
     [
         worktree_config,
         borrowed_objects,
+        packs_elsewhere,
+        graphs_elsewhere,
         hook,
         split_index,
         leads_elsewhere,

@@ -158,6 +158,32 @@ def test_a_pattern_of_many_stars_is_judged_quickly(work: Path) -> None:
     assert verdict(work, f"ls {'*a' * 40}*b") == "ask"
 
 
+@pytest.mark.parametrize("command", ["cat *Σ", "cat A*Σ", "cat ?Σ", "cat *ς", "cat *k", "cat D/l*", "cat */LINK"])
+def test_a_wildcard_may_match_a_name_in_another_case_of_any_script(work: Path, command: str) -> None:
+    """Python lowercases a capital sigma at the end of a word differently, and the Kelvin sign becomes a k."""
+    (work / "out").unlink()
+    (work / "d").mkdir()
+    for name in ("AΣ", "\u212a", "d/link"):
+        (work / name).symlink_to(work.parent / "secret")
+    assert verdict(work, command) == "ask"
+
+
+def test_a_link_below_a_path_too_long_for_the_system_counts(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system follows it step by step if another link shortens the way there."""
+    depth, name = 16, "n" * 255
+    monkeypatch.chdir(work)
+    for _ in range(depth):
+        Path(name).mkdir()
+        os.chdir(name)
+    Path("L").symlink_to("/usr/lib")
+    os.chdir(work)
+    half = "/".join([name] * (depth // 2))
+    (work / "A").symlink_to(half)
+    (work / "z").symlink_to(f"A/{half}/L/{'../' * (depth + 1)}etc/passwd")
+    assert (work / "z").read_text().startswith("root:")
+    assert verdict(work, "cat z") == "ask"
+
+
 def test_a_word_that_is_very_long_is_asked_about(work: Path) -> None:
     """The parsers scan each word more than once."""
     assert verdict(work, f"echo {'%' * 4_096}") == "allow"

@@ -6,8 +6,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from clew.engine.rules.patterns import real_path
 from clew.model.gates import Asked
 from clew.support.text import clean
+
+UNKNOWN = "?"
 
 
 def followed(asked: Asked, workspace: str) -> tuple[tuple[str, str], ...]:
@@ -21,10 +24,9 @@ def _elsewhere(name: str, workspace: str) -> str | None:
     """A link above the workspace does not count: its owner named the workspace so."""
     top, path = Path(os.path.normpath(workspace)), Path(workspace, name)
     said = Path(os.path.normpath(path))
-    try:
-        if said.is_relative_to(top):
-            said = Path(os.path.realpath(top)) / said.relative_to(top)
-        really = os.path.realpath(path)
-    except (OSError, ValueError):
-        return None
-    return really if really != str(said) else None
+    if said.is_relative_to(top):
+        said = Path(real_path("", str(top)) or top) / said.relative_to(top)
+    really = real_path(str(path), "/")
+    if "\0" in name:
+        return None  # not a path at all
+    return (really or UNKNOWN) if really != str(said) else None

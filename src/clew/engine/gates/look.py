@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clew.engine.gates import links
 from clew.model.gates import Asked, GateKind, Question, Reason
 from clew.model.threads import Thread
 from clew.support.text import clean
@@ -41,6 +40,7 @@ async def look_at(asked: Asked, thread: Thread) -> Seen:
 
 def _look(asked: Asked, workspace: str) -> Seen:
     """Links by the names as they came: what is stored may name something else."""
+    from clew.engine.gates import links
     from clew.engine.rules import decide
     from clew.engine.rules.offered import suggest
 

@@ -232,11 +232,12 @@ def _reversed_names(path: str) -> list[str]:
 
 
 def _device_and_target(path: str) -> tuple[int | None, str | None]:
-    """The device of a path, and the target if it is a symlink; (None, None) if it does not exist."""
+    """The device of a path, and the target if it is a symlink; (None, None) if it does not exist. Raises OSError if
+    that is not certain: what has become too long for the system may still be a symlink."""
     try:
         found = os.lstat(path)
         return found.st_dev, str(Path(path).readlink()) if S_ISLNK(found.st_mode) else None
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None, None
 
 
@@ -298,12 +299,18 @@ def is_source_or_text(name: str) -> bool:
 
 def deny_matches_path(pattern: str, path: str, workspace: str) -> bool:
     """Whether a deny or ask pattern may mean this path or a folder above it, with or without resolving symlinks."""
-    wanted = [[*_path_parts(each.lower()), "**"] for each in {pattern, _resolve_fixed_folders(pattern)}]
+    wanted = [[*_path_parts(_lower_each(each)), "**"] for each in {pattern, _resolve_fixed_folders(pattern)}]
     return any(
-        _parts_match(each, spelling.lower().split("/"))
+        _parts_match(each, _lower_each(spelling).split("/"))
         for each in wanted
         for spelling in _path_spellings(path, workspace)
     )
+
+
+def _lower_each(text: str) -> str:
+    """Lowercase each character by itself: Python lowercases the last letter of `ΟΔΟΣ` differently from that of
+    `ΟΔΟΣα`."""
+    return "".join(map(str.lower, text))
 
 
 def _path_spellings(path: str, workspace: str) -> set[str]:

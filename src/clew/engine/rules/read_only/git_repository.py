@@ -10,6 +10,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
@@ -50,6 +51,9 @@ _ENTRY = struct.Struct(">24xI32xH")  # mode and flags of an entry
 _UNSAFE_NAME = re.compile(rb"/(?:\.{0,2}|\.[Gg][Ii][Tt])/")  # git never adds such names, but follows them
 _EXTENSIONS = frozenset({b"TREE", b"REUC"})  # others refer to entries elsewhere, or name files and programs
 _HASH = 20  # bytes
+_GRAPH_HASH = re.compile(rb"[0-9a-f]{40}")
+_PACK_INDEX = re.compile(rb"pack-[0-9a-f]{40}\.idx")
+_ELSEWHERE = ("commondir", "objects/info/alternates", "info/grafts", "objects/pack/multi-pack-index.d")
 _MAX_FILES = 20_000  # in git's folder
 _MAX_LINE_BYTES = 4_096
 _MAX_NAME_BYTES = 1_000  # with the workspace's path it must stay below the system's limit
@@ -139,16 +143,38 @@ def _check_repository(entry: Path, top: Path) -> dict[str, set[str]]:
         _check_only_regular_files(folder)
     if not _is_complete(own, shared):
         raise UnsafeRepository("git.not_top")  # git would search further up
-    if any(os.path.lexists(shared / name) for name in ("commondir", "objects/info/alternates", "info/grafts")):
+    if any(os.path.lexists(shared / name) for name in _ELSEWHERE):
         raise UnsafeRepository("git.elsewhere")
     for name in {own / "config", own / "config.worktree", shared / "config"}:
         if os.path.lexists(name):
             _check_config(name, top)
     if any(path.name.startswith("sharedindex.") for path in own.iterdir()):
         raise UnsafeRepository("git.unclear")
+    _check_objects(shared / "objects")
     _check_hooks(shared / "hooks")
     _check_worktrees(shared / "worktrees")
     return _check_index(own / "index", top)
+
+
+def _check_objects(objects: Path) -> None:
+    """Two of git's files name other files with objects, and git follows a name that leads out of its folder."""
+    chain = objects / "info" / "commit-graphs" / "commit-graph-chain"
+    if chain.exists() and not all(map(_GRAPH_HASH.fullmatch, read_regular_file(chain, _MAX_INDEX_BYTES).splitlines())):
+        raise UnsafeRepository("git.elsewhere")
+    packs = objects / "pack" / "multi-pack-index"
+    if packs.exists():
+        names = _pack_names(read_regular_file(packs, _MAX_INDEX_BYTES))
+        if not all(map(_PACK_INDEX.fullmatch, names)):
+            raise UnsafeRepository("git.elsewhere")
+
+
+def _pack_names(index: bytes) -> list[bytes]:
+    """The names in a multi-pack-index: a header of 12 bytes, a table of chunks (4 bytes of name, 8 of offset, and one
+    row for the end), and in the chunk `PNAM` the names, with NUL bytes between and after them."""
+    rows = [index[at : at + 12] for at in range(12, 12 + 12 * (index[6] + 1), 12)]
+    offsets = [(row[:4], int.from_bytes(row[4:], "big")) for row in rows]
+    found = [index[start:end] for (name, start), (_, end) in pairwise(offsets) if name == b"PNAM"]
+    return [name for chunk in found for name in chunk.rstrip(b"\0").split(b"\0")] if len(found) == 1 else [b""]
 
 
 def _check_only_regular_files(folder: Path) -> None:

@@ -37,11 +37,10 @@ def expand(word: Word, folder: str, workspace: str) -> list[str]:
 
 
 def any_path_starts_with(text: str, folder: str) -> bool:
-    """Whether a file exists whose path begins with this text, ignoring case."""
+    """Whether a file may exist whose path begins with this text, ignoring case."""
     path = Path(folder, text)
-    return path.parent.is_dir() and any(
-        each.lower().startswith(path.name.lower()) for each in _list_folder(path.parent)
-    )
+    start, star = f"{path.name}*", frozenset({len(path.name)})
+    return path.parent.is_dir() and any(_name_matches(start, star, each) for each in _list_folder(path.parent))
 
 
 def _split_at_slashes(word: Word) -> list[tuple[str, frozenset[int]]]:
@@ -65,7 +64,7 @@ def _expand_parts(parts: Sequence[tuple[str, frozenset[int]]], folder: Path, wor
             f"{path}{name}"
             for path in paths
             for name in listed[path]
-            if not wildcards or _name_matches(text, wildcards, name)
+            if name == text or _name_matches(text, wildcards, name)
         ]
         if len(named) > _MAX_NAMES:
             raise Uncertain
@@ -74,9 +73,10 @@ def _expand_parts(parts: Sequence[tuple[str, frozenset[int]]], folder: Path, wor
 
 
 def _candidates(text: str, wildcards: frozenset[int], folder: Path, workspace: str) -> list[str]:
-    """The names to match a part with."""
+    """The names to match a part with. In zsh, a part without wildcards may also match a name in another case."""
     if not wildcards:
-        return [text]
+        is_listed = text not in ("", ".") and folder.is_dir() and is_inside(str(folder), workspace)
+        return [text, *(name for name in _list_folder(folder) if name != text)] if is_listed else [text]
     if not is_inside(str(folder), workspace):
         raise Uncertain
     dots = [".", ".."] if text.startswith(".") else []
@@ -84,20 +84,16 @@ def _candidates(text: str, wildcards: frozenset[int], folder: Path, workspace: s
 
 
 def _name_matches(text: str, wildcards: frozenset[int], name: str) -> bool:
-    """Whether a name may match: by its characters, or by its bytes, as in a locale without multibyte characters."""
-    symbols = [_symbol(char) if at in wildcards else char.lower() for at, char in enumerate(text)]
-    if not name.isascii():  # its number of characters depends on the locale
-        symbols = [_ANY if symbol == _ONE else symbol for symbol in symbols]
-    raw = [each for symbol in symbols for each in ([symbol] if symbol in (_ANY, _ONE) else _bytes(symbol))]
-    return _matches(symbols, list(name.lower())) or _matches(raw, _bytes(name.lower()))
+    """Whether a name may match. Outside ASCII the locale decides how many characters there are and which are the same
+    letter in another case. So there a character of the word matches anything, and one of a name any single symbol."""
+    symbols = [_symbol(char, at in wildcards, name.isascii()) for at, char in enumerate(text)]
+    return _matches(symbols, [char.lower() if char.isascii() else _ONE for char in name])
 
 
-def _symbol(char: str) -> str:
-    return _ANY if char == "*" else _ONE
-
-
-def _bytes(text: str) -> list[str]:
-    return list(os.fsencode(text).decode("latin-1"))
+def _symbol(char: str, is_wildcard: bool, is_ascii_name: bool) -> str:
+    if is_wildcard:
+        return _ONE if char == "?" and is_ascii_name else _ANY
+    return char.lower() if char.isascii() else _ANY
 
 
 _ANY, _ONE = "any", "one"  # longer than any character, so never equal to one
@@ -110,7 +106,7 @@ def _matches(symbols: Sequence[str], name: Sequence[str]) -> bool:
         reached = _skip_stars(reached, symbols)
         stays = {at for at in reached if at < len(symbols) and symbols[at] == _ANY}
         reached = stays | {
-            at + 1 for at in reached if at < len(symbols) and (symbols[at] == char or symbols[at] == _ONE)
+            at + 1 for at in reached if at < len(symbols) and (symbols[at] == char or _ONE in (symbols[at], char))
         }
         if not reached:
             return False
