@@ -25,12 +25,12 @@ PAGE = ROOT / "docs" / "how-to" / "surfaces" / "writing-one.md"
 
 
 def examples() -> list[str]:
-    """Return the code of Pigeons and of Drums, its subclass."""
+    """Return the code of LineChat and of HistoryChat, its subclass."""
     return re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
-class PigeonStage:
-    """The platform of Pigeons: sends one message at a time to the listener, until it is acknowledged."""
+class LineChatStage:
+    """The platform of LineChat: sends one message at a time to the listener, until it is acknowledged."""
 
     person = "ann"
 
@@ -38,7 +38,7 @@ class PigeonStage:
         self._place = held_port()
         self.port = number_of(self._place)
         self.code = "\n".join(examples())
-        self.made = "Pigeons"
+        self.made = "LineChat"
         self.patience = PATIENCE
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
@@ -81,7 +81,7 @@ class PigeonStage:
         fresh: bool = False,
     ) -> str:
         who, id = "bob" if stranger else "ann", f"note-{len(self._notes) + 1}"
-        self._notes[id] = {"id": id, "loft": who, "from": who, "name": who.title(), "text": text, "quote": quote}
+        self._notes[id] = {"id": id, "room": who, "from": who, "name": who.title(), "text": text, "quote": quote}
         await self.redeliver(id)
         return id
 
@@ -147,7 +147,7 @@ class PigeonStage:
         if wait is not None:
             writer.write(json.dumps({"wait": wait}).encode() + b"\n")
             return
-        said = self._said.setdefault(asked["key"], Shown(f"pigeon-{len(self._said) + 1}", asked["say"]))
+        said = self._said.setdefault(asked["key"], Shown(f"sent-{len(self._said) + 1}", asked["say"]))
         await self._tell()
         loses, self._loses = self._loses, False
         if loses:
@@ -157,12 +157,12 @@ class PigeonStage:
         await writer.drain()
 
 
-class DrumStage(PigeonStage):
-    """The platform of Drums: a listener gets new messages only, and can ask for older ones."""
+class HistoryChatStage(LineChatStage):
+    """The platform of HistoryChat: a listener gets new messages only, and can ask for older ones."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.made = "Drums"
+        self.made = "HistoryChat"
         self._heard_by = self._wanted = 0  # listeners so far, and with the newest surface
 
     def surface(self, clock: Clock, files: Path) -> Surface:
@@ -177,9 +177,9 @@ class DrumStage(PigeonStage):
         try:
             asked = json.loads(await reader.readline() or b"{}")
             if "listen" in asked:
-                await self._drum(writer, len(self._owed))
+                await self._send_new(writer, len(self._owed))
             elif "since" in asked:
-                writer.write(json.dumps(self._since(asked["loft"], asked["since"])).encode() + b"\n")
+                writer.write(json.dumps(self._since(asked["room"], asked["since"])).encode() + b"\n")
             elif "say" in asked:
                 await self._hear(asked, writer)
         except (ConnectionError, asyncio.CancelledError):
@@ -188,7 +188,7 @@ class DrumStage(PigeonStage):
             self._open.discard(writer)
             writer.close()
 
-    async def _drum(self, writer: asyncio.StreamWriter, told: int) -> None:
+    async def _send_new(self, writer: asyncio.StreamWriter, told: int) -> None:
         writer.write(b'{"listening": true}\n')
         self._heard_by += 1
         await self._tell()
@@ -200,52 +200,54 @@ class DrumStage(PigeonStage):
             told = len(self._owed)
             await writer.drain()
 
-    def _since(self, loft: str, last: str | None) -> list[dict[str, Any]]:
-        notes = [note for note in self._notes.values() if note["loft"] == loft]
+    def _since(self, room: str, last: str | None) -> list[dict[str, Any]]:
+        notes = [note for note in self._notes.values() if note["room"] == room]
         ids = [note["id"] for note in notes]
         return notes[ids.index(last) + 1 if last is not None else 0 :]
 
 
 @pytest.fixture
-async def stage() -> AsyncIterator[PigeonStage]:
-    stage = PigeonStage()
+async def stage() -> AsyncIterator[LineChatStage]:
+    stage = LineChatStage()
     await stage.reconnect()
     yield stage
     await stage.close()
 
 
 @pytest.fixture
-async def drums() -> AsyncIterator[PigeonStage]:
-    stage = DrumStage()
+async def history_stage() -> AsyncIterator[LineChatStage]:
+    stage = HistoryChatStage()
     await stage.reconnect()
     yield stage
     await stage.close()
 
 
 def test_the_examples_are_small() -> None:
-    pigeons, drums = ([line for line in example.splitlines() if line.strip()] for example in examples())
-    assert len(pigeons) <= 75 and len(drums) <= 35
+    chat, history = ([line for line in example.splitlines() if line.strip()] for example in examples())
+    assert len(chat) <= 75 and len(history) <= 35
 
 
 @pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
-async def test_the_example_conforms(check: Check, stage: PigeonStage, tmp_path: Path) -> None:
+async def test_the_example_conforms(check: Check, stage: LineChatStage, tmp_path: Path) -> None:
     await check(stage, tmp_path)
 
 
 @pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
-async def test_the_example_that_reads_history_conforms(check: Check, drums: PigeonStage, tmp_path: Path) -> None:
-    await check(drums, tmp_path)
+async def test_the_example_that_reads_history_conforms(
+    check: Check, history_stage: LineChatStage, tmp_path: Path
+) -> None:
+    await check(history_stage, tmp_path)
 
 
 FAULTS = {
     "acknowledges first": (
         surface_kit.no_message_is_lost_if_killed_before_the_commit,
-        "note = json.loads(line)",
-        'note = json.loads(line); writer.write(json.dumps({"ack": note["id"]}).encode() + b"\\n")',
+        "message = json.loads(line)",
+        'message = json.loads(line); writer.write(json.dumps({"ack": message["id"]}).encode() + b"\\n")',
     ),
     "calls a message otherwise each time": (
         surface_kit.a_redelivered_message_runs_once,
-        'Inbound(where, note["id"]',
+        'Inbound(where, message["id"]',
         "Inbound(where, self._clock.ulid()",
     ),
     "draws its keys": (
@@ -253,20 +255,20 @@ FAULTS = {
         "outgoing.id}",
         "self._clock.ulid()}",
     ),
-    "does not wait": (surface_kit.retry_after_is_respected, 'answer["wait"]', "0.0"),
+    "does not wait": (surface_kit.retry_after_is_respected, 'response["wait"]', "0.0"),
     "takes a name for a person": (
         surface_kit.a_message_has_its_sender_and_conversation,
-        'sender_id=note["from"]',
-        'sender_id=note["name"]',
+        'who, quote = message["from"],',
+        'who, quote = message["name"],',
     ),
     "cuts what it brings": (
         surface_gate_checks.a_long_gate_can_be_accepted_only_if_shown_completely,
-        'said = {"say": text,',
-        'said = {"say": text[:150] + text[-50:],',
+        'request = {"say": text,',
+        'request = {"say": text[:150] + text[-50:],',
     ),
     "loses the quote": (
         surface_kit.a_quote_goes_to_the_thread_of_the_quoted_message,
-        'quoted=note["quote"]',
+        "quoted=quote",
         "quoted=None",
     ),
 }
@@ -291,13 +293,13 @@ HISTORY_FAULTS = {
     ),
     "hears what is new before what it missed": (
         surface_kit.history_is_read_from_the_last_stored_message,
-        "for note in await self._drummed_since(known):",
-        "for note in reversed(await self._drummed_since(known)):",
+        "for message in await self._messages_since(known):",
+        "for message in reversed(await self._messages_since(known)):",
     ),
 }
 
 
-async def _is_found(fault: tuple[Check, str, str], stage: PigeonStage, folder: Path) -> None:
+async def _is_found(fault: tuple[Check, str, str], stage: LineChatStage, folder: Path) -> None:
     check, right, wrong = fault
     assert stage.code.count(right) == 1
     stage.code = stage.code.replace(right, wrong)
@@ -308,7 +310,7 @@ async def _is_found(fault: tuple[Check, str, str], stage: PigeonStage, folder: P
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_the_kit_finds_a_planted_fault(
-    fault: str, stage: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: str, stage: LineChatStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(surface_kit, "BUSY", 30.0)  # longer than any slow machine takes
     await _is_found(FAULTS[fault], stage, tmp_path)
@@ -323,7 +325,7 @@ async def test_the_kit_finds_a_planted_fault(
     ids=surface_kit.named,
 )
 async def test_the_kit_finds_a_cut_card_that_accepts(
-    check: Check, stage: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Check, stage: LineChatStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An earlier fault: a card was cut in the middle and could still be accepted."""
     monkeypatch.setattr(visibility.Room, "holds", lambda room, text: True)
@@ -335,7 +337,7 @@ async def test_the_kit_finds_a_cut_card_that_accepts(
 
 @pytest.mark.parametrize("fault", HISTORY_FAULTS)
 async def test_the_kit_finds_a_gap_in_the_history(
-    fault: str, drums: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: str, history_stage: LineChatStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clew.testing.surface_stage.PATIENCE", 3.0)
-    await _is_found(HISTORY_FAULTS[fault], drums, tmp_path)
+    await _is_found(HISTORY_FAULTS[fault], history_stage, tmp_path)
