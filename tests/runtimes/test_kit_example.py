@@ -20,8 +20,8 @@ from tests.runtimes.stages import PipeStage
 
 PAGE = ROOT / "docs" / "how-to" / "runtimes" / "writing-one.md"
 PROGRAM = """#!/bin/sh
-export PYTHONPATH={root} PARROT_IS_ODD={odd}
-exec {python} -S {root}/tests/runtimes/parrot.py {holds}
+export PYTHONPATH={root} AGENT_IS_ODD={odd}
+exec {python} -S {root}/tests/runtimes/line_agent.py {holds}
 """
 
 
@@ -31,12 +31,12 @@ def example() -> str:
     return found[1]
 
 
-class ParrotStage(PipeStage):
+class LineAgentStage(PipeStage):
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(folder)
         self.code = example()
-        self._program = folder / "parrot"
-        monkeypatch.setenv("PARROT", str(self._program))
+        self._program = folder / "agent"
+        monkeypatch.setenv("LINE_AGENT", str(self._program))
 
     def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
         text = PROGRAM.format(root=ROOT, odd=odd or "", python=sys.executable, holds=self.holds)
@@ -44,7 +44,7 @@ class ParrotStage(PipeStage):
         self._program.chmod(0o755)
         module: dict[str, Any] = {}
         exec(compile(self.code, str(PAGE), "exec"), module)
-        runtime: Runtime = module["Parrots"](clock, marks)
+        runtime: Runtime = module["LineAgents"](clock, marks)
         return runtime
 
 
@@ -65,7 +65,7 @@ def checks() -> list[object]:
 @pytest.mark.process
 @pytest.mark.parametrize("check", checks())
 async def test_the_example_conforms(check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    await check(ParrotStage(tmp_path, monkeypatch))
+    await check(LineAgentStage(tmp_path, monkeypatch))
 
 
 FAULTS = {
@@ -114,19 +114,19 @@ FAULTS = {
     "takes a late yes": (runtime_kit.a_yes_after_an_interrupt_has_no_effect, "self._asked.clear()", "pass"),
     "concludes from a death": (
         runtime_kit.a_killed_agent_leaves_the_turn_in_doubt,
-        'raise RuntimeLost("the parrot is gone")',
+        'raise RuntimeLost("the agent is gone")',
         "yield TurnEnded(TurnState.COMPLETED, text.whole())",
     ),
     "forgets all": (runtime_kit.a_restarted_runtime_knows_the_history, "if self._is_new else []", "if False else []"),
-    "kills only the parrot": (
+    "kills only the agent": (
         runtime_kit.background_processes_of_a_command_are_ended,
-        "await parrot.close()",
-        "os.kill(parrot.child.pid, 9); await parrot.child.wait_exited(); parrot.child._transport.close()",
+        "await session.close()",
+        "os.kill(session.child.pid, 9); await session.child.wait_exited(); session.child._transport.close()",
     ),
     "trips over junk": (
         runtime_kit.invalid_lines_are_ignored,
-        "pass  # no parrot's word",
-        "self.notes.put_nowait(None)",
+        "pass  # not a message of the agent",
+        "self.messages.put_nowait(None)",
     ),
 }
 
@@ -135,9 +135,9 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_the_kit_finds_a_planted_fault(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check, right, wrong = FAULTS[fault]
-    parrots = ParrotStage(tmp_path, monkeypatch)
-    assert parrots.code.count(right) == 1, right
-    parrots.code = parrots.code.replace(right, wrong)
+    stage = LineAgentStage(tmp_path, monkeypatch)
+    assert stage.code.count(right) == 1, right
+    stage.code = stage.code.replace(right, wrong)
     monkeypatch.setattr(runtime_stage, "PATIENCE", 3.0)  # do not wait long for what never comes
     with pytest.raises((AssertionError, TimeoutError)):
-        await check(parrots)
+        await check(stage)

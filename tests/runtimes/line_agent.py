@@ -1,4 +1,4 @@
-"""A parrot: a program that plays scripts, one line of JSON at a time. See docs/how-to/runtimes/writing-one.md."""
+"""The agent of the example in docs/how-to/runtimes/writing-one.md: plays scripts, one line of JSON at a time."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ODD = {
 }
 
 
-class Parrot:
+class LineAgent:
     def __init__(self, holds: Path) -> None:
         self._player = Player(holds, self)
         self._past: list[str] = []
         self._asked: dict[int, asyncio.Future[bool]] = {}
-        self._odd = ODD.get(os.environ.get("PARROT_IS_ODD", ""))
+        self._odd = ODD.get(os.environ.get("AGENT_IS_ODD", ""))
 
     async def live(self) -> None:
         reader = await stdin()
@@ -43,32 +43,32 @@ class Parrot:
         try:
             await self._player.play(prompt)
         except asyncio.CancelledError:
-            self._tell(end="interrupted")
+            self._send(end="interrupted")
         else:
-            self._tell(end="completed")
+            self._send(end="completed")
 
     async def say(self, text: str) -> None:
-        self._tell(text=text)
+        self._send(text=text)
 
     async def ask(self, command: str) -> bool:
         number = len(self._asked) + 1
         self._asked[number] = asyncio.get_running_loop().create_future()
-        self._tell(ask=number, command=command)
+        self._send(ask=number, command=command)
         is_yes = await self._asked[number]
-        self._tell(took=number)
+        self._send(took=number)
         return is_yes
 
     async def other(self, name: str, rest: str) -> None:
         if name == "recall":
-            self._tell(text=" / ".join(self._past))
+            self._send(text=" / ".join(self._past))
         elif name == "cut":
-            self._tell(again=True)
+            self._send(again=True)
 
-    def _tell(self, **note: Any) -> None:
+    def _send(self, **note: Any) -> None:
         if self._odd:
             os.write(*self._odd)
         print(json.dumps(note), flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(Parrot(Path(sys.argv[1])).live())
+    asyncio.run(LineAgent(Path(sys.argv[1])).live())
