@@ -25,7 +25,7 @@ class Sent(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True):
-    """One event. docs/reference/python.md lists the kinds."""
+    """One event. docs/reference/events.md lists the kinds."""
 
     kind: str
     seq: int | None = None  # its number in the log; None for live events, such as text that is being written
