@@ -12,7 +12,7 @@ from clew.engine.gates import links
 from clew.engine.gates.cards import drawn
 from clew.engine.gates.gates import ask_once_more
 from clew.engine.rules import decide
-from clew.model.gates import Asked, GateKind
+from clew.model.gates import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope
 from clew.model.messages import Fate
 from clew.texts import gate_messages
 from tests.engine.gates.test_visibility import PHONE, Chat, _opens, _row
@@ -84,3 +84,24 @@ async def test_a_yes_for_this_thread_ends_when_the_file_becomes_a_link(tmp_path:
     (tmp_path / "docs" / "notes.md").symlink_to("/elsewhere")
     other = decide.exact_pattern(msgspec.structs.replace(NOTES, links=links.followed(NOTES, str(tmp_path))))
     assert len({plain, linked, other}) == 3
+
+
+@pytest.mark.parametrize("kind", [GateKind.COMMAND, GateKind.PERMISSION])
+async def test_a_permission_for_what_is_a_link_says_where_it_leads(tmp_path: Path, kind: GateKind) -> None:
+    (tmp_path / "cache").symlink_to("/var")
+    asked = Asked(kind, f"write {tmp_path}/cache", paths=(f"{tmp_path}/cache",), leaves_sandbox=True)
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        view = await _opens(rig, asked)
+        assert f"{tmp_path}/cache is really /var: a link leads there." in Chat(rig).card(view).text
+
+
+def test_no_rule_by_its_name_allows_a_permission_for_what_a_link_leads_to(tmp_path: Path) -> None:
+    rule = Rule("R", Effect.ALLOW, RuleKind.TOOL, f"write {tmp_path}/*", Scope.EVERYWHERE, "", 0)
+    asked = Asked(GateKind.PERMISSION, f"write {tmp_path}/cache", paths=(f"{tmp_path}/cache",))
+    verdicts = []
+    for target in (None, "/var"):
+        if target is not None:
+            (tmp_path / "cache").symlink_to(target)
+        seen = msgspec.structs.replace(asked, links=links.followed(asked, str(tmp_path)))
+        verdicts.append(decide.decide(seen, Policy.CAREFUL, str(tmp_path), [rule], 0, "T").effect)
+    assert verdicts == [Effect.ALLOW, Effect.ASK]

@@ -56,6 +56,7 @@ def test_extra_permissions_of_a_command_are_shown() -> None:
         "curl x",
         "network access to https://example.org\nwith: read /a, write /b, network",
         "/w",
+        paths=("/a", "/b"),
         item="i",
         leaves_sandbox=True,
     )
@@ -85,6 +86,24 @@ def test_extra_permissions_of_a_command_are_shown() -> None:
 def test_what_a_command_wants_is_shown_whole_and_what_is_not_known_leaves_the_sandbox(extra: Any, shown: str) -> None:
     asked = read(COMMAND, command="ls", cwd="/w", additionalPermissions=extra, itemId="i")
     assert asked is not None and asked.leaves_sandbox and asked.detail.startswith(f"with: {shown}")
+
+
+@pytest.mark.parametrize("method", [COMMAND, PERMISSIONS])
+def test_paths_of_permissions_are_named_so_that_links_are_found(method: str) -> None:
+    paths = [
+        {"type": "path", "path": "/c"},
+        {"type": "glob_pattern", "pattern": "/d/link/x*/y"},
+        {"type": "glob_pattern", "pattern": "/e/f"},
+        {"type": "special", "value": {"kind": "project_roots", "subpath": "sub"}},
+        {"type": "special", "value": {"kind": "root"}},
+    ]
+    entries = [{"access": "read", "path": path} for path in paths]
+    profile = {"fileSystem": {"read": ["/a"], "write": ["b"], "entries": entries}}
+    asked = read(method, command="ls", cwd="/w", additionalPermissions=profile, permissions=profile, itemId="i")
+    assert asked is not None and asked.paths == ("/a", "/w/b", "/c", "/d/link", "/e/f", "/w/sub")
+    assert 'read {"type":"special","value":{"kind":"project_roots","subpath":"sub"}}, read root' in (
+        asked.title + asked.detail
+    )
 
 
 @pytest.mark.parametrize("extra", [None, {}, {"fileSystem": None, "network": None}, {"network": {"enabled": False}}])
@@ -205,6 +224,7 @@ def test_permissions_are_described_in_words() -> None:
     profile = {"fileSystem": {"entries": entries}, "network": {"enabled": True}}
     asked = read(requests.PERMISSIONS, permissions=profile, cwd="/w")
     assert asked is not None and asked.title == "write /x, read *.md, deny tmpdir, network"
+    assert asked.paths == ("/x",)
     assert json.loads(asked.detail) == profile
     assert shape(requests.PERMISSIONS, YES, permissions=profile) == {"permissions": profile, "scope": "turn"}
     assert shape(requests.PERMISSIONS, CANCEL, permissions=profile) == {"permissions": {}, "scope": "turn"}

@@ -209,7 +209,8 @@ def _allows_command(rule: Rule, command: ScriptCommand, workspace: str) -> bool:
 def _allows_change_or_tool(rule: Rule, asked: Asked, workspace: str) -> bool:
     if asked.kind is GateKind.CHANGE:
         return _allows_change(rule.pattern, asked, workspace)
-    return fnmatchcase(asked.title, rule.pattern)
+    is_linked = any(name in asked.paths for name, _ in asked.links)  # the title does not say where it leads
+    return not is_linked and fnmatchcase(asked.title, rule.pattern)
 
 
 def _allows_change(pattern: str, asked: Asked, workspace: str) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from clew.model.gates import Asked, GateKind, Question
 from clew.runtimes.codex import items, wire
@@ -26,6 +28,7 @@ OLD_CHANGE = "applyPatchApproval"
 LOCAL = "local"  # Codex's name of the environment that is this machine
 FILES = ("read", "write", "entries")
 UNSEEN = "a change of files that Codex does not show"
+_WILDCARD = re.compile(r"[*?\[{]")
 _TOOL_NAME = re.compile(r'run tool "([^"]+)"')
 
 
@@ -58,6 +61,7 @@ def _read_command(request: wire.Request, turn: Translation) -> Asked:
         detail=_lines(elsewhere, *extra),
         folder=request.cwd,
         reason=request.reason or "",
+        paths=_permitted_paths(request.additional_permissions, request.cwd),
         item=_item(request),
         leaves_sandbox=bool(extra),
         unjudged=elsewhere,
@@ -91,7 +95,8 @@ def _change(request: wire.Request, changes: tuple[wire.Change, ...]) -> Asked:
 
 def _permissions(request: wire.Request, turn: Translation) -> Asked:
     words = describe_permissions(request.permissions) or "nothing"
-    return _permission(request, words, _json(request.permissions))
+    asked = _permission(request, words, _json(request.permissions))
+    return replace(asked, paths=_permitted_paths(request.permissions, request.cwd))
 
 
 def _questions(request: wire.Request, turn: Translation) -> Asked:
@@ -186,7 +191,7 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value] if value else []
 
 
-def _others(part: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _others(part: Mapping[Any, Any], names: tuple[str, ...]) -> dict[Any, Any]:
     """Return the keys that are not among these names, and whose value is not empty."""
     return {key: value for key, value in part.items() if key not in names and value not in (None, False, [], {})}
 
@@ -196,11 +201,35 @@ def _unknown(value: Any) -> str:
 
 
 def _place(path: Any) -> str:
-    if not isinstance(path, dict):
-        return str(path)
-    special = path.get("value")
-    name = special.get("kind") if isinstance(special, dict) else None
-    return str(path.get("path") or path.get("pattern") or name or _json(path))
+    """Name a path, a pattern, or a special folder such as `tmpdir`; JSON if there is more to it."""
+    match path:
+        case str():
+            return path
+        case {"type": "path", "path": str(name)} | {"type": "glob_pattern", "pattern": str(name)} if len(path) == 2:
+            return name
+        case {"type": "special", "value": {"kind": str(name), **more}} if len(path) == 2 and not _others(more, ()):
+            return name
+    return _line(path)
+
+
+def _permitted_paths(profile: Any, folder: str | None) -> tuple[str, ...]:
+    """Return the paths in a permission profile, of a pattern its part without wildcards, so that links are found."""
+    files = profile.get("fileSystem") if isinstance(profile, dict) else None
+    if not isinstance(files, dict):
+        return ()
+    entries = [entry.get("path") for entry in _as_list(files.get("entries")) if isinstance(entry, dict)]
+    named = map(_path_of, [*_as_list(files.get("read")), *_as_list(files.get("write")), *entries])
+    return tuple(dict.fromkeys(str(Path(folder or "", name)) for name in named if name))
+
+
+def _path_of(path: Any) -> str:
+    match path:
+        case str(name) | {"path": str(name)} | {"value": {"subpath": str(name)}}:
+            return name
+        case {"pattern": str(pattern)}:
+            fixed, *rest = _WILDCARD.split(pattern, maxsplit=1)
+            return fixed.rpartition("/")[0] if rest else fixed
+    return ""
 
 
 def _host(context: Any) -> str:
