@@ -32,9 +32,25 @@ def test_that_passes():
     pass
 """
 
+STARTS = """
+import subprocess
+
+import pytest
+
+@pytest.mark.process
+def test_with_the_mark():
+    subprocess.run(["true"])
+
+def test_without_it():
+    subprocess.run(["true"])
+"""
+
 LEAVES = """
 import subprocess
 
+import pytest
+
+pytestmark = pytest.mark.process
 children = []
 
 def test_a_child_that_stays():
@@ -65,6 +81,7 @@ def test_here():
 def run(folder: Path, test: str, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(CONFTEST, folder / "conftest.py")
     (folder / "test_it.py").write_text(test)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = process: starts a process")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={folder}", "test_it.py"]
     kept = {key: value for key, value in os.environ.items() if key != "CLEW_NO_SKIPS" and "PYTEST" not in key}
     return subprocess.run([*command, *arguments], cwd=folder, env=kept | environ, capture_output=True, text=True)
@@ -107,3 +124,9 @@ def test_a_test_that_leaves_this_machine_fails(tmp_path: Path) -> None:
     done = run(tmp_path, OUTSIDE)
     assert "a test may not leave this machine, and 192.0.2.1 is not on it" in done.stdout
     assert last(done) == "1 failed, 1 passed"
+
+
+def test_a_test_that_starts_a_process_without_its_mark_fails(tmp_path: Path) -> None:
+    done = run(tmp_path, STARTS)
+    assert "it starts a process (subprocess.Popen" in done.stdout and "@pytest.mark.process" in done.stdout
+    assert last(done) == "2 passed, 1 error"
