@@ -75,6 +75,27 @@ CONTINUE_OR_STOP = Bilingual("Reply `continue` or `stop`.", "回复「继续」�
 ALL_MERGE_OR_SKIP = Bilingual(
     "Reply `run all`, `merge` (into one) or `skip`.", "回复「全部运行」、「合并」（成一条）或「跳过」。"
 )
+TO_CUT = Bilingual("`continue` or `stop`", "「继续」或「停止」")
+TO_BACKLOG = Bilingual("`run all`, `merge` (into one) or `skip`", "「全部运行」、「合并」（成一条）或「跳过」")
+
+
+def quote(words: Bilingual) -> Bilingual:
+    """How to answer a question in a chat of another thread, where a plain reply is for that one."""
+    return Bilingual(f"Quote this message and reply {words}.", f"引用这条消息，回复{words.zh}。")
+
+
+def press(words: Bilingual) -> Bilingual:
+    """The same if the chat has buttons."""
+    return Bilingual(
+        f"Press a button, or quote this message and reply {words}.", f"按下按钮，或引用这条消息，回复{words.zh}。"
+    )
+
+
+AT_THE_MACHINE = Bilingual("Answer it at the machine: `clew threads` lists it.", "请在本机答复；见 `clew threads`。")
+_HINTS = (  # the longest first, since one may end with another
+    *(how(words) for how in (press, quote) for words in (TO_CUT, TO_BACKLOG)),
+    *(CONTINUE_OR_STOP, ALL_MERGE_OR_SKIP, AT_THE_MACHINE),
+)
 STOPPED = Bilingual("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。")
 RUNNING_ALL = Bilingual("Running them in order.", "按顺序运行。")
 NOTHING_TO_MERGE = Bilingual(
@@ -325,9 +346,21 @@ def still_backlog(count: int) -> Bilingual:
 
 def settled(asked: str, outcome: str) -> Bilingual:
     """A question without its answer hint, and its outcome. The question is stored in one language."""
-    for how in (CONTINUE_OR_STOP, ALL_MERGE_OR_SKIP):
-        asked = asked.removesuffix(how).removesuffix(how.zh)
-    return joined("\n→ ", asked.rstrip(), outcome)
+    return joined("\n→ ", asked.removesuffix(_hint_of(asked)).rstrip(), outcome)
+
+
+def with_hint(asked: str, hint: Bilingual) -> str:
+    """A question with another answer hint, in both languages or in the one that it is stored in."""
+    if isinstance(asked, Bilingual):
+        return Bilingual(with_hint(str(asked), hint), with_hint(asked.zh, hint))
+    before = _hint_of(asked)
+    is_chinese = any(before == each.zh for each in _HINTS)
+    return f"{asked.removesuffix(before)}{hint.zh if is_chinese else hint}" if before else asked
+
+
+def _hint_of(asked: str) -> str:
+    hints = (text for each in _HINTS for text in (str(each), each.zh))
+    return next((hint for hint in hints if asked.endswith(hint)), "")
 
 
 def silence(seconds: float) -> Problem:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from clew.config.settings import ChatsConfig, Config, ThreadsConfig
 from clew.engine.engine import LOCAL_CLIENT
 from clew.engine.gates import cards
 from clew.engine.threads.import_turns import import_turns
@@ -17,6 +18,7 @@ from clew.model.gates import Decision
 from clew.model.messages import Accepted, Fate, Inbound, Person, PromptMessage, Role
 from clew.model.shared_sessions import PastTurn
 from clew.model.surface import SurfaceCan
+from clew.model.threads import ThreadKind
 from clew.model.turns import TurnState
 from clew.store import Tx
 from clew.store.tables import deliveries, people, threads, turns
@@ -25,6 +27,7 @@ from clew.texts import messages
 from tests.helpers.rig import Rig, Room, patient
 
 CAN = SurfaceCan(edit=True, buttons=8)
+CHINESE = Config(threads=ThreadsConfig(runtime="scripted"), chats=ChatsConfig("zh"))
 
 
 async def _cut(folder: Path) -> tuple[str, str]:
@@ -439,3 +442,53 @@ async def test_whoever_does_not_see_the_question_change_is_told_that_the_old_wor
         await rig.delivered(f"{turn}:ask")
         said = await (rig.send(thread, "look at the docs") if from_desk else rig.say("look at the docs"))
         assert said.words == (messages.OLD_WORK_ASIDE if from_desk else "")
+
+
+@pytest.mark.parametrize(
+    ("can", "hint"),
+    [
+        (replace(CAN, chat=True), "Press a button, or quote this message and reply `continue` or `stop`."),
+        (SurfaceCan(chat=True, edit=True), "Quote this message and reply `continue` or `stop`."),
+        (SurfaceCan(edit=True), "Answer it at the machine: `clew threads` lists it."),
+    ],
+)
+async def test_a_question_in_a_chat_of_no_thread_says_what_works_there(
+    tmp_path: Path, can: SurfaceCan, hint: str
+) -> None:
+    """A bare word would begin a new thread there."""
+    room = Room(can=can)
+    async with Rig(tmp_path, room=room) as rig:
+        begun = await rig.start("!shell make\n!hold door\n!text hello", kind=ThreadKind.CHAT, notify="room:a")
+        await rig.held("door")
+        await rig.kill()
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.allow("7")
+        await rig.delivered(f"{begun.turn}:ask")
+        [asked] = [sent for sent in room.sent if sent.kind == "ask"]
+        assert asked.text.endswith(f" {hint}") or asked.text.endswith(f"\n{hint}")
+        if not can.chat:
+            return
+        rig.scripted.holds.release("door")
+        number = room.sent.index(asked) + 1
+        heard = await rig.say("continue", sender_id="7", quoted=f"message-{number}")
+        assert (heard.fate, heard.thread) == (Fate.TURN, begun.thread)
+        assert (await rig.ended(heard.turn)).continues == begun.turn
+        await rig.delivered(f"{begun.turn}:ask:over")
+    [redrawn] = [edit for _, edit in room.edits if edit.id == f"{begun.turn}:ask:over"]
+    assert hint not in redrawn.text and redrawn.text.endswith("→ continued by ann")
+
+
+async def test_a_question_that_moves_to_a_chat_of_its_thread_asks_for_a_reply_there(tmp_path: Path) -> None:
+    room = Room(can=replace(CAN, chat=True))
+    async with Rig(tmp_path, room=room) as rig:
+        begun = await rig.start("!shell make\n!hold door", kind=ThreadKind.CHAT, notify="room:a")
+        await rig.held("door")
+        await rig.kill()
+    async with Rig(tmp_path, room=room, config=CHINESE) as rig:
+        await rig.allow("7")
+        await rig.delivered(f"{begun.turn}:ask")
+        assert room.sent[-1].text.endswith("按下按钮，或引用这条消息，回复「继续」或「停止」。")
+        await rig.say(f"/resume {begun.thread}", sender_id="7", room="b")
+        await rig.delivered(f"{begun.turn}:ask:2")
+    moved = next(sent for sent in room.sent if sent.id == f"{begun.turn}:ask:2")
+    assert moved.text.endswith("。回复「继续」或「停止」。") or moved.text.endswith("\n回复「继续」或「停止」。")

@@ -19,6 +19,7 @@ from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, turns
 from clew.texts import handoff_messages, messages
+from clew.texts.bilingual import Bilingual
 
 
 def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
@@ -89,7 +90,20 @@ def _owe(tx: Tx, core: Core, turn: Turn, by: SuspendedBy, where: Conversation | 
     """What is asked last is the newest, wherever the clock was set."""
     id, before = next_free_id(tx, f"{turn.id}:{_NAMES[by]}"), deliveries.newest_ask(tx, turn.thread)
     since = before.created_at + 1 if before is not None else 0
+    question = messages.with_hint(question, _hint(tx, core, turn.thread, by, where))
     enqueue_delivery(tx, core, turn, DeliveryKind.ASK, where, question, id=id, since=since, buttons=ASKS[by])
+
+
+def _hint(tx: Tx, core: Core, thread: str, by: SuspendedBy, where: Conversation | None) -> Bilingual:
+    """How it can be answered there. In a conversation that is not bound to the thread, a bare word means another one,
+    or begins a new one."""
+    words, reply = _WORDS[by]
+    if where is None or bindings.thread_at(tx, where) == thread:
+        return reply
+    surface = core.surfaces.get(where.surface)
+    if surface is None or not surface.can.chat:
+        return messages.AT_THE_MACHINE
+    return messages.press(words) if surface.can.buttons else messages.quote(words)
 
 
 def _newest(tx: Tx, thread: str) -> tuple[Delivery | None, Turn | None]:
@@ -119,3 +133,7 @@ def _can_edit(core: Core, asked: Delivery) -> bool:
 
 
 _NAMES = {SuspendedBy.CUT: "ask", SuspendedBy.BACKLOG: "backlog"}
+_WORDS = {
+    SuspendedBy.CUT: (messages.TO_CUT, messages.CONTINUE_OR_STOP),
+    SuspendedBy.BACKLOG: (messages.TO_BACKLOG, messages.ALL_MERGE_OR_SKIP),
+}
