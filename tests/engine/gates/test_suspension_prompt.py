@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from clew.config.settings import ChatsConfig, Config, ThreadsConfig
+from clew.engine.core import Core
 from clew.engine.engine import LOCAL_CLIENT
 from clew.engine.gates import cards
 from clew.engine.threads.import_turns import import_turns
@@ -492,3 +493,40 @@ async def test_a_question_that_moves_to_a_chat_of_its_thread_asks_for_a_reply_th
         await rig.delivered(f"{begun.turn}:ask:2")
     moved = next(sent for sent in room.sent if sent.id == f"{begun.turn}:ask:2")
     assert moved.text.endswith("。回复「继续」或「停止」。") or moved.text.endswith("\n回复「继续」或「停止」。")
+
+
+@pytest.mark.parametrize("first", ["continue", "stop"])
+@pytest.mark.parametrize("late", ["continue", "y", "stop"])
+async def test_a_quote_of_a_question_that_was_answered_starts_nothing(tmp_path: Path, first: str, late: str) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        await rig.say(first)
+        before = len(await rig.store.read(turns.all_rows))
+        [number] = [number for number, sent in enumerate(rig.room.sent, 1) if sent.id == f"{turn}:ask"]
+        again = await rig.say(late, quoted=f"message-{number}")
+        assert (again.fate, again.thread, again.words) == (Fate.REFUSED, thread, messages.SETTLED)
+        assert len(await rig.store.read(turns.all_rows)) == before
+
+
+@pytest.mark.parametrize("steers", [True, False])
+async def test_a_second_continue_starts_no_turn_of_its_own(
+    tmp_path: Path, steers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the work goes on; after its answer, the agent may have asked for that word."""
+    monkeypatch.setattr(Core, "can_steer", lambda core, name: steers)
+    _, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        on = await rig.say("continue")
+        assert (await rig.say("continue")).words == messages.SETTLED
+        await rig.held("door")
+        for word in ("continue", "继续", "y"):
+            assert (await rig.say(word)).words == messages.SETTLED
+        other = await rig.say("continue with the docs")
+        assert other.fate is (Fate.STEER if steers else Fate.TURN)
+        rig.scripted.holds.release("door")
+        ended = await rig.ended(on.turn)
+        assert ended.ended_at is not None
+        assert (await rig.say("continue", sent_at=ended.ended_at - 1_000)).words == messages.SETTLED
+        assert (await rig.say("continue", sent_at=ended.ended_at + 1_000)).fate is Fate.TURN

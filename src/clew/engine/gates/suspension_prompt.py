@@ -67,6 +67,11 @@ def question(tx: Tx, thread: Thread) -> str | None:
     return (asked.turn if asked is not None else thread.last_turn) or thread.id
 
 
+def is_question(message: Delivery) -> bool:
+    """Whether it asks, or asked, what a suspended thread asks."""
+    return (message.edits or message.id).startswith(tuple(f"{message.turn}:{name}" for name in _NAMES.values()))
+
+
 def is_for_another(tx: Tx, thread: str) -> bool:
     """Whether it asks somebody who wrote from a place that is not bound to the thread, as by a quote."""
     asked, turn = _newest(tx, thread)

@@ -29,7 +29,7 @@ from clew.model.gates import Gate, GateState
 from clew.model.messages import Accepted, Conversation, Fate, Inbound, PromptMessage
 from clew.model.surface import KnownConversation
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
-from clew.model.turns import Origin, Steer, SteerState
+from clew.model.turns import Origin, Steer, SteerState, Turn
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, inbox, places, threads, turns
 from clew.store.tables.inbox import Arrival
@@ -122,8 +122,9 @@ class Admission(Struct, frozen=True):
             return meant
         if meant is not None:
             return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""))
-        if inbound.pressed and not _is_asked(tx, thread, inbound):
-            return Arrival(Fate.REFUSED, name, None, messages.SETTLED)  # a second click starts nothing
+        is_late = inbound.pressed and not _is_asked(tx, thread, inbound)
+        if is_late or (thread is not None and _repeats_answer(tx, thread, inbound)):
+            return Arrival(Fate.REFUSED, name, None, messages.SETTLED)  # a second click or word starts nothing
         return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, _opening(tx, inbound)))
 
     def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None) -> Arrival:
@@ -256,6 +257,34 @@ def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:
     if card is not None and asked is not None and card.turn != asked.turn:
         return False
     return inbound.text in {button.says for button in ASKS[thread.suspended_by]}
+
+
+def _repeats_answer(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
+    """Whether this answers a question of the thread that was answered before: it quotes it, or it says once more to
+    continue a turn whose continuation was not over then. After that, the agent may have asked for such a word."""
+    word = messages.word(inbound.text)
+    is_word = word in _ANSWERS and not (inbound.attachments or inbound.queue or inbound.relayed)
+    if thread.status is ThreadStatus.SUSPENDED or not is_word:
+        return False
+    if inbound.quoted is not None and not inbound.hangs:
+        card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
+        return card is not None and suspension_prompt.is_question(card)
+    asked = deliveries.newest_ask(tx, thread.id)
+    is_here = asked is not None and asked.conversation == inbound.conversation
+    if asked is None or not is_here or word not in messages.CONTINUE:
+        return False
+    going_on = _last_continuation(tx, asked.turn or "")
+    return going_on is not None and (
+        going_on.ended_at is None or (inbound.sent_at is not None and not is_reply(inbound.sent_at, going_on.ended_at))
+    )
+
+
+def _last_continuation(tx: Tx, name: str) -> Turn | None:
+    """The turn that continues this one at last."""
+    turn, last = turns.get(tx, name), None
+    while turn is not None and (name := turns.continuation_of(tx, turn) or ""):
+        turn = last = turns.get(tx, name)
+    return last
 
 
 def is_meant(tx: Tx, core: Core, inbound: Inbound) -> bool:
