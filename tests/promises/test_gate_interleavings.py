@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.core import Core
 from clew.engine.gates import gates as room
-from clew.engine.gates.answers import choose
-from clew.engine.gates.choices import Choice, Word
+from clew.engine.gates.answers import apply_choice
+from clew.engine.gates.choices import Choice, ChoiceKind
 from clew.engine.live import Live
 from clew.engine.progress import GATE, gate_item
 from clew.engine.threads.lifecycle import Opening, open_thread
@@ -129,7 +129,9 @@ class Story:
         gate = self.chance.choice([*known, *known[:2] * 3])  # mostly the newest
         answer = self._answer_to(gate)
         try:
-            choose(self.tx, self.core, gate, Choice(Word.ACCEPT, "", answer), f"person {self.chance.randrange(3)}")
+            apply_choice(
+                self.tx, self.core, gate, Choice(ChoiceKind.ACCEPT, "", answer), f"person {self.chance.randrange(3)}"
+            )
         except Refused as refused:
             assert gate.state is not GateState.OPEN and gate.code in refused.message
             return
@@ -139,12 +141,12 @@ class Story:
 
     def give(self) -> None:
         """Send the answer to the runtime, with a possible crash at each step."""
-        for gate in room.unsent(self.tx, self.turn.id):
+        for gate in room.unsent_answers(self.tx, self.turn.id):
             if self._dies():
                 return
             answer = room.answer_of(self.core, gate)
             if answer is None:
-                room.ask_once_more(self.tx, self.core, gate, "lost")
+                room.reopen_gate(self.tx, self.core, gate, "lost")
                 self.said.pop(gate.id, None)
                 continue
             assert gates.mark_sending(self.tx, gate, self.clock.now())
@@ -152,7 +154,7 @@ class Story:
             if self._dies():
                 return
             if not self.agent.answer(gate.ref, answer):
-                room.void(self.tx, self.core, gate, "gone")
+                room.void_gate(self.tx, self.core, gate, "gone")
             if self._dies():
                 return
 
@@ -162,7 +164,7 @@ class Story:
 
     def expire(self) -> None:
         for gate in gates.open_in(self.tx, self.thread.id):
-            room.expire(self.tx, self.core, gate)
+            room.expire_gate(self.tx, self.core, gate)
 
     def stop(self) -> None:
         if self.turn.state is TurnState.RUNNING:

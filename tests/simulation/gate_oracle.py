@@ -152,11 +152,11 @@ def _is_gone(seen: Seen, card: Delivery) -> bool:
 
 
 def _drawn(gates: list[Gate]) -> Bilingual:
-    return cards.both(lambda say: cards.drawn(gates, say))
+    return cards.in_both_languages(lambda say: cards.render_card(gates, say))
 
 
 def _is_told(gate: Gate, text: str) -> bool:
-    line = cards.both(lambda say: cards.chat_line(gate, say))
+    line = cards.in_both_languages(lambda say: cards.chat_status_line(gate, say))
     return line in text or line.zh in text
 
 
@@ -169,7 +169,7 @@ def _answered_by_letters(seen: Seen) -> Iterator[str]:
             continue
         if letter.text.startswith("/"):  # a command is explicit; /stop ends all open gates
             continue
-        said = reply_parser.typed(letter.text)
+        said = reply_parser.parse_reply(letter.text)
         if said.code not in (None, gate.code) and gate.answer.decision is not Decision.CANCEL:
             yield f"{letter.id} names {said.code} and answered {gate.code}"
         is_early = seen.world.platform.clock(letter.at) // 1000 < gate.asked_at // 1000
@@ -192,7 +192,7 @@ def _clear(seen: Seen) -> Iterator[str]:
     letters = {letter.id: letter for letter in seen.world.platform.letters}
     for gate in seen.gates:
         letter = letters.get(gate.answered_by or "")
-        if letter is None or letter.quoted is not None or not reply_parser.typed(letter.text).is_bare:
+        if letter is None or letter.quoted is not None or not reply_parser.parse_reply(letter.text).is_short:
             continue
         second = seen.world.platform.clock(letter.at) // 1000
         others = [each for each in seen.gates if each.thread == gate.thread and each.card and each.id != gate.id]

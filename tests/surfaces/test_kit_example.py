@@ -328,8 +328,8 @@ async def test_the_kit_finds_a_cut_card_that_accepts(
     check: Check, stage: LineChatStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An earlier fault: a card was cut in the middle and could still be accepted."""
-    monkeypatch.setattr(visibility.Room, "holds", lambda room, text: True)
-    monkeypatch.setattr(visibility.Room, "is_hopeless", lambda room, asked: False)
+    monkeypatch.setattr(visibility.MessageLimit, "fits", lambda room, text: True)
+    monkeypatch.setattr(visibility.MessageLimit, "is_exceeded_by", lambda room, asked: False)
     stage.patience = 3.0
     with pytest.raises((AssertionError, TimeoutError)):
         await check(stage, tmp_path)

@@ -1,4 +1,4 @@
-"""Answers on their way to the runtime that do not arrive."""
+"""Answers that are sent to the runtime and do not arrive."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from clew.engine.core import Core
 from clew.engine.gates import dispatch
-from clew.engine.gates.gates import expire
+from clew.engine.gates.gates import expire_gate
 from clew.model.gate_views import GateView, NewRuleView
 from clew.model.gates import Gate
 from clew.model.runtime import Session
@@ -18,8 +18,8 @@ from tests.engine.gates.test_gates import COMMAND, YES, asked, executions
 from tests.helpers.rig import Rig
 
 
-async def test_an_answer_that_left_and_did_not_arrive_is_asked_for_again_aloud(tmp_path: Path) -> None:
-    """The daemon died as the yes was leaving, and the agent, which outlives it, still asks."""
+async def test_an_answer_that_was_sent_but_did_not_arrive_is_asked_for_again(tmp_path: Path) -> None:
+    """The daemon died while it sent the yes, and the agent, which outlives it, still asks."""
     async with Rig(tmp_path, outlives=True) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
@@ -34,7 +34,7 @@ async def test_an_answer_that_left_and_did_not_arrive_is_asked_for_again_aloud(t
         assert executions(rig) == [COMMAND]
 
 
-async def test_a_rules_yes_that_did_not_arrive_is_given_again_and_nobody_is_asked(
+async def test_a_rules_yes_that_did_not_arrive_is_sent_again_without_asking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Rig(tmp_path, outlives=True) as rig:
@@ -55,7 +55,7 @@ async def _mute(core: Core, session: Session, gate: Gate) -> None:
     return
 
 
-async def test_that_nobody_answered_is_told_again_where_it_did_not_arrive(tmp_path: Path) -> None:
+async def test_no_answer_is_sent_again_if_it_did_not_arrive(tmp_path: Path) -> None:
     async with Rig(tmp_path, outlives=True) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
@@ -71,19 +71,19 @@ async def test_that_nobody_answered_is_told_again_where_it_did_not_arrive(tmp_pa
 def _expired_and_left(tx: Tx, rig: Rig, gate: GateView) -> None:
     row = gates.get(tx, gate.id)
     assert row is not None
-    expire(tx, rig.engine._core, row)
+    expire_gate(tx, rig.engine._core, row)
     assert gates.mark_sending(tx, row, rig.clock.now())
 
 
 async def _left_and_lost(rig: Rig, gate: GateView) -> None:
-    rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
+    rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]  # the runner is not woken
     await rig.engine.gates.answer(gate.code, YES)
     row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
     assert row is not None and await rig.store.write(lambda tx: gates.mark_sending(tx, row, rig.clock.now()))
     await rig.kill()
 
 
-async def test_a_yes_that_was_on_its_way_when_a_person_stopped_the_turn_is_not_called_allowed(tmp_path: Path) -> None:
+async def test_a_yes_in_flight_when_a_turn_is_stopped_is_not_shown_as_allowed(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)

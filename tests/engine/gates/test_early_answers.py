@@ -1,4 +1,4 @@
-"""Words that were said before a gate was asked do not answer it."""
+"""Messages that were sent before a gate was asked do not answer it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.helpers.rig import Rig
 
 
 @pytest.mark.parametrize("word", ["y", "1", "yes all", "stop"])
-async def test_a_bare_word_said_before_the_gate_was_asked_is_no_answer_to_it(tmp_path: Path, word: str) -> None:
+async def test_a_short_answer_sent_before_the_gate_was_asked_is_refused(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await shown(rig)
@@ -26,10 +26,10 @@ async def test_a_bare_word_said_before_the_gate_was_asked_is_no_answer_to_it(tmp
 
 
 @pytest.mark.parametrize(("second", "fate"), [(0, Fate.REFUSED), (1, Fate.REFUSED), (2, Fate.ANSWER)])
-async def test_a_platform_that_tells_whole_seconds_makes_no_early_word_an_answer(
+async def test_a_platform_that_gives_only_seconds_makes_no_early_answer_valid(
     tmp_path: Path, second: int, fate: Fate
 ) -> None:
-    """They are rounded down: in the second after the card nobody may have had the time to read it."""
+    """Times are rounded down: in the second after the card nobody may have had time to read it."""
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await shown(rig)
@@ -44,7 +44,7 @@ async def test_a_platform_that_tells_whole_seconds_makes_no_early_word_an_answer
         await rig.ended(accepted.turn)
 
 
-async def test_words_said_before_an_open_question_was_asked_are_for_the_agent(tmp_path: Path) -> None:
+async def test_text_sent_before_an_open_question_was_asked_is_for_the_agent(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!ask What is it called?")
         (gate,) = await shown(rig)

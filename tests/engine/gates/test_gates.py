@@ -33,13 +33,13 @@ COMMAND = "deploy --now"
 
 
 async def asked(rig: Rig, count: int = 1) -> list[GateView]:
-    """What waits, once so many have been opened."""
+    """The open gates, once this many were opened."""
     await rig.until(lambda entry: rig.kinds().count("gate.opened") >= count)
     return await rig.engine.gates.all()
 
 
 async def shown(rig: Rig, count: int = 1) -> list[GateView]:
-    """What waits, once so many have been opened and are shown where they are asked."""
+    """The open gates, once this many were opened and are shown."""
     found = await asked(rig, count)
     for view in found:
         gate = await rig.store.read(lambda tx, id=view.id: gates.get(tx, id))  # type: ignore[misc]
@@ -69,7 +69,7 @@ async def test_a_gate_is_stored_with_its_delivery_and_the_turn_waits(tmp_path: P
         assert (await rig.engine.gates.one(gate.id)).state == "taken"
 
 
-async def test_the_first_answer_counts_and_the_second_is_told_who_gave_it(tmp_path: Path) -> None:
+async def test_the_first_answer_counts_and_a_second_one_is_told_who_gave_it(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
@@ -127,7 +127,7 @@ async def test_a_short_reply_answers_the_gate_that_is_open_there(tmp_path: Path,
         assert bool(executions(rig)) is ran
 
 
-async def test_other_words_are_for_the_agent_and_the_sender_hears_that_the_gate_is_still_open(tmp_path: Path) -> None:
+async def test_other_text_is_for_the_agent_and_the_gate_stays_open(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
@@ -140,7 +140,7 @@ async def test_other_words_are_for_the_agent_and_the_sender_hears_that_the_gate_
         assert "y?" in turn.text
 
 
-async def test_with_several_open_a_bare_yes_asks_which_and_yes_all_is_all(tmp_path: Path) -> None:
+async def test_with_several_open_gates_yes_asks_which_and_yes_all_accepts_all(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!both one | two")
         first, second = await shown(rig, 2)
@@ -152,7 +152,7 @@ async def test_with_several_open_a_bare_yes_asks_which_and_yes_all_is_all(tmp_pa
         assert sorted(executions(rig)) == ["one", "two"]
 
 
-async def test_all_means_those_that_were_shown(tmp_path: Path) -> None:
+async def test_yes_all_accepts_only_gates_that_were_shown(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!both one | two")
         first, second = await asked(rig, 2)
@@ -164,7 +164,7 @@ async def test_all_means_those_that_were_shown(tmp_path: Path) -> None:
         await rig.ended(accepted.turn)
 
 
-async def test_a_bare_reply_means_what_its_sender_sees_and_never_what_came_a_moment_ago(tmp_path: Path) -> None:
+async def test_a_short_answer_means_what_its_sender_sees_not_what_just_arrived(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!both one | two")
         first, second = await shown(rig, 2)
@@ -181,7 +181,7 @@ async def test_a_bare_reply_means_what_its_sender_sees_and_never_what_came_a_mom
         assert executions(rig) == ["two"]
 
 
-async def test_what_is_said_for_after_the_turn_is_no_answer(tmp_path: Path) -> None:
+async def test_a_message_to_queue_is_not_an_answer(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
@@ -192,7 +192,7 @@ async def test_what_is_said_for_after_the_turn_is_no_answer(tmp_path: Path) -> N
 
 
 async def test_gates_that_open_together_come_on_one_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cards, "GATHER", 10**6)
+    monkeypatch.setattr(cards, "JOIN_WINDOW", 10**6)
     async with Rig(tmp_path) as rig:
         await rig.say("!both one | two")
         first, second = await asked(rig, 2)
@@ -202,7 +202,7 @@ async def test_gates_that_open_together_come_on_one_card(tmp_path: Path, monkeyp
         assert first.code in rig.room.texts[0] and second.code in rig.room.texts[0] and "yes all" in rig.room.texts[0]
 
 
-async def test_every_copy_is_redrawn_and_allowed_is_said_when_the_agent_took_it(tmp_path: Path) -> None:
+async def test_every_copy_is_redrawn_and_says_allowed_once_the_agent_took_it(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(SurfaceCan(edit=True))) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
@@ -231,7 +231,7 @@ async def test_the_reason_of_a_void_gate_is_shown(tmp_path: Path) -> None:
         assert accepted.turn == gate.turn != again.turn
 
 
-async def test_a_turn_that_stood_at_a_gate_is_continued_by_itself_after_a_crash(tmp_path: Path) -> None:
+async def test_a_turn_that_waited_at_a_gate_is_continued_after_a_crash(tmp_path: Path) -> None:
     """It never got a yes, so nothing can have been done twice; also in a chat."""
     async with Rig(tmp_path) as rig:
         await rig.say(f"!approve {COMMAND}\n!text done")
@@ -243,20 +243,20 @@ async def test_a_turn_that_stood_at_a_gate_is_continued_by_itself_after_a_crash(
         assert executions(rig) == [COMMAND] and gate.warning == ""
 
 
-async def test_a_stored_yes_that_never_left_applies_once_to_the_very_same_request(tmp_path: Path) -> None:
+async def test_an_unsent_yes_applies_once_to_the_same_request(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
         await answered_and_cut(rig, gate)
     async with Rig(tmp_path) as rig:
-        (second,) = await asked(rig)  # the first was answered by the yes of before
+        (second,) = await asked(rig)  # the first was answered by the earlier yes
         assert executions(rig) == [COMMAND] and second.turn != accepted.turn
         await rig.engine.gates.answer(second.code, NO)
         await rig.ended(second.turn)
         assert executions(rig) == [COMMAND]
 
 
-async def test_a_yes_that_left_is_never_applied_again_and_says_so(tmp_path: Path) -> None:
+async def test_a_sent_yes_is_never_applied_again_and_the_card_warns(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await rig.start(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
@@ -268,7 +268,7 @@ async def test_a_yes_that_left_is_never_applied_again_and_says_so(tmp_path: Path
         await rig.ended(again.turn)
 
 
-async def test_a_chat_whose_yes_was_on_its_way_asks_before_it_goes_on(tmp_path: Path) -> None:
+async def test_a_chat_whose_yes_was_being_sent_asks_before_it_continues(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!shell first\n!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
@@ -280,8 +280,8 @@ async def test_a_chat_whose_yes_was_on_its_way_asks_before_it_goes_on(tmp_path: 
 
 
 async def answered_and_cut(rig: Rig, gate: GateView, *, sent: bool = False) -> None:
-    """The daemon dies when the answer is stored, and perhaps just as it leaves."""
-    rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
+    """The daemon dies when the answer is stored, and perhaps while it is sent."""
+    rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]  # the runner is not woken
     await rig.engine.gates.answer(gate.code, YES)
     row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
     assert row is not None
@@ -301,7 +301,7 @@ async def test_an_agent_that_outlives_the_daemon_keeps_its_gates(tmp_path: Path)
         assert executions(rig) == [COMMAND]
 
 
-async def test_a_rule_answers_and_leaves_a_line(tmp_path: Path) -> None:
+async def test_a_rule_answers_a_gate_and_adds_a_line_to_history(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await rig.engine.gates.add_rule(NewRuleView(effect="allow", pattern="deploy *"))  # type: ignore[arg-type]
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
@@ -320,7 +320,7 @@ async def test_a_deny_rule_wins_over_an_allow_and_over_yolo(tmp_path: Path) -> N
         assert executions(rig) == [] and turn.state == "completed"
 
 
-async def test_yes_for_this_thread_holds_for_the_very_same_command_there_and_nowhere_else(tmp_path: Path) -> None:
+async def test_yes_for_this_thread_applies_only_to_the_same_command_there(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!approve {COMMAND}\n!approve deploy --later")
         (gate,) = await asked(rig)
@@ -334,7 +334,7 @@ async def test_yes_for_this_thread_holds_for_the_very_same_command_there_and_now
         assert gate.thread == elsewhere.thread
 
 
-async def test_a_yes_with_the_offered_rule_covers_what_else_is_open(tmp_path: Path) -> None:
+async def test_a_yes_with_the_offered_rule_also_answers_other_open_gates(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!both pytest -q | pytest -x")
         first, _ = await asked(rig, 2)
@@ -357,7 +357,7 @@ async def test_a_question_is_answered_by_number_or_words(tmp_path: Path) -> None
             assert text in (await rig.ended(accepted.turn)).text
 
 
-async def test_a_question_without_options_takes_the_next_words_as_its_answer(tmp_path: Path) -> None:
+async def test_a_question_without_options_takes_the_next_text_as_its_answer(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!ask What is it called?")
         await shown(rig)
@@ -365,7 +365,7 @@ async def test_a_question_without_options_takes_the_next_words_as_its_answer(tmp
         assert "Ariadne" in (await rig.ended(accepted.turn)).text
 
 
-async def test_a_secret_answer_is_nowhere_but_in_memory(tmp_path: Path) -> None:
+async def test_a_secret_answer_is_kept_only_in_memory(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!secret The password?")
         (gate,) = await asked(rig)
@@ -379,7 +379,7 @@ async def test_a_secret_answer_is_nowhere_but_in_memory(tmp_path: Path) -> None:
     assert files and not [path for path in files if b"hunter-forty-two" in path.read_bytes()]
 
 
-async def test_a_question_in_passing_does_not_hold_the_turn_and_its_answer_is_a_message(tmp_path: Path) -> None:
+async def test_a_nonblocking_question_lets_the_turn_go_on_and_its_answer_is_a_message(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!aside Shall I also? | yes | no\n!text done")
         turn = await rig.ended(accepted.turn)
@@ -392,7 +392,7 @@ async def test_a_question_in_passing_does_not_hold_the_turn_and_its_answer_is_a_
         assert await rig.engine.gates.all() == []
 
 
-async def test_an_unknown_a_foreign_and_a_closed_code_are_named_as_that(tmp_path: Path) -> None:
+async def test_unknown_foreign_and_closed_codes_get_their_own_refusals(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say(f"!approve {COMMAND}")
         (gate,) = await shown(rig)
@@ -422,8 +422,8 @@ async def test_only_approvers_answer_from_a_chat(tmp_path: Path) -> None:
         await rig.ended(accepted.turn)
 
 
-async def test_a_name_that_one_gives_oneself_makes_no_approver(tmp_path: Path) -> None:
-    """Where the platform has no ids, as with a webhook, whoever writes there counts as the place itself."""
+async def test_a_display_name_does_not_make_an_approver(tmp_path: Path) -> None:
+    """If the platform has no user ids, as with a webhook, the surface itself is the approver."""
     for approvers, fate in (("ann", "42"), Fate.REFUSED), (("room",), Fate.ANSWER):
         config = dataclasses.replace(patient(), gates=GatesConfig(approvers=approvers))
         (tmp_path / fate).mkdir()
@@ -434,7 +434,7 @@ async def test_a_name_that_one_gives_oneself_makes_no_approver(tmp_path: Path) -
             assert (await rig.say(f"{gate.code} y")).fate is fate
 
 
-async def test_an_answer_that_does_not_fit_is_refused_with_what_would(tmp_path: Path) -> None:
+async def test_an_answer_that_does_not_fit_is_refused_with_valid_choices(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await rig.say("!ask Which? | red | green")
         (question,) = await asked(rig)
@@ -452,7 +452,7 @@ async def test_an_answer_that_does_not_fit_is_refused_with_what_would(tmp_path: 
 
 
 class Ahead(SystemClock):
-    """A clock whose time can be moved on."""
+    """A clock that can be set forward."""
 
     ahead = 0
 
@@ -460,7 +460,7 @@ class Ahead(SystemClock):
         return super().now() + self.ahead
 
 
-async def test_a_gate_reminds_once_and_expires_only_where_configured(tmp_path: Path) -> None:
+async def test_a_gate_reminds_once_and_expires_only_if_configured(tmp_path: Path) -> None:
     clock = Ahead()
     config = dataclasses.replace(patient(), gates=GatesConfig(remind_after=60, expire_after=3600))
     async with Rig(tmp_path, clock=clock, config=config) as rig:
@@ -478,7 +478,7 @@ async def test_a_gate_reminds_once_and_expires_only_where_configured(tmp_path: P
         assert rig.kinds().count("gate.reminded") == 1
 
 
-async def test_a_diff_of_five_megabytes_is_shown_shortened_and_whole_on_demand(tmp_path: Path) -> None:
+async def test_a_diff_of_five_megabytes_is_shortened_and_complete_on_demand(tmp_path: Path) -> None:
     diff = "+ one more line\n" * 330_000
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!hold here")
@@ -501,7 +501,7 @@ def _opened(tx: Tx, rig: Rig, accepted: Accepted, wanted: Asked) -> None:
     ("language", "told"),
     [("en", "⚠ sub is another repository inside the workspace"), ("zh", "⚠ sub 是工作区里的另一个仓库")],
 )
-async def test_a_command_that_seems_to_read_says_why_it_is_asked_about(
+async def test_a_command_that_seems_read_only_says_why_it_is_asked_about(
     tmp_path: Path, language: str, told: str
 ) -> None:
     (tmp_path / "sub/.git").mkdir(parents=True)

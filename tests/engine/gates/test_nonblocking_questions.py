@@ -16,7 +16,7 @@ from tests.engine.gates.test_gates import asked, shown
 from tests.helpers.rig import Rig
 
 
-async def test_a_question_in_passing_of_a_task_is_answered_to_that_task(tmp_path: Path) -> None:
+async def test_the_answer_to_a_tasks_nonblocking_question_goes_to_that_task(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         task = await rig.start("!aside Shall I also? | yes | no", notify="room:a", kind=ThreadKind.CHAT)
         await rig.ended(task.turn)
@@ -25,7 +25,7 @@ async def test_a_question_in_passing_of_a_task_is_answered_to_that_task(tmp_path
         assert answer.thread == task.thread and "yes" in (await rig.ended(answer.turn)).request
 
 
-async def test_an_answer_in_passing_is_never_taken_for_the_answer_to_another_question(tmp_path: Path) -> None:
+async def test_an_answer_to_a_nonblocking_question_never_answers_another_one(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!aside Shall I also? | yes | no\n!ask What is it called?")
         aside, question = await shown(rig, 2)
@@ -36,7 +36,7 @@ async def test_an_answer_in_passing_is_never_taken_for_the_answer_to_another_que
         assert "Shall I also?" in (await rig.ended(accepted.turn)).text
 
 
-async def test_stop_at_a_question_in_passing_says_nothing_to_the_agent(tmp_path: Path) -> None:
+async def test_stop_at_a_nonblocking_question_sends_nothing_to_the_agent(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!aside Shall I also? | yes | no")
         await rig.ended(accepted.turn)
@@ -46,7 +46,7 @@ async def test_stop_at_a_question_in_passing_says_nothing_to_the_agent(tmp_path:
         assert (await rig.engine.thread(accepted.thread or "")).turn == accepted.turn
 
 
-async def test_in_a_suspended_thread_bare_words_answer_the_suspension_not_a_question_in_passing(tmp_path: Path) -> None:
+async def test_short_answers_in_a_suspended_thread_answer_the_suspension(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!aside Shall I also?\n!shell make\n!hold here")
         await rig.held("here")
@@ -57,7 +57,7 @@ async def test_in_a_suspended_thread_bare_words_answer_the_suspension_not_a_ques
         assert (await rig.engine.thread(accepted.thread or "")).status == "idle"
 
 
-async def test_cancel_leaves_no_question_in_passing_open(tmp_path: Path) -> None:
+async def test_cancel_closes_nonblocking_questions(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!aside Shall I also? | yes | no")
         await rig.ended(first.turn)
@@ -68,7 +68,7 @@ async def test_cancel_leaves_no_question_in_passing_open(tmp_path: Path) -> None
             await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("1",),)))
 
 
-async def test_what_a_cut_off_agent_asks_in_passing_again_is_open_once(tmp_path: Path) -> None:
+async def test_a_nonblocking_question_asked_again_after_a_cut_is_open_once(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await rig.say("!aside Shall I also? | yes | no\n!hold here")
         await rig.held("here")

@@ -1,4 +1,4 @@
-"""Opening a gate: odd requests, and requests that look alike."""
+"""Opening a gate: unusual requests, and requests that look alike."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from clew.engine.gates.cleaning import clean_request
 from clew.engine.gates.gates import open_gate
-from clew.engine.gates.look import cleaned
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gates import Asked, GateKind, Question
@@ -21,8 +21,10 @@ from tests.engine.gates.test_gates import COMMAND
 from tests.helpers.rig import Rig
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["while it is followed", "after a restart"])
-async def test_another_request_under_the_reference_of_a_gate_is_judged_by_itself(tmp_path: Path, told: bool) -> None:
+@pytest.mark.parametrize("seen_before", [True, False], ids=["while it is followed", "after a restart"])
+async def test_another_request_with_the_reference_of_a_gate_is_judged_by_itself(
+    tmp_path: Path, seen_before: bool
+) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!hold here")
         await rig.started(accepted.turn)
@@ -32,7 +34,7 @@ async def test_another_request_under_the_reference_of_a_gate_is_judged_by_itself
             assert turn is not None and thread is not None
             opened = GateOpened("x:1", Asked(GateKind.COMMAND, title))
             item = Item(gate_item("x:1"), GATE, Phase.STARTED, title)
-            open_gate(tx, rig.engine._core, thread, turn, opened, item, told=told)
+            open_gate(tx, rig.engine._core, thread, turn, opened, item, seen_before=seen_before)
 
         for title in ("make one", "make one", "make two"):
             await rig.store.write(partial(ask, title=title))
@@ -43,7 +45,7 @@ async def test_another_request_under_the_reference_of_a_gate_is_judged_by_itself
         assert len([line for line in lines if line.kind == GATE]) == 2, "history has both"
 
 
-async def test_a_gate_of_a_turn_that_somebody_else_holds_by_now_is_not_opened(tmp_path: Path) -> None:
+async def test_a_gate_of_a_turn_that_another_daemon_holds_is_not_opened(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!hold here")
         await rig.started(accepted.turn)
@@ -59,7 +61,7 @@ async def test_a_gate_of_a_turn_that_somebody_else_holds_by_now_is_not_opened(tm
         assert await rig.engine.gates.all() == []
 
 
-async def test_a_question_with_what_no_database_holds_is_asked_all_the_same(tmp_path: Path) -> None:
+async def test_a_question_with_unstorable_characters_is_still_asked(tmp_path: Path) -> None:
     question = Question("\ud800", "Which\0?", ("\ud800", "b"))
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!hold here")
@@ -76,8 +78,8 @@ async def test_a_question_with_what_no_database_holds_is_asked_all_the_same(tmp_
         assert gate.options == ("�", "b")
 
 
-def test_diffs_that_are_stored_alike_are_two_requests() -> None:
+def test_diffs_that_are_equal_once_stored_are_two_requests() -> None:
     diffs = ("+a\0b\ufffd", "+a\ufffdb\0", "+a\ud800b\ufffd", "+a\ufffdb\ufffd")
-    wanted = [cleaned(Asked(GateKind.CHANGE, "a.txt", diff, paths=("a.txt",))) for diff in diffs]
+    wanted = [clean_request(Asked(GateKind.CHANGE, "a.txt", diff, paths=("a.txt",))) for diff in diffs]
     assert len({each.detail for each in wanted}) == 1 and len({each.subject for each in wanted}) == len(diffs)
     assert [bool(each.unjudged) for each in wanted] == [True, True, True, False]

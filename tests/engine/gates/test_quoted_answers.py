@@ -35,7 +35,7 @@ def _quote(rig: Rig, id: str) -> str:
 
 
 @pytest.mark.parametrize("word", ["y", "1", "同意", "yes all"])
-async def test_a_quote_of_a_settled_card_allows_nothing_else(tmp_path: Path, word: str) -> None:
+async def test_quoting_a_settled_card_allows_no_other_gate(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, first, second = await _asks_one_by_one(rig)
         await rig.engine.gates.answer(first.code, AnswerGate(Decision.DECLINE))
@@ -82,7 +82,7 @@ async def test_a_quote_of_a_part_or_a_reminder_means_its_gate(tmp_path: Path, na
         assert said.fate is Fate.REFUSED and view.code in said.words
 
 
-async def test_words_that_quote_a_settled_card_go_to_the_agent(tmp_path: Path) -> None:
+async def test_text_that_quotes_a_settled_card_goes_to_the_agent(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, first, _ = await _asks_one_by_one(rig)
         await chat.says("n", quoted=_quote(rig, f"{first.id}:ask"))
@@ -91,8 +91,8 @@ async def test_words_that_quote_a_settled_card_go_to_the_agent(tmp_path: Path) -
         assert said.fate in (Fate.TURN, Fate.STEER) and said.thread == first.thread
 
 
-async def test_a_quote_of_what_nobody_knows_allows_nothing(tmp_path: Path) -> None:
-    """Such as a card whose receipt never came."""
+async def test_a_quote_of_an_unknown_message_allows_nothing(tmp_path: Path) -> None:
+    """For example a card whose receipt never arrived."""
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks("make")
@@ -101,7 +101,7 @@ async def test_a_quote_of_what_nobody_knows_allows_nothing(tmp_path: Path) -> No
         assert (await rig.engine.gates.one(view.id)).state == "open"
 
 
-async def test_a_thread_that_hangs_on_a_card_does_not_quote_it(tmp_path: Path) -> None:
+async def test_a_reply_thread_below_a_card_does_not_quote_it(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks("make")
@@ -131,7 +131,7 @@ async def test_a_quote_of_something_else_answers_no_gate(tmp_path: Path, word: s
         await rig.ended(view.turn)
 
 
-async def test_a_secret_that_quotes_something_else_is_kept_nowhere(tmp_path: Path) -> None:
+async def test_a_secret_that_quotes_another_message_is_stored_nowhere(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         await rig.allow("7")
@@ -145,7 +145,7 @@ async def test_a_secret_that_quotes_something_else_is_kept_nowhere(tmp_path: Pat
     "said",
     ["/queue hunter2", "/new hunter2", "/fork hunter2", "/queue CODE hunter2", "/answer CODE hunter2", "/排队 hunter2"],
 )
-async def test_a_secret_that_comes_with_a_command_is_kept_nowhere(tmp_path: Path, said: str) -> None:
+async def test_a_secret_that_comes_with_a_command_is_stored_nowhere(tmp_path: Path, said: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, view = Chat(rig), await _asks_secret(rig)
         refused = await chat.says(said.replace("CODE", view.code))
@@ -157,7 +157,7 @@ async def test_a_secret_that_comes_with_a_command_is_kept_nowhere(tmp_path: Path
 
 @pytest.mark.parametrize("said", ["hunter2", "CODE hunter2"])
 @pytest.mark.parametrize("how", ["attachments", "relayed", "queue"])
-async def test_a_secret_below_a_file_or_forwarded_is_kept_nowhere(tmp_path: Path, said: str, how: str) -> None:
+async def test_a_secret_with_a_file_or_forwarded_is_stored_nowhere(tmp_path: Path, said: str, how: str) -> None:
     more: dict[str, object] = {how: True}
     if how == "attachments":
         more = {how: (Attachment("a.png", str(tmp_path / "a.png"), "image/png"),)}
@@ -169,8 +169,8 @@ async def test_a_secret_below_a_file_or_forwarded_is_kept_nowhere(tmp_path: Path
     _nowhere(tmp_path, b"hunter2")
 
 
-async def test_a_secret_in_a_chat_without_a_thread_is_kept_nowhere(tmp_path: Path) -> None:
-    """It is asked there while the person is away."""
+async def test_a_secret_in_a_chat_without_a_thread_is_stored_nowhere(tmp_path: Path) -> None:
+    """It is asked there because the person is away."""
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         await rig.allow("7")
@@ -200,7 +200,7 @@ def _nowhere(folder: Path, secret: bytes) -> None:
 async def test_an_old_card_does_not_answer_a_new_gate_of_the_same_code(
     tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A code is given again after a day."""
+    """Codes are reused after a day."""
     monkeypatch.setattr(importlib.import_module("clew.engine.gates.gates"), "new_code", lambda tx, core: "K7Q2")
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
@@ -220,7 +220,7 @@ async def test_an_old_card_does_not_answer_a_new_gate_of_the_same_code(
 
 
 @pytest.mark.parametrize("word", ["y", "CODE y", "yes all", "n", "1"])
-async def test_relayed_words_are_for_the_agent_and_answer_nothing(tmp_path: Path, word: str) -> None:
+async def test_relayed_text_is_for_the_agent_and_answers_nothing(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks("make")

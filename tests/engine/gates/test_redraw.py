@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clew.config.settings import GatesConfig
 from clew.engine.delivery.enqueue import enqueue_delivery
-from clew.engine.gates.gates import answer_gate, ask_once_more
+from clew.engine.gates.gates import answer_gate, reopen_gate
 from clew.model.delivery import DeliveryKind
 from clew.model.gate_views import GateView
 from clew.model.gates import Answer, Decision
@@ -19,8 +19,8 @@ from tests.engine.gates.test_gates import COMMAND, NO, asked
 from tests.helpers.rig import Rig, Room, patient
 
 
-async def test_an_answer_that_comes_twice_to_the_same_state_is_drawn_twice(tmp_path: Path) -> None:
-    """Asked, answered, lost, asked, answered: the card goes along."""
+async def test_a_gate_that_returns_to_a_state_is_redrawn_each_time(tmp_path: Path) -> None:
+    """Asked, answered, lost, asked, answered: the card follows."""
     async with Rig(tmp_path, room=Room(SurfaceCan(edit=True)), outlives=True) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
@@ -37,11 +37,11 @@ def _answered_and_reopened(tx: Tx, rig: Rig, gate: GateView) -> None:
     row = gates.get(tx, gate.id)
     assert row is not None
     answered = answer_gate(tx, rig.engine._core, row, Answer(Decision.ACCEPT), "ann")
-    ask_once_more(tx, rig.engine._core, answered, gate_messages.DID_NOT_ARRIVE)
+    reopen_gate(tx, rig.engine._core, answered, gate_messages.DID_NOT_ARRIVE)
 
 
-async def test_what_is_owed_within_one_millisecond_leaves_in_the_order_in_which_it_was_owed(tmp_path: Path) -> None:
-    """Else an older drawing of a card could come after a newer one, for good."""
+async def test_deliveries_of_the_same_millisecond_are_sent_in_order(tmp_path: Path) -> None:
+    """Else an older text of a card could overwrite a newer one for good."""
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!hold here")
         await rig.started(accepted.turn)

@@ -1,4 +1,4 @@
-"""Answers that are refused because they say something else."""
+"""Answers that are refused because they contradict themselves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BAD_YES = {
 
 
 @pytest.mark.parametrize("name", BAD_YES)
-async def test_a_yes_that_says_something_else_is_refused_and_nothing_is_answered(tmp_path: Path, name: str) -> None:
+async def test_a_contradictory_answer_is_refused_and_answers_nothing(tmp_path: Path, name: str) -> None:
     async with Rig(tmp_path) as rig:
         await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
@@ -29,7 +29,7 @@ async def test_a_yes_that_says_something_else_is_refused_and_nothing_is_answered
         assert (await rig.engine.gates.one(gate.id)).state == "open" and not await rig.engine.gates.rules()
 
 
-async def test_a_rule_in_answer_to_a_question_is_refused_in_words(tmp_path: Path) -> None:
+async def test_a_rule_as_the_answer_to_a_question_is_refused(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await rig.say("!ask Which? | red | green")
         (gate,) = await asked(rig)

@@ -1,4 +1,4 @@
-"""A number, a button and `rule` mean what the card showed, whatever happens to the files before somebody answers."""
+"""A number, a button and `rule` mean what the card showed, even if the files change before the answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def made(rig: Rig) -> list[str]:
 
 
 def leads_out(top: Path) -> Path:
-    """A test file for which no rule is offered, since it is another one outside of the workspace."""
+    """A test file for which no rule is offered, since it links to a file outside the workspace."""
     outside, test = top.parent / f"{top.name}-outside.py", top / "tests/test_a.py"
     outside.write_text("")
     test.parent.mkdir()
@@ -63,7 +63,7 @@ async def test_a_number_means_what_it_meant_on_the_card(tmp_path: Path, number: 
         assert executions(rig) == ran and await made(rig) == []
 
 
-async def test_what_was_offered_is_what_decline_does_not_become(tmp_path: Path) -> None:
+async def test_decline_keeps_its_number_if_the_files_change(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, test = Chat(rig), tmp_path / "tests/test_a.py"
         test.parent.mkdir()
@@ -79,7 +79,7 @@ async def test_what_was_offered_is_what_decline_does_not_become(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("answers", [_types, _numbers, _presses, _approves])
-async def test_the_rule_that_was_shown_is_the_rule_that_is_made(tmp_path: Path, answers: Answers) -> None:
+async def test_the_rule_that_was_shown_is_the_rule_that_is_created(tmp_path: Path, answers: Answers) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, docs = Chat(rig), tmp_path / "docs"
         docs.mkdir()
@@ -93,7 +93,7 @@ async def test_the_rule_that_was_shown_is_the_rule_that_is_made(tmp_path: Path, 
         assert await made(rig) == ["docs/…"]
 
 
-async def test_a_gate_of_an_earlier_clew_offers_no_rule(tmp_path: Path) -> None:
+async def test_a_gate_stored_by_an_older_version_offers_no_rule(tmp_path: Path) -> None:
     def forget(tx: Tx) -> None:
         tx.run("UPDATE gates SET offer = NULL")
 

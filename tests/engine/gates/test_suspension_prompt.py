@@ -1,4 +1,4 @@
-"""What a suspended thread asks is rewritten once it is settled."""
+"""The question of a suspended thread is edited once it is settled."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ async def _cut(folder: Path) -> tuple[str, str]:
         ("but mind the tests", "put aside: ann said something else"),
     ],
 )
-async def test_what_was_asked_about_a_cut_turn_says_what_became_of_it(tmp_path: Path, said: str, outcome: str) -> None:
+async def test_the_question_about_a_cut_turn_is_edited_to_show_the_outcome(
+    tmp_path: Path, said: str, outcome: str
+) -> None:
     _, turn = await _cut(tmp_path)
     async with Rig(tmp_path, room=Room(can=CAN)) as rig:
         await rig.delivered(f"{turn}:ask")
@@ -68,7 +70,7 @@ GOES_ON = ["y", "Yes.", "同意", "继续。", "go on"]
 
 
 @pytest.mark.parametrize("said", STOPS)
-async def test_every_word_that_means_no_stops_a_cut_turn(tmp_path: Path, said: str) -> None:
+async def test_every_negative_answer_stops_a_cut_turn(tmp_path: Path, said: str) -> None:
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
@@ -77,8 +79,8 @@ async def test_every_word_that_means_no_stops_a_cut_turn(tmp_path: Path, said: s
 
 
 @pytest.mark.parametrize("said", UNCLEAR)
-async def test_anything_but_a_clear_yes_is_for_the_agent_and_goes_on_with_nothing(tmp_path: Path, said: str) -> None:
-    """What was cut off may have done things: the agent hears what is said, and the request is not sent again."""
+async def test_anything_but_a_clear_yes_is_for_the_agent_and_continues_nothing(tmp_path: Path, said: str) -> None:
+    """The cut turn may have had effects: the agent gets the message, and the request is not sent again."""
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
@@ -92,15 +94,15 @@ async def _is_put_aside(rig: Rig, thread: str, heard: Accepted) -> None:
     assert (await rig.engine.thread(thread)).status != "suspended"
 
 
-async def test_a_yes_from_before_the_question_does_not_go_on(tmp_path: Path) -> None:
+async def test_a_yes_sent_before_the_question_does_not_continue(tmp_path: Path) -> None:
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
         await _is_put_aside(rig, thread, await rig.say("y", sent_at=rig.clock.now() - 60_000))
 
 
-async def test_a_yes_to_a_question_that_has_not_left_goes_on_with_nothing(tmp_path: Path) -> None:
-    """The platform is down; and some platforms do not tell when something was said."""
+async def test_a_yes_to_a_question_that_was_not_sent_yet_continues_nothing(tmp_path: Path) -> None:
+    """The platform is down; and some platforms give no time for a message."""
     thread, _ = await _cut(tmp_path)
     room = Room()
     room.hold = asyncio.Event()
@@ -112,7 +114,9 @@ async def test_a_yes_to_a_question_that_has_not_left_goes_on_with_nothing(tmp_pa
 
 
 @pytest.mark.parametrize(("later", "goes_on"), [(-1, False), (1, False), (599, False), (600, True), (60_000, True)])
-async def test_a_yes_goes_on_if_the_question_could_be_read_before_it(tmp_path: Path, later: int, goes_on: bool) -> None:
+async def test_a_yes_continues_if_there_was_time_to_read_the_question(
+    tmp_path: Path, later: int, goes_on: bool
+) -> None:
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
@@ -131,8 +135,8 @@ async def _left(rig: Rig, thread: str) -> int:
 
 
 @pytest.mark.parametrize(("later", "goes_on"), [(0, False), (1, False), (2, True)])
-async def test_of_whole_seconds_a_later_one_goes_on(tmp_path: Path, later: int, goes_on: bool) -> None:
-    """Seconds are rounded down: one in which nobody can have read the question is not late enough."""
+async def test_with_times_in_seconds_only_a_later_second_continues(tmp_path: Path, later: int, goes_on: bool) -> None:
+    """Seconds are rounded down: a second in which nobody can have read the question is too early."""
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
@@ -148,7 +152,7 @@ async def test_of_whole_seconds_a_later_one_goes_on(tmp_path: Path, later: int, 
 
 
 @pytest.mark.parametrize("named", [True, False])
-async def test_a_yes_of_a_local_client_goes_on_only_if_it_says_which_question(tmp_path: Path, named: bool) -> None:
+async def test_a_yes_of_a_local_client_continues_only_if_it_names_the_question(tmp_path: Path, named: bool) -> None:
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
@@ -160,7 +164,7 @@ async def test_a_yes_of_a_local_client_goes_on_only_if_it_says_which_question(tm
 
 
 @pytest.mark.parametrize("is_told", [True, False])
-async def test_a_yes_of_a_front_end_goes_on_only_if_its_stream_told_the_question(tmp_path: Path, is_told: bool) -> None:
+async def test_a_yes_of_a_front_end_continues_only_if_it_was_sent_the_question(tmp_path: Path, is_told: bool) -> None:
     async with Rig(tmp_path) as rig:
         where = rig.engine.conversations.place("front-1")
         begun = await rig.engine.say(Inbound(where, "m1", "ann", "!shell make\n!hold door", begins=rig.clock.ulid()))
@@ -175,7 +179,7 @@ async def test_a_yes_of_a_front_end_goes_on_only_if_its_stream_told_the_question
         assert row is not None and (row.continues == begun.turn) is is_told
 
 
-async def test_a_word_from_before_a_backlog_was_asked_about_runs_nothing(tmp_path: Path) -> None:
+async def test_an_answer_sent_before_the_backlog_question_runs_nothing(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!text first")
         await rig.ended(first.turn)
@@ -187,14 +191,14 @@ async def test_a_word_from_before_a_backlog_was_asked_about_runs_nothing(tmp_pat
 
 
 @pytest.mark.parametrize("said", GOES_ON)
-async def test_a_clear_yes_goes_on_with_a_cut_turn(tmp_path: Path, said: str) -> None:
+async def test_a_clear_yes_continues_a_cut_turn(tmp_path: Path, said: str) -> None:
     _, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
         assert (await rig.say(said)).fate is Fate.TURN
 
 
-async def test_work_that_a_person_continues_goes_on_with_what_was_said_into_it(tmp_path: Path) -> None:
+async def test_a_turn_that_a_person_continues_includes_its_steers(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!shell make\n!hold door")
         await rig.held("door")
@@ -210,7 +214,7 @@ async def test_work_that_a_person_continues_goes_on_with_what_was_said_into_it(t
     assert own == ["!shell make\n!hold door", "the other branch"]
 
 
-async def test_a_backlog_that_was_taken_back_is_not_asked_about_any_more(tmp_path: Path) -> None:
+async def test_a_backlog_that_was_withdrawn_is_not_asked_about_any_more(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CAN)) as rig:
         first = await rig.say("!text one")
         await rig.ended(first.turn)
@@ -227,7 +231,9 @@ async def test_a_backlog_that_was_taken_back_is_not_asked_about_any_more(tmp_pat
     ("said", "outcome"),
     [("run all", "run in their order, by ann"), ("merge", "merged into one by ann"), ("skip", "skipped by ann")],
 )
-async def test_what_was_asked_about_a_backlog_says_what_became_of_it(tmp_path: Path, said: str, outcome: str) -> None:
+async def test_the_question_about_a_backlog_is_edited_to_show_the_outcome(
+    tmp_path: Path, said: str, outcome: str
+) -> None:
     rig = Rig(tmp_path)
     first = await rig.say("!text one")
     await rig.kill()
@@ -239,7 +245,7 @@ async def test_what_was_asked_about_a_backlog_says_what_became_of_it(tmp_path: P
     assert redrawn.text == f"clew was away, and 1 message waited here.\n→ {outcome}" and not redrawn.buttons
 
 
-async def test_threads_that_wait_for_a_person_do_not_hold_up_one_that_can_run_after_a_restart(tmp_path: Path) -> None:
+async def test_threads_that_wait_for_a_person_do_not_block_others_after_a_restart(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     waiting = [await rig.say("!text one", room=room) for room in ("a", "b")]
     await rig.kill()
@@ -253,7 +259,7 @@ async def test_threads_that_wait_for_a_person_do_not_hold_up_one_that_can_run_af
         assert (await rig.ended(last.turn)).text == "two"
 
 
-async def test_what_was_asked_and_had_not_left_when_its_thread_went_is_asked_when_it_comes_back(tmp_path: Path) -> None:
+async def test_an_unsent_question_is_asked_when_its_thread_comes_back(tmp_path: Path) -> None:
     rig = Rig(tmp_path, room=Room(can=replace(CAN, chat=True)))
     await rig.allow("7")
     waits = await rig.say("!text one", sender_id="7", sent_at=1)
@@ -268,7 +274,7 @@ async def test_what_was_asked_and_had_not_left_when_its_thread_went_is_asked_whe
     ]
 
 
-async def test_merging_what_was_said_in_several_places_answers_in_each_of_them(tmp_path: Path) -> None:
+async def test_merging_messages_of_several_places_answers_in_each_place(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     first = await rig.say("!text one")
     second = await rig.say("!text two", thread=first.thread, room="b")
@@ -286,7 +292,7 @@ async def test_merging_what_was_said_in_several_places_answers_in_each_of_them(t
     assert answered == [("a", first.turn), ("b", second.turn)]
 
 
-async def test_what_is_continued_is_the_turn_that_was_asked_about_not_what_was_done_outside_since(
+async def test_continue_means_the_turn_asked_about_not_an_outside_turn_since(
     tmp_path: Path,
 ) -> None:
     thread, turn = await _cut(tmp_path)
@@ -299,7 +305,7 @@ async def test_what_is_continued_is_the_turn_that_was_asked_about_not_what_was_d
     assert (answer.continues, answer.text) == (turn, "hello")
 
 
-async def test_a_front_end_is_told_of_the_turn_that_was_cut_off_not_of_what_was_done_outside_since(
+async def test_a_front_end_gets_the_cut_turn_not_an_outside_turn_since(
     tmp_path: Path,
 ) -> None:
     thread, turn = await _cut(tmp_path)
@@ -312,7 +318,7 @@ async def test_a_front_end_is_told_of_the_turn_that_was_cut_off_not_of_what_was_
 
 
 async def _work_outside(rig: Rig, thread: str) -> str:
-    """A turn in another program, taken in; its id."""
+    """Import a turn of another program; returns its id."""
     past = PastTurn(
         "o", (PromptMessage("m", "you", "!text outside"),), (), TurnEnded(TurnState.COMPLETED, "outside"), 1, 2
     )
@@ -327,7 +333,7 @@ async def _work_outside(rig: Rig, thread: str) -> str:
     return await rig.store.write(body)
 
 
-async def test_whoever_ends_the_thread_settles_what_it_asked(tmp_path: Path) -> None:
+async def test_ending_a_thread_settles_its_question(tmp_path: Path) -> None:
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path, room=Room(can=CAN)) as rig:
         await rig.delivered(f"{turn}:ask")
@@ -336,7 +342,7 @@ async def test_whoever_ends_the_thread_settles_what_it_asked(tmp_path: Path) -> 
     assert rig.room.edits[-1][1].text.endswith("→ the thread was cancelled")
 
 
-async def test_where_nothing_can_be_edited_nothing_is_said_again(tmp_path: Path) -> None:
+async def test_without_edits_the_outcome_is_not_sent_as_a_new_message(tmp_path: Path) -> None:
     _, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
@@ -347,13 +353,13 @@ async def test_where_nothing_can_be_edited_nothing_is_said_again(tmp_path: Path)
 
 
 async def _press(rig: Rig, says: str, asked: str, **more: object) -> Accepted:
-    """On the card that was sent as this delivery."""
+    """Press a button of the card that was sent as this delivery."""
     [number] = [number for number, sent in enumerate(rig.room.sent, 1) if sent.id == asked]
     return await rig.say(says, pressed=True, quoted=f"message-{number}", **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("late", ["continue", "stop"])
-async def test_a_late_press_on_what_is_settled_answers_no_question_that_came_since(tmp_path: Path, late: str) -> None:
+async def test_a_late_press_on_a_settled_card_answers_no_newer_question(tmp_path: Path, late: str) -> None:
     async with Rig(tmp_path) as rig:
         cut = await rig.say("!shell make\n!hold door\n!ask Which branch?\n!text done")
         await rig.held("door")
@@ -368,7 +374,7 @@ async def test_a_late_press_on_what_is_settled_answers_no_question_that_came_sin
         assert gate.state == "open"
 
 
-async def test_a_press_on_what_was_asked_about_an_earlier_turn_decides_nothing(tmp_path: Path) -> None:
+async def test_a_press_on_the_question_about_an_earlier_turn_decides_nothing(tmp_path: Path) -> None:
     _, turn = await _cut(tmp_path)
     room = Room(can=CAN)
     async with Rig(tmp_path, room=room) as rig:
@@ -388,7 +394,7 @@ class Setting(SystemClock):
         return super().now() + self.ahead
 
 
-async def test_what_is_asked_after_the_clock_was_set_back_is_what_a_press_answers(tmp_path: Path) -> None:
+async def test_a_press_answers_the_newest_question_even_if_the_clock_was_set_back(tmp_path: Path) -> None:
     clock = Setting()
     async with Rig(tmp_path, room=Room(can=CAN), clock=clock) as rig:
         cut = await rig.say("!shell make\n!cut")
@@ -399,10 +405,10 @@ async def test_what_is_asked_after_the_clock_was_set_back_is_what_a_press_answer
         assert (await _press(rig, "stop", f"{again.turn}:ask")).fate is Fate.ANSWER
 
 
-async def test_yes_to_all_on_a_card_whose_gates_have_moved_allows_nothing(
+async def test_yes_all_on_a_card_whose_gates_have_moved_allows_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cards, "GATHER", 10**6)
+    monkeypatch.setattr(cards, "JOIN_WINDOW", 10**6)
     room = Room(can=SurfaceCan(chat=True, edit=True, buttons=8))
     async with Rig(tmp_path, room=room) as rig:
         await rig.store.write(lambda tx: people.add(tx, Person("room", "7", "ann", Role.OWNER, 0, "me")))
@@ -418,8 +424,8 @@ async def test_yes_to_all_on_a_card_whose_gates_have_moved_allows_nothing(
 
 
 @pytest.mark.parametrize("by_api", [False, True])
-async def test_a_no_to_a_question_in_passing_is_no_answer_about_a_cut_turn(tmp_path: Path, by_api: bool) -> None:
-    """It goes to the agent, with its question, as other words of one's own do."""
+async def test_a_no_to_a_nonblocking_question_does_not_answer_about_a_cut_turn(tmp_path: Path, by_api: bool) -> None:
+    """It goes to the agent, with its question, like other free text."""
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!aside Shall I? | yes | no\n!shell make\n!hold door")
         await rig.held("door")
@@ -433,16 +439,14 @@ async def test_a_no_to_a_question_in_passing_is_no_answer_about_a_cut_turn(tmp_p
         assert (await rig.engine.thread(gate.thread)).status in ("idle", "running")
 
 
-@pytest.mark.parametrize("from_desk", [True, False])
-async def test_whoever_does_not_see_the_question_change_is_told_that_the_old_work_is_put_aside(
-    tmp_path: Path, from_desk: bool
-) -> None:
-    """`clew send` prints it; where the question is rewritten in the chat, that says it."""
+@pytest.mark.parametrize("is_local", [True, False])
+async def test_a_person_who_sees_no_edit_is_told_that_the_old_turn_is_dropped(tmp_path: Path, is_local: bool) -> None:
+    """`clew send` prints it; in the chat the edited question says it."""
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path, room=Room(SurfaceCan(edit=True))) as rig:
         await rig.delivered(f"{turn}:ask")
-        said = await (rig.send(thread, "look at the docs") if from_desk else rig.say("look at the docs"))
-        assert said.words == (messages.OLD_WORK_ASIDE if from_desk else "")
+        said = await (rig.send(thread, "look at the docs") if is_local else rig.say("look at the docs"))
+        assert said.words == (messages.OLD_WORK_ASIDE if is_local else "")
 
 
 @pytest.mark.parametrize(
@@ -456,7 +460,7 @@ async def test_whoever_does_not_see_the_question_change_is_told_that_the_old_wor
 async def test_a_question_in_a_chat_of_no_thread_says_what_works_there(
     tmp_path: Path, can: SurfaceCan, hint: str
 ) -> None:
-    """A bare word would begin a new thread there."""
+    """A short answer would begin a new thread there."""
     room = Room(can=can)
     async with Rig(tmp_path, room=room) as rig:
         begun = await rig.start("!shell make\n!hold door\n!text hello", kind=ThreadKind.CHAT, notify="room:a")

@@ -1,4 +1,4 @@
-"""What people type at a gate: how a short answer may be written, and what is none."""
+"""What people type at a gate: how a short answer may be written, and what is not an answer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.engine.gates.choices import option_of
-from clew.engine.gates.gates import ask_once_more, close_gate, open_gate
+from clew.engine.gates.choices import find_option
+from clew.engine.gates.gates import close_gate, open_gate, reopen_gate
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import GateView
@@ -57,7 +57,7 @@ async def test_a_short_answer_may_end_with_a_mark(tmp_path: Path, word: str, dec
         "ok",
     ],
 )
-async def test_a_question_or_a_condition_is_no_answer(tmp_path: Path, word: str) -> None:
+async def test_a_question_or_a_condition_is_not_an_answer(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks("make deploy")
@@ -78,7 +78,7 @@ async def test_a_code_alone_shows_its_gate_and_decides_nothing(tmp_path: Path, w
         assert "declined by ann" in (await chat.says(view.code)).words
 
 
-async def test_a_code_alone_shows_no_more_as_allowable_than_its_card(tmp_path: Path) -> None:
+async def test_a_code_alone_allows_no_more_than_its_card(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks(TOO_LONG)
@@ -101,11 +101,11 @@ async def test_a_code_alone_shows_no_more_as_allowable_than_its_card(tmp_path: P
         (("Main", "next"), "3", None),
     ],
 )
-def test_an_option_is_meant_by_its_own_words_first(options: tuple[str, ...], word: str, meant: str | None) -> None:
-    assert option_of(Question("q", "Which?", options, free=False), word) == meant
+def test_the_text_of_an_option_wins_over_its_number(options: tuple[str, ...], word: str, meant: str | None) -> None:
+    assert find_option(Question("q", "Which?", options, free=False), word) == meant
 
 
-async def test_options_that_are_numbers_are_answered_by_these_and_by_their_buttons(tmp_path: Path) -> None:
+async def test_numeric_options_are_answered_by_their_text_and_by_buttons(tmp_path: Path) -> None:
     question = Question("q", "How many workers?", ("2", "1"), free=False)
     for press in (False, True):
         (tmp_path / str(press)).mkdir()
@@ -120,7 +120,7 @@ async def test_options_that_are_numbers_are_answered_by_these_and_by_their_butto
 
 
 async def _replaced(rig: Rig) -> tuple[GateView, int]:
-    """The agent takes a gate back and asks another; when the card of that one left."""
+    """The agent withdraws a gate and asks another; returns when the card of that one was sent."""
     former = await _opens(rig, Asked(GateKind.COMMAND, "make test", folder=str(rig.folder)))
     thread = await rig.store.read(lambda tx: threads.get(tx, former.thread))
     assert thread is not None
@@ -138,13 +138,13 @@ async def _replaced(rig: Rig) -> tuple[GateView, int]:
     card = await rig.store.read(lambda tx: deliveries.get(tx, f"{view.id}:ask"))
     assert card is not None and card.first_sent_at is not None
     left = card.first_sent_at
-    sql = "UPDATE gates SET closed_at = ? WHERE id = ?"  # however slow this machine is
+    sql = "UPDATE gates SET closed_at = ? WHERE id = ?"  # on a slow machine the times may differ
     await rig.store.write(lambda tx: tx.run(sql, left - 200, former.id))
     return view, left
 
 
 @pytest.mark.parametrize("word", ["y", "1", "yes all", "n"])
-async def test_a_word_of_the_moment_in_which_a_gate_was_replaced_is_no_answer(tmp_path: Path, word: str) -> None:
+async def test_an_answer_sent_when_a_gate_was_being_replaced_is_refused(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         view, left = await _replaced(rig)
         chat, asked_at = Chat(rig), view.asked_at
@@ -156,17 +156,17 @@ async def test_a_word_of_the_moment_in_which_a_gate_was_replaced_is_no_answer(tm
 
 
 @pytest.mark.parametrize("word", ["y", "1", "yes all", "n", "stop"])
-async def test_where_no_time_is_told_a_word_does_not_mean_what_replaced_a_gate(tmp_path: Path, word: str) -> None:
+async def test_without_a_time_an_answer_does_not_mean_a_replacing_gate(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         view, _ = await _replaced(rig)
         chat = Chat(rig)
         said = await chat.says(word)
         assert said.fate is Fate.REFUSED and f"`{view.code} {'y' if word == 'yes all' else word}`" in said.words
         assert (await rig.engine.gates.one(view.id)).state == "open"
-        assert (await chat.says(word)).fate is Fate.ANSWER  # whoever was told which one means it
+        assert (await chat.says(word)).fate is Fate.ANSWER  # after the refusal the code is known
 
 
-async def test_where_no_time_is_told_the_next_gate_after_an_own_answer_is_meant(tmp_path: Path) -> None:
+async def test_without_a_time_an_answer_means_the_gate_after_an_own_answer(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         said = await rig.say("!approve make test\n!approve make deploy\n!text done")
         for number in (1, 2):
@@ -179,8 +179,8 @@ async def test_where_no_time_is_told_the_next_gate_after_an_own_answer_is_meant(
 
 
 @pytest.mark.parametrize("word", ["y", "1", "yes all", "n"])
-async def test_a_word_that_was_being_typed_when_a_gate_came_is_no_answer_to_it(tmp_path: Path, word: str) -> None:
-    """Though no other was there before. Feishu tells milliseconds."""
+async def test_an_answer_that_was_being_typed_when_a_gate_came_is_refused(tmp_path: Path, word: str) -> None:
+    """Although there was no other gate before. Feishu gives milliseconds."""
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks("make deploy")
@@ -193,14 +193,14 @@ async def test_a_word_that_was_being_typed_when_a_gate_came_is_no_answer_to_it(t
         await rig.ended(view.turn)
 
 
-async def test_a_word_from_before_a_gate_was_asked_once_more_is_no_answer_to_it(tmp_path: Path) -> None:
-    """Its card is older than that."""
+async def test_an_answer_sent_before_a_gate_was_reopened_is_refused(tmp_path: Path) -> None:
+    """Its card was sent before that."""
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         view = await _opens(rig, Asked(GateKind.COMMAND, "make", folder=str(rig.folder)))
         chat = Chat(rig)
         assert (await chat.says(f"{view.code} y")).fate is Fate.ANSWER
         row = await chat.gate(view)
-        await rig.store.write(lambda tx: ask_once_more(tx, rig.engine._core, row, gate_messages.DID_NOT_ARRIVE))
+        await rig.store.write(lambda tx: reopen_gate(tx, rig.engine._core, row, gate_messages.DID_NOT_ARRIVE))
         again = (await chat.gate(view)).asked_at + 10_000
         await rig.store.write(lambda tx: tx.run("UPDATE gates SET asked_at = ? WHERE id = ?", again, view.id))
         assert (await chat.says("y", sent_at=_exact(again - 3_000))).fate is Fate.REFUSED
@@ -208,5 +208,5 @@ async def test_a_word_from_before_a_gate_was_asked_once_more_is_no_answer_to_it(
 
 
 def _exact(moment: int) -> int:
-    """Not a whole second."""
+    """A time that is not a full second."""
     return moment + 1 if moment % 1000 == 0 else moment

@@ -246,7 +246,7 @@ async def test_the_buttons_of_a_gate_send_what_could_be_typed(tmp_path: Path) ->
 
 async def test_allow_all_applies_to_the_gates_on_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not to later gates, and not to gates of another thread in the same conversation."""
-    monkeypatch.setattr(cards, "GATHER", 10**6)
+    monkeypatch.setattr(cards, "JOIN_WINDOW", 10**6)
     room = Room(can=SurfaceCan(chat=True, buttons=8))
     async with Rig(tmp_path, room=room) as rig:
         await paired(rig)
@@ -254,7 +254,7 @@ async def test_allow_all_applies_to_the_gates_on_its_card(tmp_path: Path, monkey
         await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
         await rig.hasten()
         await rig.until(lambda entry: any("two" in sent.text for sent in room.sent))
-        monkeypatch.setattr(cards, "GATHER", 0)
+        monkeypatch.setattr(cards, "JOIN_WINDOW", 0)
         other = await rig.start("!approve rm -rf other", notify="room:a")
         await rig.until(lambda entry: entry.kind == "delivery.sent" and any("other" in sent.text for sent in room.sent))
         number, card = next((n, sent) for n, sent in enumerate(room.sent, 1) if "two" in sent.text)

@@ -20,7 +20,7 @@ async def test_a_message_that_breaks_clew_is_refused_and_recorded(
         raise ZeroDivisionError
 
     async with Rig(tmp_path) as rig:
-        monkeypatch.setattr(importlib.import_module("clew.engine.inbox.admission"), "at_gates", broken)
+        monkeypatch.setattr(importlib.import_module("clew.engine.inbox.admission"), "handle_reply", broken)
         first = await rig.say("!text hi", id="m1")
         monkeypatch.undo()
         again = await rig.say("!text hi", id="m1")

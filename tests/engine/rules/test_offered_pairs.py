@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.engine.gates.choices import Word, accept
+from clew.engine.gates.choices import ChoiceKind, accept_choice
 from clew.engine.rules.decide import decide
 from clew.engine.rules.offered import link_walk
 from clew.engine.rules.offered.suggest import suggest_pattern
@@ -799,7 +799,7 @@ def offered(asked: str, work: Path, folder: Path | None = None) -> list[Rule]:
     """The rule that a yes creates, as read back from the store; None if none is offered."""
     try:
         wanted = command(asked, folder or work)
-        new = accept(wanted, suggest_pattern(wanted, str(work)), Word.RULE).rule
+        new = accept_choice(wanted, suggest_pattern(wanted, str(work)), ChoiceKind.RULE).rule
     except BadInput:
         return []
     assert new is not None and new.lasts is not None

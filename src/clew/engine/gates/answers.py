@@ -1,5 +1,5 @@
-"""Answering: who may, what a choice sets in motion, and what a message means where gates are open. An answer is never
-queued behind the turn that waits for it."""
+"""Answers to gates: who may answer, what a choice does, and which gate a message answers. An answer is never queued
+behind the turn that waits for it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.gates import cards, reply_parser
-from clew.engine.gates.choices import Choice, NewRule, Word
-from clew.engine.gates.gates import answer_gate, take
-from clew.engine.gates.visibility import is_reply, shown_at
+from clew.engine.gates.choices import Choice, ChoiceKind, NewRule
+from clew.engine.gates.gates import answer_gate, confirm_taken
+from clew.engine.gates.visibility import had_time_to_read, shown_at
 from clew.model.gates import Answer, Decision, Effect, Gate, GateKind, GateState, Rule, Scope
 from clew.model.messages import Conversation, Fate, Inbound
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
@@ -24,12 +24,12 @@ from clew.support.errors import BadInput, NotFound, Refused
 from clew.texts import bilingual, gate_messages, messages, stored
 
 _ALLOWING = (Decision.ACCEPT, Decision.REPLY)
-LOOKED_AT = 10  # newest gates of a thread
-_TO_CUT, _TO_BACKLOG = messages.CONTINUE | messages.STOP, messages.RUN_ALL | messages.MERGE | messages.SKIP
+RECENT_GATES = 10  # of a thread, newest first
+_CUT_ANSWERS, _BACKLOG_ANSWERS = messages.CONTINUE | messages.STOP, messages.RUN_ALL | messages.MERGE | messages.SKIP
 
 
-def find(tx: Tx, name: str) -> Gate:
-    """By code, by id, or by the beginning of an id. Raises NotFound, BadInput, Refused."""
+def find_gate(tx: Tx, name: str) -> Gate:
+    """Find a gate by code, id, or a prefix of its id. Raises NotFound, BadInput, Refused."""
     wanted = name.strip().upper()
     if not wanted.isalnum() or not wanted.isascii():
         raise BadInput(f"{name!r} is not a gate code; `clew gates` lists them.")
@@ -43,303 +43,315 @@ def find(tx: Tx, name: str) -> Gate:
     return found[0]
 
 
-def choose(tx: Tx, core: Core, gate: Gate, choice: Choice, by: str) -> Gate:
-    """Answer one gate, and make the rule that comes with the answer."""
+def apply_choice(tx: Tx, core: Core, gate: Gate, choice: Choice, by: str) -> Gate:
+    """Answer one gate, and create the rule that comes with the answer."""
     thread = threads.get(tx, gate.thread)
     assert thread is not None, gate.thread
-    _check(gate, choice.answer)
+    _check_answer_fits(gate, choice.answer)
     by = gate_messages.by_person(by)
     answered = answer_gate(tx, core, gate, choice.answer, by)
     if choice.answer.decision is Decision.DECLINE:
         gates.forget_carried(tx, gate.thread)
     if choice.rule is not None:
-        make_rule(tx, core, choice.rule, _place(thread, choice.rule.scope), by)
-        _apply(tx, core, thread)
-    return answered if gate.asked.blocking else take(tx, core, answered)
+        make_rule(tx, core, choice.rule, _place_of_scope(thread, choice.rule.scope), by)
+        _apply_rules_to_open_gates(tx, core, thread)
+    return answered if gate.asked.blocking else confirm_taken(tx, core, answered)
 
 
-def choose_all(tx: Tx, core: Core, open_now: Sequence[Gate], by: str) -> list[Gate]:
-    """Yes to every approval; questions have to be answered one by one."""
+def accept_all(tx: Tx, core: Core, open_now: Sequence[Gate], by: str) -> list[Gate]:
+    """Accept every open approval; questions must be answered one by one."""
     asked = [gate for gate in open_now if gate.asked.kind is not GateKind.QUESTION]
     yes = Answer(Decision.ACCEPT)
-    still = [gate for gate in asked if (now := gates.get(tx, gate.id)) and now.state is GateState.OPEN]
-    if not still:
+    still_open = [gate for gate in asked if (now := gates.get(tx, gate.id)) and now.state is GateState.OPEN]
+    if not still_open:
         raise Refused(messages.NOBODY_WAITS)
-    return [choose(tx, core, gate, Choice(Word.ACCEPT, "allow", yes), by) for gate in still]
+    return [apply_choice(tx, core, gate, Choice(ChoiceKind.ACCEPT, "allow", yes), by) for gate in still_open]
 
 
-def as_message(gate: Gate, answer: Answer) -> str:
-    """The answer to a question in passing, as something that the person says."""
-    said = {name: ", ".join(words_) for name, words_ in answer.replies}
-    return "\n".join(f"{question.text}\n{said.get(question.id, '')}" for question in gate.asked.questions)
+def answer_as_message(gate: Gate, answer: Answer) -> str:
+    """The answer to a non-blocking question, as a message to the agent."""
+    replies = {name: ", ".join(words_) for name, words_ in answer.replies}
+    return "\n".join(f"{question.text}\n{replies.get(question.id, '')}" for question in gate.asked.questions)
 
 
-class Heard(Struct, frozen=True):
-    """A message where gates are open: what was typed, and which gates it can mean."""
+class GateReply(Struct, frozen=True):
+    """A message that may answer a gate: what was typed, and which gates it may mean."""
 
     inbound: Inbound
-    thread: Thread | None  # what is said here goes to it
-    said: reply_parser.Typed
-    open_now: Sequence[Gate]
-    may_mean_former: bool = False  # a gate that was settled when this was said, or just before
+    thread: Thread | None  # the thread of the conversation
+    typed: reply_parser.TypedReply
+    candidates: Sequence[Gate]  # the gates that it may mean without a code
+    may_mean_settled: bool = False  # it may mean a gate that was settled when it was sent, or just before
 
     @property
-    def is_bare(self) -> bool:
-        """Something that means a gate and says not which. `thread` and `rule` do so only at a card that is quoted."""
-        return self.said.is_bare or (self.said.is_extent and self.points)
+    def is_short(self) -> bool:
+        """Whether it is a short answer that does not say which gate it means, such as `y`. `thread` and `rule` are
+        answers only if a card is quoted."""
+        return self.typed.is_short or (self.typed.is_wider_yes and self.points_at_message)
 
     @property
-    def points(self) -> bool:
-        """At a message, by a button or a quote."""
+    def points_at_message(self) -> bool:
+        """Whether the person pressed a button of a message, or quoted one."""
         return self.inbound.pressed or (self.inbound.quoted is not None and not self.inbound.hangs)
 
     def is_own(self, gate: Gate) -> bool:
         return self.thread is not None and gate.thread == self.thread.id
 
     def is_early(self, tx: Tx, gate: Gate) -> bool:
-        """Said before anybody can have read it here, so that it can mean it only by its code. It may have been asked
-        once more, long after its card left."""
+        """Whether it was sent before anybody can have read the gate here; then only a code can mean the gate. The gate
+        may have been asked again, long after its card was sent."""
         shown = shown_at(tx, gate, self.inbound.conversation, pressed=self.inbound.pressed)
         if shown is None and self.inbound.sent_at is not None:
-            return self.was_before(gate.asked_at)
+            return self.was_sent_before(gate.asked_at)
         return self.is_too_soon(max(gate.asked_at, shown or 0))
 
-    def why_early(self, gate: Gate) -> bilingual.Bilingual:
-        said = "y" if self.said.is_all else self.said.rest
-        told = gate_messages.said_before if self.inbound.sent_at is not None else messages.may_mean_former
-        return told(gate.code, said)
+    def early_refusal(self, gate: Gate) -> bilingual.Bilingual:
+        answer = "y" if self.typed.is_yes_to_all else self.typed.rest
+        message = gate_messages.said_before if self.inbound.sent_at is not None else messages.may_mean_former
+        return message(gate.code, answer)
 
-    def was_before(self, moment: int) -> bool:
-        """Said without a code before this. Many platforms tell whole seconds, and some tell nothing."""
+    def was_sent_before(self, moment: int) -> bool:
+        """Whether it was sent before this time, without a code. Many platforms give only seconds, and some no time."""
         sent = self.inbound.sent_at
-        if self.said.code is not None or sent is None:
+        if self.typed.code is not None or sent is None:
             return False
         return sent < (moment // 1000 * 1000 if sent % 1000 == 0 else moment)
 
     def is_too_soon(self, moment: int) -> bool:
-        """The same, or so soon after it that nobody can have read what was shown then: who types something anyway does
-        not mean that. Whoever points at a message has read it."""
+        """The same, or so soon after it that nobody can have read what was shown at that time. A person who points at a
+        message has read it."""
         sent = self.inbound.sent_at
-        if self.said.code is not None or self.points:
-            return self.was_before(moment)
-        return self.may_mean_former if sent is None else not is_reply(sent, moment)
+        if self.typed.code is not None or self.points_at_message:
+            return self.was_sent_before(moment)
+        return self.may_mean_settled if sent is None else not had_time_to_read(sent, moment)
 
-    def sees_whole(self, tx: Tx, core: Core, gate: Gate) -> bool:
-        """Whether it was shown whole where this was said, by then. Clients at the desk say what they show whole; front
-        ends, which have conversations there, are told of a gate in a line, or name it."""
+    def saw_complete(self, tx: Tx, core: Core, gate: Gate) -> bool:
+        """Whether the gate was shown completely in this conversation before the message was sent. Local clients say
+        which gates they show completely. Front ends, which have local conversations, got one line, or name the gate."""
         where, names = self.inbound.conversation, {gate.id, gate.code}
-        is_named = bool(names & {*(self.inbound.sees or ()), self.said.code})
-        if self.was_told_a_line(core):
-            return _is_a_line(tx, gate) and (is_named or gate.id in core.told.get(where.address, ()))
+        is_named = bool(names & {*(self.inbound.sees or ()), self.typed.code})
+        if self.saw_one_line(core):
+            return _fits_one_line(tx, gate) and (is_named or gate.id in core.told.get(where.address, ()))
         if where.surface == core.local_surface:
             return bool(names & {*(self.inbound.sees or ())})
         shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
         return shown is not None and not self.is_too_soon(shown)
 
-    def was_told_a_line(self, core: Core) -> bool:
-        """Said in a conversation of a front end: without what else can be chosen, and so without any rule."""
+    def saw_one_line(self, core: Core) -> bool:
+        """Whether it comes from a front end, which shows a gate in one line: without its choices, so without a rule."""
         return self.inbound.conversation.surface == core.local_surface and bool(self.inbound.conversation.address)
 
-    def why_unseen(self, gate: Gate) -> bilingual.Bilingual:
-        """For whoever allows what they do not see whole."""
+    def unseen_refusal(self, gate: Gate) -> bilingual.Bilingual:
+        """For a person who allows what they do not see completely."""
         if gate.state is not GateState.OPEN:
             return stored.answered_before(gate)
-        comes = gate.whole_in and gate.where == self.inbound.conversation
-        return gate_messages.not_arrived(gate.code) if comes else gate_messages.not_whole(gate.code)
+        is_on_its_way = gate.whole_in and gate.where == self.inbound.conversation
+        return gate_messages.not_arrived(gate.code) if is_on_its_way else gate_messages.not_whole(gate.code)
 
 
-def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
-    """What a message means where gates are open: without a code, a quote or a button those of the conversation's
-    thread, and no other's that is shown there. None: nothing; an Inbound: it is said to the agent that asked in
-    passing, in these words."""
-    meanable = _meanable(tx, thread, inbound)
-    heard = Heard(inbound, thread, reply_parser.typed(inbound.text), meanable, _may_mean_former(tx, inbound, meanable))
+def handle_reply(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
+    """Answer a gate, if the message does. Without a code, a quote or a button it can only mean gates of the
+    conversation's thread, not those of other threads that are shown there. None: it is not an answer. An Inbound: the
+    answer to a non-blocking question, as a message to the agent."""
+    candidates = _candidates(tx, thread, inbound)
+    typed = reply_parser.parse_reply(inbound.text)
+    reply = GateReply(inbound, thread, typed, candidates, _may_mean_settled_gate(tx, inbound, candidates))
     try:
-        _guard_secrets(tx, heard)
+        _refuse_secrets_in_message(tx, reply)
         if inbound.attachments or inbound.queue or inbound.relayed:
             return None
-        _refuse_unclear(tx, heard)
-        return _read(tx, core, heard) if heard.open_now or heard.said.code is not None else None
+        _refuse_ambiguous(tx, reply)
+        return _apply_reply(tx, core, reply) if reply.candidates or reply.typed.code is not None else None
     except (BadInput, NotFound, Refused) as error:
         return Arrival(Fate.REFUSED, thread.id if thread else None, None, error.words)
 
 
-def _meanable(tx: Tx, thread: Thread | None, inbound: Inbound) -> list[Gate]:
-    """What a reply without a code can mean: what its sender sees, be it closed by now, else what is open. Nobody says
-    yes to what came a moment ago and is not on their screen yet."""
+def _candidates(tx: Tx, thread: Thread | None, inbound: Inbound) -> list[Gate]:
+    """The gates that a reply without a code may mean: those that its sender's client shows, even if closed by now; else
+    the open ones. Nobody accepts a gate that is not on their screen yet."""
     if inbound.sees is None:
-        return _open_here(tx, thread, inbound.conversation)
+        return _open_gates_here(tx, thread, inbound.conversation)
     found = (gates.get(tx, name) or gates.by_code(tx, name) for name in inbound.sees)
     return [gate for gate in found if gate is not None and thread is not None and gate.thread == thread.id]
 
 
-def _may_mean_former(tx: Tx, inbound: Inbound, meanable: Sequence[Gate]) -> bool:
-    """Whether its sender may have had a gate before their eyes that is settled by now, and not these, if nobody tells
-    when it was said: that may have been right after the last that was heard there. A quote says what they had."""
+def _may_mean_settled_gate(tx: Tx, inbound: Inbound, candidates: Sequence[Gate]) -> bool:
+    """Whether a message without a time may mean a gate that is settled by now, not one of these. It may have been sent
+    right after the last message there. A quote says which gate its sender saw."""
     is_known = inbound.pressed or inbound.quoted is not None or inbound.sent_at is not None or inbound.sees is not None
-    if is_known or not meanable:
+    if is_known or not candidates:
         return False
-    names = {each.thread for each in meanable}
-    before = [gate for name in names for gate in gates.of_thread(tx, name, LOOKED_AT) if gate not in meanable]
-    same = {gate.asked.subject for gate in meanable if not gate.warning}  # a yes to it is a yes to this
-    return _was_settled_unheard(tx, inbound.conversation, [gate for gate in before if gate.asked.subject not in same])
+    names = {each.thread for each in candidates}
+    before = [gate for name in names for gate in gates.of_thread(tx, name, RECENT_GATES) if gate not in candidates]
+    same = {
+        gate.asked.subject for gate in candidates if not gate.warning
+    }  # a yes to the settled one is a yes to this one
+    return _was_settled_since_last_message(
+        tx, inbound.conversation, [gate for gate in before if gate.asked.subject not in same]
+    )
 
 
-def _was_settled_unheard(tx: Tx, where: Conversation, before: Sequence[Gate]) -> bool:
-    """Whether somebody else answered one of these gates, or its agent took it back, since somebody last spoke there."""
+def _was_settled_since_last_message(tx: Tx, where: Conversation, before: Sequence[Gate]) -> bool:
+    """Whether one of these gates was answered elsewhere or withdrawn since the last message there."""
     shown = [gate for gate in before if not gate_messages.is_by_rule(gate.answered_by)]
-    heard = inbox.last_received_at(tx, where) if shown else None
-    return heard is not None and any((gate.answered_at or gate.closed_at or 0) > heard for gate in shown)
+    last_message_at = inbox.last_received_at(tx, where) if shown else None
+    if last_message_at is None:
+        return False
+    return any((gate.answered_at or gate.closed_at or 0) > last_message_at for gate in shown)
 
 
-def _open_here(tx: Tx, thread: Thread | None, where: Conversation) -> list[Gate]:
-    """Of the thread that hears what is said here; if there is none, what is shown here. A thread that is suspended has
-    a question of its own: bare words answer that one."""
+def _open_gates_here(tx: Tx, thread: Thread | None, where: Conversation) -> list[Gate]:
+    """The open gates of the conversation's thread; without a thread, those shown here. A suspended thread has a
+    question of its own, which short answers answer instead."""
     if thread is None:
         return gates.open_at(tx, where)
     return gates.open_in(tx, thread.id) if thread.status is not ThreadStatus.SUSPENDED else []
 
 
-def _refuse_unclear(tx: Tx, heard: Heard) -> None:
-    """A short answer that may mean something else than what it would decide here, or nothing at all."""
-    if not (heard.is_bare or heard.said.is_all):
+def _refuse_ambiguous(tx: Tx, reply: GateReply) -> None:
+    """Refuse a short answer that may mean another gate than the one that it would answer here."""
+    if not (reply.is_short or reply.typed.is_yes_to_all):
         return
-    if others := _others(tx, heard):
-        raise Refused(gate_messages.which_or_agent(_replies(heard, others)))
-    still = [gate for gate in heard.open_now if gate.state is GateState.OPEN]
-    is_all_of_many = heard.said.is_all and heard.thread is None and len(still) > 1
-    can_mean_one = heard.is_bare and any(not heard.is_early(tx, gate) for gate in still)
-    if is_all_of_many or (can_mean_one and _settled_since(tx, heard)):
-        raise _which_of(heard, still)
+    if others := _gates_of_other_threads(tx, reply):
+        raise Refused(gate_messages.which_or_agent(_suggested_replies(reply, others)))
+    still_open = [gate for gate in reply.candidates if gate.state is GateState.OPEN]
+    is_yes_to_several = reply.typed.is_yes_to_all and reply.thread is None and len(still_open) > 1
+    can_mean_one = reply.is_short and any(not reply.is_early(tx, gate) for gate in still_open)
+    if is_yes_to_several or (can_mean_one and _settled_since(tx, reply)):
+        raise _ambiguous(reply, still_open)
 
 
-def _others(tx: Tx, heard: Heard) -> list[Gate]:
-    """Gates of other threads that are shown here and that this may mean, if the thread here asks for no such word."""
-    if heard.thread is None or heard.open_now or heard.inbound.sees is not None:
+def _gates_of_other_threads(tx: Tx, reply: GateReply) -> list[Gate]:
+    """Gates of other threads that are shown here and that this may mean, unless the thread here asks for that word."""
+    if reply.thread is None or reply.candidates or reply.inbound.sees is not None:
         return []
-    shown = gates.open_at(tx, heard.inbound.conversation)
-    others = [gate for gate in shown if not heard.is_own(gate) and not heard.was_before(gate.asked_at)]
-    return [] if _is_for_suspended(tx, heard.thread, heard.said.word, others) else others
+    shown = gates.open_at(tx, reply.inbound.conversation)
+    others = [gate for gate in shown if not reply.is_own(gate) and not reply.was_sent_before(gate.asked_at)]
+    return [] if _is_for_suspended(tx, reply.thread, reply.typed.word, others) else others
 
 
 def _is_for_suspended(tx: Tx, thread: Thread, word: str, others: Sequence[Gate]) -> bool:
-    """It answers the question of a suspended thread, and nothing was asked here after that one."""
+    """Whether it answers the question of a suspended thread, and nothing was asked here after that question."""
     if thread.status is not ThreadStatus.SUSPENDED:
         return False
     is_backlog, asked = thread.suspended_by is SuspendedBy.BACKLOG, deliveries.newest_ask(tx, thread.id)
     is_newest = asked is not None and all(gate.asked_at <= asked.created_at for gate in others)
-    return is_newest and word in (_TO_BACKLOG if is_backlog else _TO_CUT)
+    return is_newest and word in (_BACKLOG_ANSWERS if is_backlog else _CUT_ANSWERS)
 
 
-def _settled_since(tx: Tx, heard: Heard) -> list[Gate]:
-    """Gates that were open when this was said, so that it may have meant one of them; of a quote those on its card."""
-    inbound, thread = heard.inbound, heard.thread
-    if inbound.sent_at is None or (inbound.sees is not None and not heard.points):
+def _settled_since(tx: Tx, reply: GateReply) -> list[Gate]:
+    """Gates that were open when the message was sent, so that it may mean one of them; for a quote, those on its
+    card."""
+    inbound, thread = reply.inbound, reply.thread
+    if inbound.sent_at is None or (inbound.sees is not None and not reply.points_at_message):
         return []
     known = gates.settled_in(tx, thread.id, inbound.sent_at) if thread else []
     known = known if thread else gates.settled_at(tx, inbound.conversation, inbound.sent_at)
-    on_cards = {gate.card for gate in heard.open_now}
-    meant = [gate for gate in known if gate.card in on_cards] if heard.points else known
-    return [gate for gate in meant if not heard.was_before(gate.asked_at)]
+    on_cards = {gate.card for gate in reply.candidates}
+    meant = [gate for gate in known if gate.card in on_cards] if reply.points_at_message else known
+    return [gate for gate in meant if not reply.was_sent_before(gate.asked_at)]
 
 
-def _which_of(heard: Heard, open_now: Sequence[Gate]) -> Refused:
-    told = _replies(heard, open_now)
-    return Refused(gate_messages.which_button(told) if heard.inbound.pressed else gate_messages.which_one(told))
+def _ambiguous(reply: GateReply, open_now: Sequence[Gate]) -> Refused:
+    suggested = _suggested_replies(reply, open_now)
+    message = gate_messages.which_button if reply.inbound.pressed else gate_messages.which_one
+    return Refused(message(suggested))
 
 
-def _replies(heard: Heard, open_now: Sequence[Gate]) -> list[str]:
-    """What to reply instead, for each gate."""
-    said = "y" if heard.said.is_all else heard.said.rest
-    return [f"`{gate.code} {said}`" for gate in open_now]
+def _suggested_replies(reply: GateReply, open_now: Sequence[Gate]) -> list[str]:
+    """The unambiguous reply for each gate."""
+    answer = "y" if reply.typed.is_yes_to_all else reply.typed.rest
+    return [f"`{gate.code} {answer}`" for gate in open_now]
 
 
-def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
-    if heard.said.is_all:
-        return _all(tx, core, heard)
-    gate = _which(tx, heard)
-    if gate is not None and heard.said.code is not None and not heard.said.rest:
-        return Arrival(Fate.COMMAND, gate.thread, None, cards.alone(core, gate, heard.inbound.conversation))
-    choice = _meant(tx, core, heard, gate) if gate is not None else None
+def _apply_reply(tx: Tx, core: Core, reply: GateReply) -> Arrival | Inbound | None:
+    if reply.typed.is_yes_to_all:
+        return _accept_all_shown(tx, core, reply)
+    gate = _find_meant_gate(tx, reply)
+    if gate is not None and reply.typed.code is not None and not reply.typed.rest:
+        return Arrival(Fate.COMMAND, gate.thread, None, cards.render_alone(core, gate, reply.inbound.conversation))
+    choice = _find_choice(tx, core, reply, gate) if gate is not None else None
     if gate is None or choice is None:
         return None
-    if heard.is_early(tx, gate):
-        raise Refused(heard.why_early(gate))
-    _may(core, heard.inbound)
-    if choice.answer.decision in _ALLOWING and not heard.sees_whole(tx, core, gate):
-        raise Refused(heard.why_unseen(gate))
-    if choice.rule is not None and heard.was_told_a_line(core):
+    if reply.is_early(tx, gate):
+        raise Refused(reply.early_refusal(gate))
+    _check_approver(core, reply.inbound)
+    if choice.answer.decision in _ALLOWING and not reply.saw_complete(tx, core, gate):
+        raise Refused(reply.unseen_refusal(gate))
+    if choice.rule is not None and reply.saw_one_line(core):
         raise Refused(gate_messages.rule_not_shown(gate.code))
-    answered = choose(tx, core, gate, choice, heard.inbound.sender)
+    answered = apply_choice(tx, core, gate, choice, reply.inbound.sender)
     if not gate.asked.blocking and choice.answer.decision is Decision.REPLY:
-        return replace(heard.inbound, text=as_message(gate, choice.answer), thread=gate.thread)
+        return replace(reply.inbound, text=answer_as_message(gate, choice.answer), thread=gate.thread)
     return Arrival(Fate.ANSWER, gate.thread, gate.turn, gate_messages.on_its_way(answered))
 
 
-def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
-    """Yes to what was there to be seen when it was said."""
-    _may(core, heard.inbound)
-    early = [gate for gate in heard.open_now if heard.is_early(tx, gate)]
-    meant = [gate for gate in heard.open_now if gate not in early]
-    if early and not meant:
-        raise Refused(heard.why_early(early[0]))
-    unseen = [gate for gate in meant if _is_open(gate) and not heard.sees_whole(tx, core, gate)]
-    whole = [gate for gate in meant if gate not in unseen]
-    if unseen and not any(map(_is_open, whole)):
-        raise Refused(heard.why_unseen(unseen[0]))
-    answered = choose_all(tx, core, whole, heard.inbound.sender)
-    told = gate_messages.all_on_their_way(len(answered))
-    told = bilingual.joined(" ", told, gate_messages.not_among_all([gate.code for gate in unseen])) if unseen else told
-    return Arrival(Fate.ANSWER, answered[0].thread, answered[0].turn, told)
+def _accept_all_shown(tx: Tx, core: Core, reply: GateReply) -> Arrival:
+    """Accept all gates that were shown completely when the message was sent."""
+    _check_approver(core, reply.inbound)
+    early = [gate for gate in reply.candidates if reply.is_early(tx, gate)]
+    in_time = [gate for gate in reply.candidates if gate not in early]
+    if early and not in_time:
+        raise Refused(reply.early_refusal(early[0]))
+    unseen = [gate for gate in in_time if _is_open_approval(gate) and not reply.saw_complete(tx, core, gate)]
+    shown = [gate for gate in in_time if gate not in unseen]
+    if unseen and not any(map(_is_open_approval, shown)):
+        raise Refused(reply.unseen_refusal(unseen[0]))
+    answered = accept_all(tx, core, shown, reply.inbound.sender)
+    words = gate_messages.all_on_their_way(len(answered))
+    words = (
+        bilingual.joined(" ", words, gate_messages.not_among_all([gate.code for gate in unseen])) if unseen else words
+    )
+    return Arrival(Fate.ANSWER, answered[0].thread, answered[0].turn, words)
 
 
-def _is_a_line(tx: Tx, gate: Gate) -> bool:
-    """A line says all of it: there is no diff, no warning and no reason of the agent, and it would run in the thread's
-    own folder and in the sandbox."""
+def _fits_one_line(tx: Tx, gate: Gate) -> bool:
+    """Whether one line shows the complete gate: no diff, no warning, no reason of the agent, and it would run in the
+    thread's own folder and in the sandbox."""
     asked, thread = gate.asked, threads.get(tx, gate.thread)
     is_here = asked.folder is None or (thread is not None and asked.folder == thread.workspace)
-    is_title = all(each.text == asked.title and not each.options for each in asked.questions)  # options have no line
-    is_more = asked.detail or asked.reason or stored.warnings(gate) or asked.unjudged
-    return is_here and is_title and cards.one_line(gate) == asked.title and not is_more
+    is_title = all(each.text == asked.title and not each.options for each in asked.questions)  # a line has no options
+    has_more = asked.detail or asked.reason or stored.warnings(gate) or asked.unjudged
+    return is_here and is_title and cards.title_line(gate) == asked.title and not has_more
 
 
-def _is_open(gate: Gate) -> bool:
+def _is_open_approval(gate: Gate) -> bool:
     return gate.state is GateState.OPEN and gate.asked.kind is not GateKind.QUESTION
 
 
-def _which(tx: Tx, heard: Heard) -> Gate | None:
-    said, open_now = heard.said, heard.open_now
-    if said.code is None and len(open_now) <= 1:
-        return open_now[0] if open_now else None
-    if said.code is None:
-        if not heard.is_bare:
+def _find_meant_gate(tx: Tx, reply: GateReply) -> Gate | None:
+    typed, candidates = reply.typed, reply.candidates
+    if typed.code is None and len(candidates) <= 1:
+        return candidates[0] if candidates else None
+    if typed.code is None:
+        if not reply.is_short:
             return None
-        raise _which_of(heard, open_now)
-    gate = _named(tx, heard, said.code)
+        raise _ambiguous(reply, candidates)
+    gate = _gate_by_code(tx, reply, typed.code)
     if gate is None:
-        if open_now or said.word in messages.ALLOW | messages.DENY:
-            raise NotFound(gate_messages.no_gate(said.code))
+        if candidates or typed.word in messages.ALLOW | messages.DENY:
+            raise NotFound(gate_messages.no_gate(typed.code))
         return None
-    if not heard.is_own(gate) and gate.where != heard.inbound.conversation:
+    if not reply.is_own(gate) and gate.where != reply.inbound.conversation:
         raise Refused(gate_messages.elsewhere(gate.code))
     return gate
 
 
-def _named(tx: Tx, heard: Heard, code: str) -> Gate | None:
-    """By its code: of the gates on the card first, since a code is given again after a day."""
-    shown = next((gate for gate in heard.open_now if gate.code == code), None)
+def _gate_by_code(tx: Tx, reply: GateReply, code: str) -> Gate | None:
+    """The gate with this code; those on the card first, since codes are reused after a day."""
+    shown = next((gate for gate in reply.candidates if gate.code == code), None)
     return shown or gates.by_code(tx, code)
 
 
-def _meant(tx: Tx, core: Core, heard: Heard, gate: Gate) -> Choice | None:
-    """What it chooses there. Free words mean a gate only in its own conversation, and after it was shown there; words
-    behind the code of something long settled are about it, not an answer to it."""
-    if heard.said.is_extent and not heard.points and gate.asked.kind is not GateKind.QUESTION:
+def _find_choice(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> Choice | None:
+    """What the reply chooses at this gate. Free text answers a gate only in its own conversation, and after it was
+    shown there. Text after the code of a gate that is already settled is a message about it, not an answer."""
+    if reply.typed.is_wider_yes and not reply.points_at_message and gate.asked.kind is not GateKind.QUESTION:
         return None
-    if reply_parser.is_free(heard.said, gate) and not _can_mean(tx, core, heard, gate):
+    if reply_parser.is_free_text(reply.typed, gate) and not _may_mean(tx, core, reply, gate):
         return None
     try:
-        choice = reply_parser.meant(heard.said, gate)
+        choice = reply_parser.find_choice(reply.typed, gate)
     except BadInput:
         if gate.state is GateState.OPEN:
             raise
@@ -349,42 +361,46 @@ def _meant(tx: Tx, core: Core, heard: Heard, gate: Gate) -> Choice | None:
     return choice
 
 
-def _can_mean(tx: Tx, core: Core, heard: Heard, gate: Gate) -> bool:
-    is_secret = _is_secret(gate)  # then they are no answer, and must not become a message either
-    return heard.is_own(gate) and not heard.is_early(tx, gate) and (is_secret or heard.sees_whole(tx, core, gate))
+def _may_mean(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> bool:
+    is_secret = _is_secret(gate)  # then the text is refused: it must not become a message
+    return reply.is_own(gate) and not reply.is_early(tx, gate) and (is_secret or reply.saw_complete(tx, core, gate))
 
 
-def _guard_secrets(tx: Tx, heard: Heard) -> None:
-    """Where a secret is asked for, plain words may be it, whatever they quote or come with. They must not become a
-    message: history would keep them."""
-    said = heard.said
-    named = _named(tx, heard, said.code) if said.code is not None else None
-    if named is not None and _is_secret(named) and said.rest and not said.is_stop:
+def _refuse_secrets_in_message(tx: Tx, reply: GateReply) -> None:
+    """Refuse plain text while a secret is asked for, whatever it quotes or comes with: it may be the secret, and as a
+    message it would be stored in history."""
+    typed = reply.typed
+    named = _gate_by_code(tx, reply, typed.code) if typed.code is not None else None
+    if named is not None and _is_secret(named) and typed.rest and not typed.is_stop:
         raise Refused(gate_messages.secret(named.code))
-    if said.code is not None or said.is_bare or said.is_all or not said.rest:
+    if typed.code is not None or typed.is_short or typed.is_yes_to_all or not typed.rest:
         return
-    quotes = heard.inbound.quoted is not None
-    for gate in _open_here(tx, heard.thread, heard.inbound.conversation) if quotes else heard.open_now:
-        if _asks_secret(gate) and not heard.was_before(gate.asked_at) and (heard.thread is None or heard.is_own(gate)):
-            raise Refused(gate_messages.secret(gate.code) if heard.thread else messages.secret_or_new(gate.code))
+    quotes = reply.inbound.quoted is not None
+    for gate in _open_gates_here(tx, reply.thread, reply.inbound.conversation) if quotes else reply.candidates:
+        if (
+            _asks_secret(gate)
+            and not reply.was_sent_before(gate.asked_at)
+            and (reply.thread is None or reply.is_own(gate))
+        ):
+            raise Refused(gate_messages.secret(gate.code) if reply.thread else messages.secret_or_new(gate.code))
 
 
 def refuse_secrets(tx: Tx, thread: Thread | None) -> None:
-    """The same for words that come with a command. Raises Refused."""
+    """The same for text that comes with a command. Raises Refused."""
     for gate in gates.open_in(tx, thread.id) if thread is not None else ():
         if _asks_secret(gate):
             raise Refused(gate_messages.secret(gate.code))
 
 
 def _asks_secret(gate: Gate) -> bool:
-    """In words of one's own."""
+    """Whether it asks for a secret as free text."""
     hidden = [question for question in gate.asked.questions if question.secret]
     return any(each.free or not each.options for each in hidden)
 
 
-def _may(core: Core, inbound: Inbound) -> None:
+def _check_approver(core: Core, inbound: Inbound) -> None:
     allowed = core.config.gates.approvers
-    who = inbound.sender_id or inbound.conversation.surface  # a name that one gives oneself proves nothing
+    who = inbound.sender_id or inbound.conversation.surface  # a display name proves nothing
     if allowed and inbound.conversation.surface != core.local_surface and who not in allowed:
         raise Refused(gate_messages.may_not_answer(inbound.sender))
 
@@ -393,7 +409,7 @@ def _is_secret(gate: Gate) -> bool:
     return any(question.secret for question in gate.asked.questions)
 
 
-def _check(gate: Gate, answer: Answer) -> None:
+def _check_answer_fits(gate: Gate, answer: Answer) -> None:
     is_question = gate.asked.kind is GateKind.QUESTION
     if is_question and answer.decision is Decision.ACCEPT:
         raise BadInput(f"{gate.code} is a question: `clew answer {gate.code} …` answers it.")
@@ -409,12 +425,12 @@ def make_rule(tx: Tx, core: Core, new: NewRule, place: str, by: str, effect: Eff
     return rule
 
 
-def _place(thread: Thread, scope: Scope) -> str:
+def _place_of_scope(thread: Thread, scope: Scope) -> str:
     return {Scope.THREAD: thread.id, Scope.WORKSPACE: thread.workspace, Scope.EVERYWHERE: ""}[scope]
 
 
-def _apply(tx: Tx, core: Core, thread: Thread) -> None:
-    """What else stands open here and is covered by now."""
+def _apply_rules_to_open_gates(tx: Tx, core: Core, thread: Thread) -> None:
+    """Answer the other open gates of the thread that the new rule allows."""
     from clew.engine.rules import decide
 
     known = rows.of_scopes(tx, thread.id, thread.workspace)

@@ -1,27 +1,27 @@
-"""What can be pressed below a message. A button says what a person could have typed, so that it means the same
-everywhere. Pure."""
+"""The buttons below a message. A button sends what a person could have typed, so that it means the same everywhere.
+Pure functions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clew.engine.gates.choices import Word, choices, has_numbers
+from clew.engine.gates.choices import ChoiceKind, choices, has_numeric_options
 from clew.model.delivery import Button
 from clew.model.gates import Gate, GateKind, GateState
 from clew.model.threads import SuspendedBy
 from clew.support.display import escape_hidden
 from clew.texts.bilingual import Bilingual
 
-LABEL = 40  # characters
+MAX_LABEL = 40  # characters
 
 _LABELS = {
-    Word.ACCEPT: (Bilingual("✅ Allow", "✅ 允许"), "y"),
-    Word.THREAD: (Bilingual("Allow in this thread", "在本会话中允许"), "thread"),
-    Word.RULE: ("", "rule"),
-    Word.DECLINE: (Bilingual("🚫 Decline", "🚫 拒绝"), "n"),
-    Word.CANCEL: (Bilingual("⏹ Decline and stop", "⏹ 拒绝并停止"), "stop"),
+    ChoiceKind.ACCEPT: (Bilingual("✅ Allow", "✅ 允许"), "y"),
+    ChoiceKind.THREAD: (Bilingual("Allow in this thread", "在本会话中允许"), "thread"),
+    ChoiceKind.RULE: ("", "rule"),
+    ChoiceKind.DECLINE: (Bilingual("🚫 Decline", "🚫 拒绝"), "n"),
+    ChoiceKind.CANCEL: (Bilingual("⏹ Decline and stop", "⏹ 拒绝并停止"), "stop"),
 }
-ASKS = {
+SUSPENSION_BUTTONS = {
     SuspendedBy.CUT: (
         Button(Bilingual("▶ Continue", "▶ 继续"), "continue"),
         Button(Bilingual("⏹ Stop", "⏹ 停止"), "stop"),
@@ -35,34 +35,35 @@ ASKS = {
 }
 
 
-def of_card(shown: Sequence[Gate]) -> tuple[Button, ...]:
-    """For what is open on it: every choice where there is one gate, yes and no where there are several. Nothing that
-    allows a gate that is not shown whole there."""
+def card_buttons(shown: Sequence[Gate]) -> tuple[Button, ...]:
+    """The buttons for the open gates of a card: every choice for one gate, yes and no for several. A gate that is not
+    shown completely gets no button that allows it."""
     waiting = [gate for gate in shown if gate.state is GateState.OPEN]
     if len(waiting) == 1:
-        return _one(waiting[0])
+        return _buttons_of_one(waiting[0])
     approvals = [gate for gate in waiting if gate.asked.kind is not GateKind.QUESTION]
     each = [button for gate in approvals for button in _yes_and_no(gate)]
-    whole = [gate for gate in approvals if gate.whole_in]
-    return (*each, Button(Bilingual("✅ Allow all", "✅ 全部允许"), "yes all")) if len(whole) > 1 else tuple(each)
+    complete = [gate for gate in approvals if gate.whole_in]
+    return (*each, Button(Bilingual("✅ Allow all", "✅ 全部允许"), "yes all")) if len(complete) > 1 else tuple(each)
 
 
-def _one(gate: Gate) -> tuple[Button, ...]:
+def _buttons_of_one(gate: Gate) -> tuple[Button, ...]:
     questions = gate.asked.questions
     if gate.asked.kind is not GateKind.QUESTION:
         offered = [choice for choice in choices(gate) if gate.whole_in or not choice.answer.is_yes]
         return tuple(_approval(gate, choice.word, choice.label) for choice in offered)
     if len(questions) != 1 or questions[0].several or questions[0].secret or not gate.whole_in:
         return ()
-    mark = "#" if has_numbers(questions[0]) else ""
+    mark = "#" if has_numeric_options(questions[0]) else ""
     return tuple(
-        Button(_short(option), f"{gate.code} {mark}{number}") for number, option in enumerate(questions[0].options, 1)
+        Button(_shortened_label(option), f"{gate.code} {mark}{number}")
+        for number, option in enumerate(questions[0].options, 1)
     )
 
 
-def _approval(gate: Gate, word: Word, label: str) -> Button:
+def _approval(gate: Gate, word: ChoiceKind, label: str) -> Button:
     shown, says = _LABELS[word]
-    return Button(shown or _short(label), f"{gate.code} {says}")
+    return Button(shown or _shortened_label(label), f"{gate.code} {says}")
 
 
 def _yes_and_no(gate: Gate) -> tuple[Button, ...]:
@@ -70,8 +71,8 @@ def _yes_and_no(gate: Gate) -> tuple[Button, ...]:
     return (yes, no) if gate.whole_in else (no,)
 
 
-def _short(text: str) -> str:
+def _shortened_label(text: str) -> str:
     if isinstance(text, Bilingual):
-        return Bilingual(_short(str(text)), _short(text.zh))
+        return Bilingual(_shortened_label(str(text)), _shortened_label(text.zh))
     shown = escape_hidden(text, lines=False)
-    return shown if len(shown) <= LABEL else f"{shown[: LABEL - 1]}…"
+    return shown if len(shown) <= MAX_LABEL else f"{shown[: MAX_LABEL - 1]}…"

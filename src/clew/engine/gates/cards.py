@@ -1,5 +1,5 @@
-"""How gates are shown in conversations: one card for those that are opened together, redrawn at each change where the
-surface can edit, and one more line where it cannot. It never decides and never answers."""
+"""Shows gates in conversations: one card for gates that open together. At each change the card is redrawn if the
+surface can edit messages; else one more line is sent. This module never decides and never answers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,18 @@ from clew.engine.delivery.enqueue import (
 )
 from clew.engine.delivery.language import CHINESE, language_of
 from clew.engine.gates import buttons
-from clew.engine.gates.choices import choices, has_numbers
-from clew.engine.gates.visibility import Room, Say, counted, counted_words, explains, fence, parts, parts_of, room_at
+from clew.engine.gates.choices import choices, has_numeric_options
+from clew.engine.gates.visibility import (
+    MessageLimit,
+    Say,
+    fence,
+    has_detail_to_show,
+    line_count,
+    line_count_of_text,
+    message_limit,
+    part_deliveries,
+    split_request,
+)
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
 from clew.model.gates import Decision, Gate, GateKind, GateState, Question
 from clew.model.messages import Conversation
@@ -33,63 +43,66 @@ from clew.support.display_code import PLAIN_LINE, as_code, as_prose, detail_show
 from clew.texts import bilingual, gate_messages, handoff_messages, stored
 from clew.texts.bilingual import Bilingual
 
-GATHER = 150  # milliseconds in which gates that are opened together come onto one card
-TITLE = 160  # characters of what is asked in a line
-LOOKED_AT = 1000  # characters of a title that such a line is made from
-REMIND, AGAIN = "remind", "again"  # how the deliveries are called that say it once more
+JOIN_WINDOW = 150  # milliseconds that a card waits for more gates to join it
+MAX_TITLE = 160  # characters of a title line
+MAX_TITLE_SOURCE = 1000  # characters of a title that such a line is made of
+REMIND, AGAIN = "remind", "again"  # in the ids of deliveries that show a gate once more
 
 
 def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
-    """Owed in the transaction that stores the gate."""
+    """Enqueue a card for the gate, in the transaction that stores the gate."""
     where = answer_target(tx, core, thread, turn)
     if where is not None:
         show_at(tx, core, turn, gate, where)
 
 
 def show_at(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation, note: str = "") -> None:
-    """On the card that is about to leave if there is room for the whole of it, else on a card of its own; if it is too
-    long even for that, in parts before its card."""
-    if _joins(tx, core, turn, gate, where):
+    """Add the gate to the card that is about to be sent, if it fits completely; else enqueue a card of its own, with
+    parts before it if the request is too long for one message."""
+    if _join_pending_card(tx, core, turn, gate, where):
         return
-    card, say = next_free_id(tx, f"{gate.id}:{DeliveryKind.ASK}"), _sayer(tx, core, where)
-    before = _before(gate, room_at(core, where, note), say)
+    card, say = next_free_id(tx, f"{gate.id}:{DeliveryKind.ASK}"), _language_picker(tx, core, where)
+    before = _parts_before_card(gate, message_limit(core, where, note), say)
     whole_in = len(before) + 1 if before is not None else 0
     gates.set_card(tx, gate.id, card, where, whole_in)
     for number, text in enumerate(before or (), 1):
         enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, where, text, id=part_name(card, number))
     shown = [replace(gate, whole_in=whole_in)]
-    text, pressed = drawn(shown, say), buttons.of_card(shown)
-    enqueue_delivery(tx, core, turn, DeliveryKind.ASK, where, text, note=note, id=card, after=GATHER, buttons=pressed)
+    text, offered = render_card(shown, say), buttons.card_buttons(shown)
+    enqueue_delivery(
+        tx, core, turn, DeliveryKind.ASK, where, text, note=note, id=card, after=JOIN_WINDOW, buttons=offered
+    )
 
 
-def _joins(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation) -> bool:
-    card = _gathering(tx, turn, where)
+def _join_pending_card(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation) -> bool:
+    card = _pending_card(tx, turn, where)
     if card is None:
         return False
-    shown, room = [*gates.on_card(tx, card.id), replace(gate, whole_in=1)], room_at(core, where, card.note)
-    if any(each.whole_in != 1 or room.is_hopeless(each.asked) for each in shown):
+    shown, limit = [*gates.on_card(tx, card.id), replace(gate, whole_in=1)], message_limit(core, where, card.note)
+    if any(each.whole_in != 1 or limit.is_exceeded_by(each.asked) for each in shown):
         return False
-    text, pressed = drawn(shown, _sayer(tx, core, where)), buttons.of_card(shown)
-    if not room.holds(text) or not deliveries.replace_text(tx, card.id, text, shown_buttons(tx, core, where, pressed)):
+    text, offered = render_card(shown, _language_picker(tx, core, where)), buttons.card_buttons(shown)
+    if not limit.fits(text) or not deliveries.replace_text(tx, card.id, text, shown_buttons(tx, core, where, offered)):
         return False
     gates.set_card(tx, gate.id, card.id, where, 1)
     return True
 
 
-def _before(gate: Gate, room: Room, say: Say) -> list[str] | None:
-    """The messages that come before its card so that it is shown whole: none if the card itself does. None: it cannot
-    be shown whole there."""
-    if room.is_hopeless(gate.asked):
+def _parts_before_card(gate: Gate, limit: MessageLimit, say: Say) -> list[str] | None:
+    """The messages before the card that show the complete request; empty if the card alone does. None: the request
+    cannot be shown completely there."""
+    if limit.is_exceeded_by(gate.asked):
         return None
-    if room.holds(drawn([replace(gate, whole_in=1)], say)):
+    if limit.fits(render_card([replace(gate, whole_in=1)], say)):
         return []
-    found = parts(gate, room, say) if room.limit is not None else []
-    fits = room.holds(drawn([replace(gate, whole_in=len(found) + 1)], say))
+    found = split_request(gate, limit, say) if limit.length is not None else []
+    fits = limit.fits(render_card([replace(gate, whole_in=len(found) + 1)], say))
     return found if found and fits else None
 
 
 def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
-    """It is open once more. A card that is only rewritten would call nobody; one that never left shows nothing."""
+    """Show a reopened gate. An edited card would notify nobody, so a new message is sent too; a card that was never
+    sent is replaced."""
     card = deliveries.get(tx, gate.card) if gate.card else None
     if card is None or gate.where is None:
         show(tx, core, thread, turn, gate)
@@ -98,11 +111,12 @@ def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> No
         show_at(tx, core, turn, gate, gate.where)
         return
     redraw(tx, core, gate)
-    _say_again(tx, core, gate, Bilingual("Asked again:", "再次询问："), AGAIN)
+    _enqueue_again(tx, core, gate, Bilingual("Asked again:", "再次询问："), AGAIN)
 
 
 def move(tx: Tx, core: Core, thread: Thread, to: Conversation, asked: Sequence[Gate]) -> None:
-    """What is open is asked there, also where its turn is over, and every copy elsewhere says where it went."""
+    """Ask the open gates in another conversation, even if their turn is over; every copy elsewhere says where they
+    went."""
     where = reachable_target(tx, core, thread, to)
     moving = [gate for gate in asked if gate.where != where]
     copies = {copy.id: copy for gate in moving for copy in _copies(tx, gate)}
@@ -116,10 +130,10 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation, asked: Sequence[G
             show_at(tx, core, turn, gate, where)
 
 
-def _withdraw(tx: Tx, core: Core, copy: Delivery, told: str) -> None:
-    """What else stands on it stays there."""
+def _withdraw(tx: Tx, core: Core, copy: Delivery, moved_text: str) -> None:
+    """Remove moved gates from a copy; other gates on it stay."""
     turn, left = turns.get(tx, copy.turn or ""), gates.on_card(tx, copy.id)
-    text = drawn(left) if left else told
+    text = render_card(left) if left else moved_text
     deliveries.supersede_edits(tx, copy.id)
     drop_parts(tx, copy.id)
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
@@ -130,7 +144,7 @@ def _withdraw(tx: Tx, core: Core, copy: Delivery, told: str) -> None:
 
 
 def redraw(tx: Tx, core: Core, gate: Gate) -> None:
-    """Every copy says how it stands."""
+    """Redraw every copy with the gate's state."""
     for copy in _copies(tx, gate):
         if copy.conversation is not None:
             _redraw(tx, core, gate, copy, copy.conversation)
@@ -139,62 +153,55 @@ def redraw(tx: Tx, core: Core, gate: Gate) -> None:
 def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation) -> None:
     turn = turns.get(tx, gate.turn)
     assert turn is not None
-    room, say = room_at(core, where, copy.note), _sayer(tx, core, where)
-    shown = gates.on_card(tx, copy.id) or [_on_a_copy(gate, room, say)]
-    if not room.holds(drawn(shown, say)):
-        shown = [_not_whole(tx, each) for each in shown]
-    pressed = buttons.of_card(shown)
-    text = shortened_to_fit(core, where, drawn(shown, say))
+    limit, say = message_limit(core, where, copy.note), _language_picker(tx, core, where)
+    shown = gates.on_card(tx, copy.id) or [_as_copy(gate, limit, say)]
+    if not limit.fits(render_card(shown, say)):
+        shown = [_mark_incomplete(tx, each) for each in shown]
+    offered = buttons.card_buttons(shown)
+    text = shortened_to_fit(core, where, render_card(shown, say))
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
-        _redraw_unsent(tx, copy.id, shown, text, shown_buttons(tx, core, where, pressed))
+        _redraw_unsent(tx, copy.id, shown, text, shown_buttons(tx, core, where, offered))
     elif _can_edit(core, where):
         deliveries.supersede_edits(tx, copy.id)
         change = next_free_id(tx, f"{copy.id}:{gate.code}:{gate.state}")
-        enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, where, text, id=change, edits=copy.id, buttons=pressed)
+        enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, where, text, id=change, edits=copy.id, buttons=offered)
     elif copy.id == gate.card and gate.state in (GateState.TAKEN, GateState.VOID, GateState.EXPIRED):
-        enqueue_delivery(
-            tx,
-            core,
-            turn,
-            DeliveryKind.NOTICE,
-            where,
-            both(lambda say: chat_line(gate, say)),
-            id=f"{gate.id}:{gate.state}",
-        )
+        status = in_both_languages(lambda say: chat_status_line(gate, say))
+        enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, where, status, id=f"{gate.id}:{gate.state}")
 
 
 def remind(tx: Tx, core: Core, gate: Gate) -> None:
-    _say_again(tx, core, gate, Bilingual("Still waiting for you:", "还在等你答复："), REMIND)
+    _enqueue_again(tx, core, gate, Bilingual("Still waiting for you:", "还在等你答复："), REMIND)
 
 
-def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
+def _enqueue_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
     turn = turns.get(tx, gate.turn)
     if turn is None or gate.where is None:
         return
-    say = _sayer(tx, core, gate.where)
-    shown = _on_a_copy(gate, room_at(core, gate.where, f"{head}\n{bilingual.zh(head)}"), say)
-    text = f"{say(head, bilingual.zh(head))}\n{drawn([shown], say)}"
-    pressed = buttons.of_card([shown])
+    say = _language_picker(tx, core, gate.where)
+    shown = _as_copy(gate, message_limit(core, gate.where, f"{head}\n{bilingual.zh(head)}"), say)
+    text = f"{say(head, bilingual.zh(head))}\n{render_card([shown], say)}"
+    offered = buttons.card_buttons([shown])
     enqueue_delivery(
-        tx, core, turn, DeliveryKind.ASK, gate.where, text, id=next_free_id(tx, f"{gate.id}:{name}"), buttons=pressed
+        tx, core, turn, DeliveryKind.ASK, gate.where, text, id=next_free_id(tx, f"{gate.id}:{name}"), buttons=offered
     )
 
 
-def alone(core: Core, gate: Gate, where: Conversation) -> Bilingual:
-    """How a gate stands, and what it asks if it is open, for whoever wants to know. It allows no more than its card."""
+def render_alone(core: Core, gate: Gate, where: Conversation) -> Bilingual:
+    """The state of a gate, and its request if it is open, for a person who asks. It allows no more than its card."""
     here = replace(gate, whole_in=gate.whole_in if gate.where == where else 0)
     shown = replace(gate, whole_in=1) if where == Conversation(core.local_surface, "") else here
-    return both(lambda say: drawn([_on_a_copy(shown, room_at(core, where), say)], say))
+    return in_both_languages(lambda say: render_card([_as_copy(shown, message_limit(core, where), say)], say))
 
 
-def _on_a_copy(gate: Gate, room: Room, say: Say) -> Gate:
-    """As a message shows it that is not its card: whole on this very message, or with nothing that allows it."""
-    is_whole = gate.whole_in == 1 and room.holds(drawn([gate], say))
-    return gate if is_whole else replace(gate, whole_in=0)
+def _as_copy(gate: Gate, limit: MessageLimit, say: Say) -> Gate:
+    """The gate for a message that is not its card: complete on this one message, or without a way to allow it."""
+    is_complete = gate.whole_in == 1 and limit.fits(render_card([gate], say))
+    return gate if is_complete else replace(gate, whole_in=0)
 
 
-def _not_whole(tx: Tx, gate: Gate) -> Gate:
-    """It was whole on its card, and is not any more, as there is more to say."""
+def _mark_incomplete(tx: Tx, gate: Gate) -> Gate:
+    """Mark a gate that was complete on its card and no longer fits, as there is more text."""
     if gate.state is GateState.OPEN and gate.whole_in == 1:
         gates.mark_incomplete(tx, gate.id)
         return replace(gate, whole_in=0)
@@ -202,29 +209,29 @@ def _not_whole(tx: Tx, gate: Gate) -> Gate:
 
 
 def part_failed(tx: Tx, core: Core, gate: Gate) -> None:
-    """A part was refused for good, so what comes behind it must not allow the gate."""
+    """A part was refused for good, so the card after it must not allow the gate."""
     gates.mark_incomplete(tx, gate.id)
     redraw(tx, core, replace(gate, whole_in=0))
 
 
-def drop(tx: Tx, card: str | None) -> None:
-    """A card that shows nothing any more does not leave, and what comes before it neither."""
+def drop_empty_card(tx: Tx, card: str | None) -> None:
+    """Drop a card that shows no gate any more, and its parts."""
     if card is not None and not gates.on_card(tx, card):
         drop_parts(tx, card)
         deliveries.supersede(tx, card)
 
 
 def drop_parts(tx: Tx, card: str) -> None:
-    """Nobody needs those that have not left."""
-    for part in parts_of(tx, card):
+    """Drop the parts of a card that were not sent yet."""
+    for part in part_deliveries(tx, card):
         deliveries.supersede(tx, part.id)
 
 
 def _copies(tx: Tx, gate: Gate) -> list[Delivery]:
-    """All that was ever said about it where it still stands as open."""
+    """All messages that show the gate as open in its conversation."""
     card = deliveries.get(tx, gate.card) if gate.card else None
-    said = [copy for kind in (REMIND, AGAIN) for copy in deliveries_named(tx, f"{gate.id}:{kind}")]
-    here = [copy for copy in said if copy.conversation == gate.where]  # those elsewhere have said that it moved
+    repeated = [copy for kind in (REMIND, AGAIN) for copy in deliveries_named(tx, f"{gate.id}:{kind}")]
+    here = [copy for copy in repeated if copy.conversation == gate.where]  # those elsewhere already say that it moved
     return [*([card] if card is not None else []), *here]
 
 
@@ -232,28 +239,28 @@ def in_english(text: str, chinese: str) -> str:
     return text
 
 
-def both(told: Callable[[Say], str]) -> Bilingual:
-    return Bilingual(told(in_english), told(lambda text, chinese: chinese))
+def in_both_languages(render: Callable[[Say], str]) -> Bilingual:
+    return Bilingual(render(in_english), render(lambda text, chinese: chinese))
 
 
-def _sayer(tx: Tx, core: Core, where: Conversation) -> Say:
-    """In the language of the conversation."""
+def _language_picker(tx: Tx, core: Core, where: Conversation) -> Say:
+    """A function that picks the text in the language of the conversation."""
     is_chinese = language_of(tx, core, where) == CHINESE
     return lambda text, chinese: chinese if is_chinese else text
 
 
-def drawn(shown: Sequence[Gate], say: Say = in_english) -> str:
-    """A card: what is still open in full, what is settled in a line."""
-    parts = [_open(gate, say) if gate.state is GateState.OPEN else chat_line(gate, say) for gate in shown]
+def render_card(shown: Sequence[Gate], say: Say = in_english) -> str:
+    """The text of a card: open gates in full, settled ones in one line."""
+    parts = [_render_open(gate, say) if gate.state is GateState.OPEN else chat_status_line(gate, say) for gate in shown]
     waiting = [gate for gate in shown if gate.state is GateState.OPEN]
-    if short := _without_code(waiting):
+    if short := _hint_without_code(waiting):
         parts.append(say(*short))
     return "\n\n".join(parts)
 
 
-def _without_code(waiting: Sequence[Gate]) -> tuple[str, str] | None:
-    """What works only where a chat talks to the thread that asks. Which thread that is may change while the card
-    stands, so it says so."""
+def _hint_without_code(waiting: Sequence[Gate]) -> tuple[str, str] | None:
+    """The hint about answers without a code, which work only in a conversation of the thread that asks. A conversation
+    may change its thread while the card is there, so the hint says so."""
     approvals = [gate for gate in waiting if gate.whole_in and gate.asked.kind is not GateKind.QUESTION]
     if len(waiting) != len(approvals) or not waiting:
         return None
@@ -268,27 +275,27 @@ def _without_code(waiting: Sequence[Gate]) -> tuple[str, str] | None:
     )
 
 
-def line(gate: Gate, say: Say = in_english) -> str:
-    """How a gate stands, in one line. "Allowed" only when the agent took it."""
-    return _line(gate, say, one_line(gate), gate.answered_by or "")
+def status_line(gate: Gate, say: Say = in_english) -> str:
+    """The state of a gate, in one line. "Allowed" only if the agent took the answer."""
+    return _render_status(gate, say, title_line(gate), gate.answered_by or "")
 
 
-def chat_line(gate: Gate, say: Say = in_english) -> str:
-    """The same where a chat reads Markdown."""
-    return _line(gate, say, plain_or_code(one_line(gate)), plain_or_code(gate.answered_by or ""))
+def chat_status_line(gate: Gate, say: Say = in_english) -> str:
+    """The same for a chat that renders Markdown."""
+    return _render_status(gate, say, plain_or_code(title_line(gate)), plain_or_code(gate.answered_by or ""))
 
 
-def _line(gate: Gate, say: Say, about: str, by: str) -> str:
+def _render_status(gate: Gate, say: Say, about: str, by: str) -> str:
     code = gate.code
     match gate.state:
         case GateState.OPEN:
             return say(f"{code} waits for an answer: {about}", f"{code} 等待答复：{about}")
         case GateState.ANSWERED:
-            said = say(*_SAID[gate.answer.decision]) if gate.answer else ""
-            english = f"{code}: {said} by {by}, on its way to the agent: {about}"
-            return say(english, f"{code}：{by} {said}，正在送往代理：{about}")
+            answer = say(*_ANSWERS[gate.answer.decision]) if gate.answer else ""
+            english = f"{code}: {answer} by {by}, on its way to the agent: {about}"
+            return say(english, f"{code}：{by} {answer}，正在送往代理：{about}")
         case GateState.TAKEN:
-            done = say(*_DONE[gate.answer.decision]) if gate.answer else ""
+            done = say(*_OUTCOMES[gate.answer.decision]) if gate.answer else ""
             return say(f"{code}: {done} by {by}: {about}", f"{code}：{by} {done}：{about}")
         case GateState.EXPIRED:
             return say(f"{code} expired without an answer: {about}", f"{code} 无人答复，已过期：{about}")
@@ -297,33 +304,33 @@ def _line(gate: Gate, say: Say, about: str, by: str) -> str:
             return say(f"{code} is void ({why}): {about}", f"{code} 已失效（{bilingual.zh(why)}）：{about}")
 
 
-def one_line(gate: Gate) -> str:
+def title_line(gate: Gate) -> str:
     title = gate.asked.title
-    first = " ".join(title_shown(gate.asked.kind, title[:LOOKED_AT]).split())
-    return first if len(first) <= TITLE and len(title) <= LOOKED_AT else f"{first[: TITLE - 1]}…"
+    first = " ".join(title_shown(gate.asked.kind, title[:MAX_TITLE_SOURCE]).split())
+    return first if len(first) <= MAX_TITLE and len(title) <= MAX_TITLE_SOURCE else f"{first[: MAX_TITLE - 1]}…"
 
 
-def _open(gate: Gate, say: Say) -> str:
-    """What is asked, if it is whole here; else where it is whole."""
+def _render_open(gate: Gate, say: Say) -> str:
+    """The request, if this card shows it completely; else where it is complete."""
     asked = gate.asked
-    head = [f"{say(*_HEADS[asked.kind])} ({gate.code})", *(_body(gate, say) if gate.whole_in == 1 else ())]
-    reason = _counted_prose(asked.reason, say)
+    head = [f"{say(*_HEADS[asked.kind])} ({gate.code})", *(_render_request(gate, say) if gate.whole_in == 1 else ())]
+    reason = _prose_with_line_count(asked.reason, say)
     why = [say(f"Why: {reason}", f"原因：{reason}")] if asked.reason else []
-    head += why if gate.whole_in == 1 else [_where_whole(gate, say)]
+    head += why if gate.whole_in == 1 else [_where_complete(gate, say)]
     head += [f"⚠ {_prose(say(warning, bilingual.zh(warning)))}" for warning in stored.warnings(gate)]
-    how = _how(gate, say) if gate.whole_in else [say(*_only_no(gate))]
+    how = _reply_hints(gate, say) if gate.whole_in else [say(*_decline_hint(gate))]
     return "\n".join([*head, *how])
 
 
-def _where_whole(gate: Gate, say: Say) -> str:
+def _where_complete(gate: Gate, say: Say) -> str:
     if gate.whole_in:
         before = gate_messages.shown_before(gate.whole_in - 1)
         return say(before, before.zh)
-    beginning, elsewhere = fence(one_line(gate)), gate_messages.not_on_card(gate.code)
+    beginning, elsewhere = fence(title_line(gate)), gate_messages.not_on_card(gate.code)
     return f"{beginning}\n{say(elsewhere, elsewhere.zh)}"
 
 
-def _only_no(gate: Gate) -> tuple[str, str]:
+def _decline_hint(gate: Gate) -> tuple[str, str]:
     if gate.asked.kind is GateKind.QUESTION:
         return f"Reply `{gate.code} stop` to stop the turn.", f"回复 `{gate.code} stop` 停止本轮。"
     return (
@@ -332,18 +339,18 @@ def _only_no(gate: Gate) -> tuple[str, str]:
     )
 
 
-def _body(gate: Gate, say: Say) -> list[str]:
+def _render_request(gate: Gate, say: Say) -> list[str]:
     asked = gate.asked
-    detail = [fence(detail_shown(asked.kind, asked.detail))] if explains(asked) else []
+    detail = [fence(detail_shown(asked.kind, asked.detail))] if has_detail_to_show(asked) else []
     if asked.kind is GateKind.QUESTION:
-        return [*(_asked(question, say) for question in asked.questions), *detail]
-    title = [*counted(asked, say), fence(title_shown(asked.kind, asked.title))]
-    folder = [say(f"in {_coded(asked.folder)}", f"目录：{_coded(asked.folder)}")] if asked.folder else []
+        return [*(_render_question(question, say) for question in asked.questions), *detail]
+    title = [*line_count(asked, say), fence(title_shown(asked.kind, asked.title))]
+    folder = [say(f"in {_render_name(asked.folder)}", f"目录：{_render_name(asked.folder)}")] if asked.folder else []
     return [*title, *folder, *detail]
 
 
-def _how(gate: Gate, say: Say) -> list[str]:
-    """What to reply."""
+def _reply_hints(gate: Gate, say: Say) -> list[str]:
+    """How to reply."""
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:
         labels = [say(each.label, bilingual.zh(each.label)) for each in choices(gate)]
@@ -352,48 +359,48 @@ def _how(gate: Gate, say: Say) -> list[str]:
         return [numbered, say(reply, f"回复 `{code} y` 或 `{code} n`，或 `{code}` 加编号。")]
     if len(asked.questions) != 1:
         return [say(f"Reply `{code} 1 2 …`: a number for each question.", f"回复 `{code} 1 2 …`：每个问题一个编号。")]
-    return [_how_to_one(asked.questions[0], code, say)]
+    return [_question_hint(asked.questions[0], code, say)]
 
 
-def _how_to_one(question: Question, code: str, say: Say) -> str:
+def _question_hint(question: Question, code: str, say: Say) -> str:
     if question.secret:
         hidden = gate_messages.secret(code)
         return say(f"The answer is secret: give it with `clew answer {code}`, not here.", hidden.zh)
     if not question.options:
         return say(f"Reply with `{code} your answer`.", f"回复 `{code} 你的答案`。")
     other = say(f" or `{code} your own words`", f"，或 `{code} 你自己的话`") if question.free else ""
-    if has_numbers(question):
+    if has_numeric_options(question):
         own = f"Reply with `{code}` and an option's own words, with `{code} #1`{other}."
         return say(own, f"回复 `{code}` 加选项原文，或 `{code} #1`{other}。")
     return say(f"Reply with `{code} 1` or another number{other}.", f"回复 `{code} 1` 或其他编号{other}。")
 
 
-def _asked(question: Question, say: Say) -> str:
+def _render_question(question: Question, say: Say) -> str:
     options = () if question.secret else question.options
-    mark = "#" if has_numbers(question) else ""
-    numbered = (f"{mark}{number}. {_counted_prose(option, say)}" for number, option in enumerate(options, 1))
-    return "\n".join([_counted_prose(question.text, say).lstrip("\n"), *numbered])
+    mark = "#" if has_numeric_options(question) else ""
+    numbered = (f"{mark}{number}. {_prose_with_line_count(option, say)}" for number, option in enumerate(options, 1))
+    return "\n".join([_prose_with_line_count(question.text, say).lstrip("\n"), *numbered])
 
 
-def _counted_prose(text: str, say: Say) -> str:
-    """With the number of its lines first, if they are many."""
-    return "".join([*counted_words(text, say), _prose(text)])
+def _prose_with_line_count(text: str, say: Say) -> str:
+    """The text, with the number of its lines first if there are many."""
+    return "".join([*line_count_of_text(text, say), _prose(text)])
 
 
 def _prose(text: str) -> str:
-    """An agent's words: plain if no chat could take anything in them for markup, which would hide it; else fenced."""
+    """An agent's text: plain if no chat could take any of it for markup, which would hide it; else fenced."""
     shown = as_prose(text)
     return shown if PLAIN_LINE.fullmatch(shown) else f"\n{fence(shown)}"
 
 
-def _coded(text: str) -> str:
-    """A name, so that no markup changes how it looks."""
+def _render_name(text: str) -> str:
+    """A name as code, so that no markup changes how it looks."""
     shown = as_code(text, lines=False)
     return f"`{shown}`" if "`" not in shown and "![" not in shown else f"\n{fence(shown)}"
 
 
-def _gathering(tx: Tx, turn: Turn, where: Conversation) -> Delivery | None:
-    """A card of this turn that has not left yet."""
+def _pending_card(tx: Tx, turn: Turn, where: Conversation) -> Delivery | None:
+    """The card of this turn that was not sent yet."""
     open_now = [gate for gate in gates.unsettled(tx, turn.id) if gate.state is GateState.OPEN and gate.card]
     card = deliveries.get(tx, open_now[-1].card or "") if open_now else None
     if card is None or card.conversation != where:
@@ -401,13 +408,13 @@ def _gathering(tx: Tx, turn: Turn, where: Conversation) -> Delivery | None:
     return card if card.state is DeliveryState.PENDING and card.first_sent_at is None else None
 
 
-def _redraw_unsent(tx: Tx, card: str, shown: Sequence[Gate], text: str, pressed: Sequence[Button]) -> None:
-    deliveries.supersede_edits(tx, card)  # from when it was about to leave: they would undo what it says now
+def _redraw_unsent(tx: Tx, card: str, shown: Sequence[Gate], text: str, offered: Sequence[Button]) -> None:
+    deliveries.supersede_edits(tx, card)  # older edits would overwrite the new text
     is_open = any(gate.state is GateState.OPEN for gate in shown)
     if not is_open:
         drop_parts(tx, card)
-    if is_open or any(part.first_sent_at is not None for part in parts_of(tx, card)):
-        deliveries.replace_text(tx, card, text, pressed)  # who has read a part hears what became of it
+    if is_open or any(part.first_sent_at is not None for part in part_deliveries(tx, card)):
+        deliveries.replace_text(tx, card, text, offered)  # a person who has read a part learns the outcome
     else:
         deliveries.supersede(tx, card)
 
@@ -423,13 +430,13 @@ _HEADS = {
     GateKind.PERMISSION: ("The agent asks for a permission", "代理请求授权"),
     GateKind.QUESTION: ("The agent asks", "代理提问"),
 }
-_SAID = {
+_ANSWERS = {
     Decision.ACCEPT: ("yes", "同意"),
     Decision.DECLINE: ("no", "拒绝"),
     Decision.CANCEL: ("stop", "要求停止"),
     Decision.REPLY: ("an answer", "已回答"),
 }
-_DONE = {
+_OUTCOMES = {
     Decision.ACCEPT: ("allowed", "已允许"),
     Decision.DECLINE: ("declined", "已拒绝"),
     Decision.CANCEL: ("declined and stopped", "已拒绝并停止"),

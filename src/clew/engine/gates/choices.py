@@ -1,5 +1,5 @@
-"""What a person can choose at a gate, the same everywhere: buttons, numbers, keys and words all mean one of these.
-Pure."""
+"""The choices of a person at a gate, the same everywhere: each button, number, key and word means one of these. Pure
+functions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from clew.support.display_code import as_command
 from clew.support.errors import BadInput
 from clew.texts.bilingual import Bilingual
 
-RULE_LASTS = 2 * 3600 * 1000  # milliseconds of a rule that is made with one word
+DEFAULT_RULE_LIFETIME = 2 * 3600 * 1000  # milliseconds; of a rule that is made by `rule` or a button
 
 
-class Word(StrEnum):
-    """How a choice is called by programs."""
+class ChoiceKind(StrEnum):
+    """The name of a choice in the API."""
 
     ACCEPT = "accept"
     THREAD = "thread"
@@ -27,7 +27,7 @@ class Word(StrEnum):
 
 
 class NewRule(Struct, frozen=True):
-    """A rule that comes with a yes."""
+    """A rule to create with a yes."""
 
     kind: RuleKind
     pattern: str
@@ -36,21 +36,21 @@ class NewRule(Struct, frozen=True):
 
 
 class Choice(Struct, frozen=True):
-    word: Word
+    word: ChoiceKind
     label: str
     answer: Answer
     rule: NewRule | None = None
 
 
 def choices(gate: Gate) -> tuple[Choice, ...]:
-    """In the order in which they are numbered: the same for as long as the gate is there."""
+    """The choices in the order of their numbers, which never change for a gate."""
     if gate.asked.kind is GateKind.QUESTION:
         return _options(gate.asked)
     return _approvals(gate.asked, gate.offer)
 
 
-def accept(asked: Asked, offer: str | None, word: Word) -> Choice:
-    """One of the kinds of yes. `offer`: the pattern of the rule that was offered. Raises BadInput if none was."""
+def accept_choice(asked: Asked, offer: str | None, word: ChoiceKind) -> Choice:
+    """The choice for one kind of yes. `offer`: the pattern of the offered rule. Raises BadInput if none was offered."""
     for choice in _approvals(asked, offer):
         if choice.word is word:
             return choice
@@ -59,11 +59,13 @@ def accept(asked: Asked, offer: str | None, word: Word) -> Choice:
     )
 
 
-def reply(asked: Asked, said: tuple[tuple[str, ...], ...]) -> Answer:
-    """What was said to each question, in their order; a number means the option that bears it. Raises BadInput."""
-    if len(said) != len(asked.questions):
-        raise BadInput(f"There are {len(asked.questions)} questions and {len(said)} answers; give one to each.")
-    replies = [(question.id, _fitting(question, words)) for question, words in zip(asked.questions, said, strict=True)]
+def make_reply(asked: Asked, given: tuple[tuple[str, ...], ...]) -> Answer:
+    """The answer to all questions, in their order; a number means the option with that number. Raises BadInput."""
+    if len(given) != len(asked.questions):
+        raise BadInput(f"There are {len(asked.questions)} questions and {len(given)} answers; give one to each.")
+    replies = [
+        (question.id, _checked_reply(question, words)) for question, words in zip(asked.questions, given, strict=True)
+    ]
     return Answer(Decision.REPLY, replies=tuple(replies))
 
 
@@ -72,12 +74,12 @@ def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
 
     yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
     exact = NewRule(RuleKind.EXACT, decide.exact_pattern(asked), Scope.THREAD)
-    found = [Choice(Word.ACCEPT, _ALLOW, yes), Choice(Word.THREAD, _IN_THREAD, yes, exact)]
+    found = [Choice(ChoiceKind.ACCEPT, _ALLOW, yes), Choice(ChoiceKind.THREAD, _IN_THREAD, yes, exact)]
     if offer is not None:
-        rule = NewRule(decide.RULE_KINDS[asked.kind], offer, Scope.WORKSPACE, RULE_LASTS)
-        found.append(Choice(Word.RULE, _by_rule(offer), yes, rule))
-    found.append(Choice(Word.DECLINE, _DECLINE, no))
-    found.append(Choice(Word.CANCEL, _AND_STOP, Answer(Decision.CANCEL)))
+        rule = NewRule(decide.RULE_KINDS[asked.kind], offer, Scope.WORKSPACE, DEFAULT_RULE_LIFETIME)
+        found.append(Choice(ChoiceKind.RULE, _rule_label(offer), yes, rule))
+    found.append(Choice(ChoiceKind.DECLINE, _DECLINE, no))
+    found.append(Choice(ChoiceKind.CANCEL, _AND_STOP, Answer(Decision.CANCEL)))
     return tuple(found)
 
 
@@ -86,23 +88,23 @@ _IN_THREAD = Bilingual("allow it in this thread from now on", "在本会话中�
 _AND_STOP = Bilingual("decline and stop the turn", "拒绝并停止本轮")
 
 
-def _by_rule(pattern: str) -> Bilingual:
+def _rule_label(pattern: str) -> Bilingual:
     pattern = as_command(pattern, lines=False)
     return Bilingual(f"allow `{pattern}` here for 2 h", f"两小时内在这里允许 `{pattern}`")
 
 
 def _options(asked: Asked) -> tuple[Choice, ...]:
-    """Of a single question; several at once are answered one by one."""
+    """The options of a single question; a request with several questions has no choices."""
     if len(asked.questions) != 1:
         return ()
     question = asked.questions[0]
     return tuple(
-        Choice(Word.OPTION, option, Answer(Decision.REPLY, replies=((question.id, (option,)),)))
+        Choice(ChoiceKind.OPTION, option, Answer(Decision.REPLY, replies=((question.id, (option,)),)))
         for option in question.options
     )
 
 
-def _fitting(question: Question, words: tuple[str, ...]) -> tuple[str, ...]:
+def _checked_reply(question: Question, words: tuple[str, ...]) -> tuple[str, ...]:
     chosen = tuple(_option(question, word) for word in words)
     if not any(word.strip() for word in chosen):
         raise BadInput(f"An answer to “{question.text}” is missing.")
@@ -112,9 +114,9 @@ def _fitting(question: Question, words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _option(question: Question, word: str) -> str:
-    """The option that is meant, else the words themselves where those are fine."""
+    """The option that is meant; else the text itself, if the question takes free text."""
     text = word.strip()
-    if (option := option_of(question, text)) is not None:
+    if (option := find_option(question, text)) is not None:
         return option
     if question.options and not question.free:
         known = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
@@ -123,21 +125,21 @@ def _option(question: Question, word: str) -> str:
     return text
 
 
-def option_of(question: Question, word: str) -> str | None:
-    """The option with just these words; else that with this number, unless options are other numbers themselves; else
-    the only one with these words in capitals or not. `#1` is the first one always."""
+def find_option(question: Question, word: str) -> str | None:
+    """The option with exactly this text; else the one with this number, unless options are numbers themselves; else the
+    only one that is equal ignoring case. `#1` always means the first option."""
     text, options = word.strip(), question.options
     if text in options:
         return text
-    place = text.removeprefix("#") if text.startswith("#") or not has_numbers(question) else ""
+    place = text.removeprefix("#") if text.startswith("#") or not has_numeric_options(question) else ""
     if _is_number(place) and 1 <= int(place) <= len(options):
         return options[int(place) - 1]
     alike = [option for option in options if option.casefold() == text.casefold()]
     return alike[0] if len(alike) == 1 else None
 
 
-def has_numbers(question: Question) -> bool:
-    """Whether a number may mean an option's own words, and not its place."""
+def has_numeric_options(question: Question) -> bool:
+    """Whether a number may mean the text of an option, not its position."""
     return any(_is_number(option) and int(option) != place for place, option in enumerate(question.options, 1))
 
 

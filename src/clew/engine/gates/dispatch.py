@@ -1,5 +1,5 @@
-"""Giving people's answers to the runtime that asked: each leaves at most once, and that it leaves is written down
-before it does. It never decides what an answer that was lost on the way means: that is `gates.settle_cut`."""
+"""Sends answers to the runtime that asked. Each is sent at most once, and that is recorded before it is sent. What
+becomes of an answer that was lost on the way is decided in `gates.settle_cut`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Set
 from functools import partial
 
 from clew.engine.core import Core
-from clew.engine.gates.gates import answer_of, ask_once_more, unsent, void
+from clew.engine.gates.gates import answer_of, reopen_gate, unsent_answers, void_gate
 from clew.model.gates import Answer, Gate, GateState
 from clew.model.runtime import Session
 from clew.store.tables import gates
@@ -20,26 +20,26 @@ from clew.texts import gate_messages
 _log = logging.getLogger(__name__)
 
 
-async def send_answers(core: Core, turn: str, session: Session, asked: Set[str], nudged: asyncio.Event) -> None:
-    """As they come, until cancelled; only to what the runtime has `asked` since we follow it: after a restart of ours
-    it has to ask once more before it can hear an answer."""
+async def send_answers(core: Core, turn: str, session: Session, asked: Set[str], wake: asyncio.Event) -> None:
+    """Send answers as they arrive, until cancelled. Only requests in `asked` get one: after clew attached again, the
+    runtime must repeat a request before it can take an answer."""
     while True:
-        await nudged.wait()
-        nudged.clear()
+        await wake.wait()
+        wake.clear()
         try:
-            for gate in await core.read_with_retry(lambda tx: unsent(tx, turn)):
+            for gate in await core.read_with_retry(lambda tx: unsent_answers(tx, turn)):
                 if gate.ref in asked:
                     await _send_one(core, session, gate)
-        except Exception:  # an answer must not be lost: it is tried again
-            _log.exception("an answer cannot be given to turn %s now", turn)
+        except Exception:  # an answer must not be lost: try again
+            _log.exception("cannot send an answer to turn %s now", turn)
             await core.clock.sleep(1.0)
-            nudged.set()
+            wake.set()
 
 
 async def _send_one(core: Core, session: Session, gate: Gate) -> None:
     answer = answer_of(core, gate)
     if answer is None:
-        await core.write_with_retry(partial(ask_once_more, core=core, gate=gate, warning=gate_messages.SECRET_LOST))
+        await core.write_with_retry(partial(reopen_gate, core=core, gate=gate, warning=gate_messages.SECRET_LOST))
         return
     crash.point("gate.answered-not-sent")
     now = core.clock.now()
@@ -52,11 +52,11 @@ async def _send(core: Core, session: Session, gate: Gate, answer: Answer) -> Non
     try:
         was_asked = await session.answer(gate.ref, answer)
     except BadInput as bad:  # nothing was sent
-        await core.write_with_retry(partial(ask_once_more, core=core, gate=gate, warning=bad.message))
+        await core.write_with_retry(partial(reopen_gate, core=core, gate=gate, warning=bad.message))
         return
     except RuntimeTrouble as trouble:
-        _log.warning("whether the answer to %s arrived is in doubt: %s", gate.code, trouble.message)
+        _log.warning("the answer to %s may not have arrived: %s", gate.code, trouble.message)
         return
     crash.point("gate.sent-not-taken")
-    if not was_asked and gate.state is GateState.ANSWERED:  # one that expired stays that
-        await core.write_with_retry(partial(void, core=core, gate=gate, why=gate_messages.GONE))
+    if not was_asked and gate.state is GateState.ANSWERED:  # an expired gate stays expired
+        await core.write_with_retry(partial(void_gate, core=core, gate=gate, why=gate_messages.GONE))

@@ -1,5 +1,4 @@
-"""How long a gate may stand open: it reminds once, and expires only where the config says so. Woken by commits and by
-time, never polling."""
+"""Reminds once of an open gate, and expires it if the config says so. Woken by commits and timers, without polling."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from collections.abc import Sequence
 
 from clew.engine.core import Core
 from clew.engine.gates import cards
-from clew.engine.gates.gates import expire
+from clew.engine.gates.gates import expire_gate
 from clew.model.gates import Gate
 from clew.store import Entry, Tx
 from clew.store.tables import gates
@@ -31,15 +30,15 @@ class GateExpiry:
             await self._sleep(due)
 
     def _pass(self, tx: Tx) -> int | None:
-        """Do what is due; when the next one is."""
+        """Remind and expire what is due. Returns the time of the next one."""
         now = self._core.clock.now()
-        times = [self._look(tx, gate, now) for gate in gates.all_open(tx)]
+        times = [self._check_gate(tx, gate, now) for gate in gates.all_open(tx)]
         return min((time for time in times if time is not None), default=None)
 
-    def _look(self, tx: Tx, gate: Gate, now: int) -> int | None:
+    def _check_gate(self, tx: Tx, gate: Gate, now: int) -> int | None:
         expires, reminds = self._times(gate)
         if expires is not None and expires <= now:
-            expire(tx, self._core, gate)
+            expire_gate(tx, self._core, gate)
             return None
         if reminds is not None and reminds <= now:
             reminds = None

@@ -1,6 +1,6 @@
-"""Asking: a gate is stored before it is shown, answered once, and its answer leaves for the runtime at most once. When
-the runtime's request is gone the gate is void, visibly. It never draws (`cards`), and never says yes by itself: a rule
-does, or a person."""
+"""The life of a gate: it is stored before it is shown, answered once, and its answer is sent to the runtime at most
+once. If the runtime's request is gone, the gate becomes void, and its cards say so. This module renders nothing
+(`cards` does) and never accepts by itself: a rule or a person does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.gates import cards
-from clew.engine.gates.look import NOTHING_SEEN, Seen, cleaned, odd_name
+from clew.engine.gates.cleaning import clean_request, unstorable_part
+from clew.engine.gates.inspection import NOT_INSPECTED, RequestInspection
 from clew.engine.progress import gate_item
 from clew.model.events import GateOpened
 from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Verdict
@@ -26,14 +27,14 @@ from clew.support.errors import Refused
 from clew.support.text import clean
 from clew.texts import gate_messages, stored
 
-if TYPE_CHECKING:  # the first request loads the rules: a daemon starts faster without them
+if TYPE_CHECKING:  # loaded by the first request, so that the daemon starts faster
     from clew.engine.rules import decide
 
-KEPT = 3600 * 1000  # milliseconds for which an answer that never left still counts
-DAY = 24 * 3600 * 1000  # milliseconds in which a code is not given again
-LETTERS, DIGITS = "BCDFGHJKMPQRSTVWXZ", "23456789"  # none that is mistaken for another, none that makes a word
+UNSENT_ANSWER_LIFETIME = 3600 * 1000  # milliseconds; then an answer that was never sent is not used any more
+CODE_REUSE_AFTER = 24 * 3600 * 1000  # milliseconds
+LETTERS, DIGITS = "BCDFGHJKMPQRSTVWXZ", "23456789"  # none that looks like another, no vowels that make words
 SECRET = "(secret)"
-WARNED = 500  # characters of a name in a warning
+MAX_WARNING_NAME = 500  # characters
 
 
 def open_gate(
@@ -44,23 +45,23 @@ def open_gate(
     opened: GateOpened,
     item: Item,
     *,
-    told: bool = False,
-    seen: Seen = NOTHING_SEEN,
+    seen_before: bool = False,
+    inspection: RequestInspection = NOT_INSPECTED,
 ) -> None:
-    """A runtime asks: a rule answers, or an answer that never reached it does, or a person is asked. `told`: whoever
-    follows the turn has heard of this request before. `seen`: what `look_at` saw of it."""
-    asked = replace(cleaned(opened.asked), links=seen.links)
+    """Store a gate for a runtime's request. A rule answers it, or an earlier answer that was never sent; else a person
+    is asked. `seen_before`: the consumer of the turn got this request before."""
+    asked = replace(clean_request(opened.asked), links=inspection.links)
     known = gates.by_ref(tx, opened.ref)
-    if known is not None and not _is_another(known, asked, told=told):
-        if not told:
-            _asked_again(tx, core, thread, known)
+    if known is not None and not _is_other_request(known, asked, seen_before=seen_before):
+        if not seen_before:
+            _handle_repeat(tx, core, thread, known)
         return
     if not turns.is_held(tx, turn):
         return
     if known is not None:
-        _take_reference(tx, core, known)
+        _free_reference(tx, core, known)
     items.put(tx, turn.id, item)
-    verdict = _verdict(tx, core, thread, asked, seen.look)
+    verdict = _verdict(tx, core, thread, asked, inspection.command)
     gate = Gate(
         id=core.clock.ulid(),
         code=new_code(tx, core),
@@ -71,17 +72,17 @@ def open_gate(
         state=GateState.OPEN,
         asked_at=core.clock.now(),
         warning=gate_messages.MAY_HAVE_RUN if _may_have_run(tx, turn, asked) else _warning(opened.asked, verdict),
-        offer=seen.offer,
+        offer=inspection.offer,
     )
     if not asked.blocking:
-        _replace_aside(tx, core, gate)
+        _void_earlier_duplicates(tx, core, gate)
     gates.insert(tx, gate)
-    if not _answered_already(tx, core, gate, verdict):
-        _ask(tx, core, thread, turn, gate)
+    if not _answer_automatically(tx, core, gate, verdict):
+        _ask_person(tx, core, thread, turn, gate)
 
 
 def answer_gate(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
-    """The first answer counts; who comes later is told who it was. Raises Refused."""
+    """Store the first answer. Raises Refused for a later one, and says who answered."""
     answered = _answer(tx, core, gate, given, by)
     if given.decision is Decision.CANCEL:
         stop_turn(tx, core, gate.thread, gate.turn, by)
@@ -91,34 +92,34 @@ def answer_gate(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
 def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
     now = core.clock.now()
     if not gates.answer(tx, gate, _without_secrets(gate, given), by, now):
-        raise Refused(stored.answered_before(_fresh(tx, gate)))
+        raise Refused(stored.answered_before(_reload(tx, gate)))
     core.answers[gate.id] = given
-    about = {"gate": gate.id, "code": gate.code, "decision": given.decision, "by": by, "title": cards.one_line(gate)}
+    about = {"gate": gate.id, "code": gate.code, "decision": given.decision, "by": by, "title": cards.title_line(gate)}
     tx.log(gate.thread, gate.turn, "gate.answered", now, **about)
-    _go_on(tx, gate.turn)
-    return _changed(tx, core, gate)
+    _resume_if_all_settled(tx, gate.turn)
+    return _publish_change(tx, core, gate)
 
 
 def stop_turn(tx: Tx, core: Core, thread: str, turn: str, by: str) -> None:
-    """A person wants the turn to end: what it asks is answered with "cancelled" first, and no earlier yes counts."""
+    """Stop a turn for a person: its open gates are cancelled first, and no earlier yes is used any more."""
     by = gate_messages.by_person(by)
     gates.forget_carried(tx, thread)
-    for gate in _asked_by(tx, turn):
+    for gate in _blocking_gates(tx, turn):
         if gate.state is GateState.OPEN:
             _answer(tx, core, gate, Answer(Decision.CANCEL), by)
     if turns.request_stop(tx, turn):
         tx.log(thread, turn, "turn.stop_asked", core.clock.now())
 
 
-def unsent(tx: Tx, turn: str) -> list[Gate]:
-    """Those with an answer that the runtime has not been given. "Cancelled" reaches it with the interrupt."""
+def unsent_answers(tx: Tx, turn: str) -> list[Gate]:
+    """Gates with an answer that was not sent to the runtime yet. A cancel is not sent: the interrupt does that."""
     due = (GateState.ANSWERED, GateState.EXPIRED)
-    waiting = [gate for gate in _asked_by(tx, turn) if gate.state in due and gate.sent_at is None]
+    waiting = [gate for gate in _blocking_gates(tx, turn) if gate.state in due and gate.sent_at is None]
     return [gate for gate in waiting if gate.answer is None or gate.answer.decision is not Decision.CANCEL]
 
 
 def answer_of(core: Core, gate: Gate) -> Answer | None:
-    """What to tell the runtime. None: it was secret, and died with the daemon that knew it."""
+    """The answer to send to the runtime. None: it was secret, and lost with the daemon that held it in memory."""
     if gate.state is GateState.EXPIRED or gate.answer is None:
         return Answer(Decision.DECLINE, str(gate_messages.NO_ANSWER))
     hidden = any(question.secret for question in gate.asked.questions)
@@ -126,46 +127,46 @@ def answer_of(core: Core, gate: Gate) -> Answer | None:
 
 
 def close_gate(tx: Tx, core: Core, ref: str, ran_out: bool = False, changed: bool = False) -> None:
-    """The runtime says that its request is settled. `changed`: it asks something else now, and no answer counted."""
+    """The runtime reports that its request is settled. `changed`: it asks something else now and used no answer."""
     gate = gates.by_ref(tx, ref)
     if gate is None:
         return
     was_sent = gate.sent_at is not None and not changed
     if gate.state is GateState.ANSWERED and (was_sent or _is_cancel(gate)):
-        take(tx, core, gate)
+        confirm_taken(tx, core, gate)
     elif gate.state in (GateState.OPEN, GateState.ANSWERED):
-        void(
+        void_gate(
             tx,
             core,
             gate,
             gate_messages.CHANGED if changed else gate_messages.RAN_OUT if ran_out else gate_messages.WITHDRAWN,
         )
-    _go_on(tx, gate.turn)
+    _resume_if_all_settled(tx, gate.turn)
 
 
-def take(tx: Tx, core: Core, gate: Gate) -> Gate:
-    """The answer counts."""
+def confirm_taken(tx: Tx, core: Core, gate: Gate) -> Gate:
+    """Record that the runtime took the answer."""
     now = core.clock.now()
     if not gates.mark_taken(tx, gate, now):
-        return _fresh(tx, gate)
+        return _reload(tx, gate)
     core.answers.pop(gate.id, None)
     tx.log(gate.thread, gate.turn, "gate.taken", now, gate=gate.id, code=gate.code)
-    return _changed(tx, core, gate)
+    return _publish_change(tx, core, gate)
 
 
-def void(tx: Tx, core: Core, gate: Gate, why: str, *, carried: bool = False) -> None:
+def void_gate(tx: Tx, core: Core, gate: Gate, why: str, *, carried: bool = False) -> None:
     now = core.clock.now()
     if gates.void(tx, gate, why, now, carried=carried):
         core.answers.pop(gate.id, None)
         tx.log(gate.thread, gate.turn, "gate.void", now, gate=gate.id, code=gate.code, why=str(why))
-        _changed(tx, core, gate)
+        _publish_change(tx, core, gate)
 
 
-def ask_once_more(tx: Tx, core: Core, gate: Gate, warning: str) -> None:
-    """Its answer was of no use to the runtime, or was lost: it is asked again, and says why."""
+def reopen_gate(tx: Tx, core: Core, gate: Gate, warning: str) -> None:
+    """Ask again, with a warning that says why: the runtime could not use the answer, or it was lost."""
     if not gates.reopen(tx, gate, warning, core.clock.now()):
         return
-    again, turn, thread = _fresh(tx, gate), turns.get(tx, gate.turn), threads.get(tx, gate.thread)
+    again, turn, thread = _reload(tx, gate), turns.get(tx, gate.turn), threads.get(tx, gate.thread)
     assert turn is not None and thread is not None
     _log_opened(tx, core, again)
     cards.show_again(tx, core, thread, turn, again)
@@ -173,41 +174,41 @@ def ask_once_more(tx: Tx, core: Core, gate: Gate, warning: str) -> None:
 
 
 def settle_completed(tx: Tx, core: Core, turn: Turn) -> None:
-    """The runtime came to the end of its work: what left for it was taken."""
-    for gate in _asked_by(tx, turn.id):
+    """The runtime completed the turn: answers that were sent count as taken."""
+    for gate in _blocking_gates(tx, turn.id):
         if gate.state is GateState.ANSWERED and gate.sent_at is not None:
-            take(tx, core, gate)
+            confirm_taken(tx, core, gate)
     settle_ended(tx, core, turn)
 
 
 def settle_ended(tx: Tx, core: Core, turn: Turn) -> None:
-    """The turn is over, and with it what was cancelled; nothing else can be answered any more. Whether an answer that
-    was on its way counted, nobody can say."""
-    for gate in _asked_by(tx, turn.id):
+    """The turn is over: cancelled gates are taken, all others become void. Whether an answer that was just being sent
+    had an effect is not known."""
+    for gate in _blocking_gates(tx, turn.id):
         if gate.state is GateState.ANSWERED and _is_cancel(gate):
-            take(tx, core, gate)
+            confirm_taken(tx, core, gate)
         elif gate.state in (GateState.OPEN, GateState.ANSWERED):
-            void(tx, core, gate, gate_messages.TURN_OVER if gate.sent_at is None else gate_messages.OVER_SENT)
+            void_gate(tx, core, gate, gate_messages.TURN_OVER if gate.sent_at is None else gate_messages.OVER_SENT)
 
 
 def settle_cancelled(tx: Tx, core: Core, thread: str) -> None:
-    """In a thread that never runs again nobody would hear the answer to a question in passing."""
+    """Void the non-blocking questions of a thread that never runs again: no agent would get the answer."""
     for gate in gates.open_in(tx, thread):
         if not gate.asked.blocking:
-            void(tx, core, gate, gate_messages.THREAD_OVER)
+            void_gate(tx, core, gate, gate_messages.THREAD_OVER)
 
 
 def settle_cut(tx: Tx, core: Core, turn: Turn) -> None:
-    """The runtime's requests are gone. An answer that never left is kept for when it asks the same again, unless it is
-    a yes and the same was declined since."""
-    for gate in _asked_by(tx, turn.id):
+    """The turn was cut off, and the runtime's requests are gone. An answer that was never sent is kept in case the
+    runtime asks the same again, unless it is a yes and the same request was declined since."""
+    for gate in _blocking_gates(tx, turn.id):
         if gate.state not in (GateState.OPEN, GateState.ANSWERED):
             continue
         answered = gate.state is GateState.ANSWERED
         sent = answered and gate.sent_at is not None
         hidden = any(question.secret for question in gate.asked.questions)
         kept = answered and not sent and not hidden and not _is_declined_since(tx, gate)
-        void(
+        void_gate(
             tx,
             core,
             gate,
@@ -219,45 +220,47 @@ def settle_cut(tx: Tx, core: Core, turn: Turn) -> None:
 
 
 def _is_declined_since(tx: Tx, gate: Gate) -> bool:
-    """Whether it got a yes, and after that the turn a no to the very same thing."""
+    """Whether this gate got a yes, and the same request in the same turn a no after it."""
     if gate.answer is None or not gate.answer.is_yes:
         return False
-    alike = [each for each in gates.of_turn(tx, gate.turn) if each.asked.subject == gate.asked.subject]
-    since = [each.answer for each in alike if (each.answered_at or 0) >= (gate.answered_at or 0)]
-    return any(said is not None and said.decision is Decision.DECLINE for said in since)
+    same = [each for each in gates.of_turn(tx, gate.turn) if each.asked.subject == gate.asked.subject]
+    since = [each.answer for each in same if (each.answered_at or 0) >= (gate.answered_at or 0)]
+    return any(answer is not None and answer.decision is Decision.DECLINE for answer in since)
 
 
-def held_back(asked: Iterable[Gate]) -> frozenset[str]:
-    """Activities that stand at a gate and never got a yes: they cannot have done anything."""
-    stands = [gate for gate in asked if gate.asked.item and not (gate.sent_at and gate.answer and gate.answer.is_yes)]
-    return frozenset(gate.asked.item for gate in stands if gate.asked.item)
+def unapproved_items(asked: Iterable[Gate]) -> frozenset[str]:
+    """Ids of activities that waited at a gate and never got a yes: they cannot have had any effect."""
+    without_yes = [
+        gate for gate in asked if gate.asked.item and not (gate.sent_at and gate.answer and gate.answer.is_yes)
+    ]
+    return frozenset(gate.asked.item for gate in without_yes if gate.asked.item)
 
 
-def expire(tx: Tx, core: Core, gate: Gate) -> None:
-    """Nobody answered in the time that the config gives: the agent is told just that, and everybody sees it."""
+def expire_gate(tx: Tx, core: Core, gate: Gate) -> None:
+    """Nobody answered within `gates.expire_after`: the agent gets "no answer", and the cards say so."""
     now = core.clock.now()
     if gates.expire(tx, gate, now):
         tx.log(gate.thread, gate.turn, "gate.expired", now, gate=gate.id, code=gate.code)
-        _changed(tx, core, gate)
-        _go_on(tx, gate.turn)
+        _publish_change(tx, core, gate)
+        _resume_if_all_settled(tx, gate.turn)
 
 
 def new_code(tx: Tx, core: Core) -> str:
-    """Four characters that a person can type; longer where very many are in use."""
-    since = core.clock.now() - DAY
+    """Four characters that a person can type; more if very many codes are in use."""
+    since = core.clock.now() - CODE_REUSE_AFTER
     for attempt in range(1000):
-        code = _draw(core, 4 + 2 * (attempt // 50))
+        code = _random_code(core, 4 + 2 * (attempt // 50))
         if not gates.is_taken(tx, code, since):
             return code
     raise AssertionError("no code is free")
 
 
-def _draw(core: Core, length: int) -> str:
+def _random_code(core: Core, length: int) -> str:
     alphabets = (LETTERS, DIGITS) * (length // 2)
     return "".join(alphabet[int(core.clock.random() * len(alphabet))] for alphabet in alphabets)
 
 
-def _ask(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
+def _ask_person(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
     _log_opened(tx, core, gate)
     cards.show(tx, core, thread, turn, gate)
     if gate.asked.blocking:
@@ -265,14 +268,14 @@ def _ask(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
 
 
 def _log_opened(tx: Tx, core: Core, gate: Gate) -> None:
-    about = {"gate": gate.id, "code": gate.code, "asks": gate.asked.kind, "title": cards.one_line(gate)}
+    about = {"gate": gate.id, "code": gate.code, "asks": gate.asked.kind, "title": cards.title_line(gate)}
     tx.log(gate.thread, gate.turn, "gate.opened", core.clock.now(), **about)
 
 
-def _answered_already(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> bool:
-    """By a rule; or by a person, for this very request, before it was cut off."""
+def _answer_automatically(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> bool:
+    """Answer by a rule, or by what a person answered to the same request before the turn was cut off."""
     if verdict.effect is Effect.ASK:
-        return _answered_before_the_cut(tx, core, gate)
+        return _reuse_unsent_answer(tx, core, gate)
     decision = Decision.ACCEPT if verdict.effect is Effect.ALLOW else Decision.DECLINE
     reason = "" if decision is Decision.ACCEPT else f"not allowed: {verdict.why}"
     given = Answer(decision, reason, judged=not verdict.is_exact)
@@ -280,8 +283,8 @@ def _answered_already(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> bool:
     return True
 
 
-def _answered_before_the_cut(tx: Tx, core: Core, gate: Gate) -> bool:
-    oldest = core.clock.now() - KEPT
+def _reuse_unsent_answer(tx: Tx, core: Core, gate: Gate) -> bool:
+    oldest = core.clock.now() - UNSENT_ANSWER_LIFETIME
     for earlier in gates.same_request(tx, gate.turn, gate.asked):
         is_fresh = earlier.carried and (earlier.answered_at or 0) >= oldest
         if is_fresh and earlier.answer is not None and gates.use_carried(tx, earlier):
@@ -290,15 +293,15 @@ def _answered_before_the_cut(tx: Tx, core: Core, gate: Gate) -> bool:
     return False
 
 
-def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked, found: decide.Inspection | None = None) -> Verdict:
+def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked, inspection: decide.Inspection | None = None) -> Verdict:
     from clew.engine.rules import decide
 
     known = rows.of_scopes(tx, thread.id, thread.workspace)
-    return decide.decide(asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id, found)
+    return decide.decide(asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id, inspection)
 
 
-def _rule(tx: Tx, core: Core, thread: Thread, asked: Asked) -> str:
-    """Who answers where no person does."""
+def _rule_author(tx: Tx, core: Core, thread: Thread, asked: Asked) -> str:
+    """The name under which a rule answers."""
     return gate_messages.by_rule(_verdict(tx, core, thread, asked).why)
 
 
@@ -307,61 +310,61 @@ def _may_have_run(tx: Tx, turn: Turn, asked: Asked) -> bool:
     return any(gate.sent_at is not None and gate.answer is not None and gate.answer.is_yes for gate in earlier)
 
 
-def _asked_again(tx: Tx, core: Core, thread: Thread, gate: Gate) -> None:
-    """The runtime tells the same request to somebody who has just begun to follow it. If an answer had left before, it
-    did not arrive: a person's is asked for again, a rule's and "nobody answered" are simply given once more."""
+def _handle_repeat(tx: Tx, core: Core, thread: Thread, gate: Gate) -> None:
+    """The runtime repeats a request to a new consumer. An answer that was sent before did not arrive: a person is asked
+    again; the answer of a rule and "no answer" are simply sent again."""
     if gate.sent_at is None:
         return
-    if gate.state is GateState.EXPIRED or gate.answered_by == _rule(tx, core, thread, gate.asked):
+    if gate.state is GateState.EXPIRED or gate.answered_by == _rule_author(tx, core, thread, gate.asked):
         gates.unsend(tx, gate)
     elif gate.state is GateState.ANSWERED:
-        ask_once_more(tx, core, gate, gate_messages.DID_NOT_ARRIVE)
+        reopen_gate(tx, core, gate, gate_messages.DID_NOT_ARRIVE)
 
 
-def _is_another(known: Gate, asked: Asked, *, told: bool) -> bool:
-    """Whether a runtime uses the reference of a gate for another request. One that has just begun to follow a turn may
-    know less of what it asks (Codex tells a diff only once), but not another command."""
+def _is_other_request(known: Gate, asked: Asked, *, seen_before: bool) -> bool:
+    """Whether a runtime uses the reference of a gate for another request. After clew attached again, a request may lack
+    details (Codex sends a diff only once), but it is never another command."""
     if known.asked.subject == asked.subject:
         return False
-    return told or known.state in (GateState.TAKEN, GateState.VOID) or asked.kind is GateKind.COMMAND
+    return seen_before or known.state in (GateState.TAKEN, GateState.VOID) or asked.kind is GateKind.COMMAND
 
 
-def _take_reference(tx: Tx, core: Core, gate: Gate) -> None:
-    """The reference means another request from now on, which no answer to this one may reach."""
+def _free_reference(tx: Tx, core: Core, gate: Gate) -> None:
+    """Free the reference for another request, so that no answer to this gate can reach that one."""
     if gate.state in (GateState.OPEN, GateState.ANSWERED):
-        void(tx, core, gate, gate_messages.CHANGED)
+        void_gate(tx, core, gate, gate_messages.CHANGED)
     former = f"{gate.ref}:{gate.id}"
     gates.rename(tx, gate, former)
     items.rename(tx, gate.turn, gate_item(gate.ref), gate_item(former))
 
 
-def _replace_aside(tx: Tx, core: Core, gate: Gate) -> None:
-    """Work that was cut off and continued asks in passing what it had asked before: one of the two is enough."""
+def _void_earlier_duplicates(tx: Tx, core: Core, gate: Gate) -> None:
+    """A turn that was cut off and continued asks its non-blocking questions again: void the earlier ones."""
     for earlier in gates.open_in(tx, gate.thread):
         if not earlier.asked.blocking and earlier.asked.subject == gate.asked.subject:
-            void(tx, core, earlier, gate_messages.ASKED_AGAIN)
+            void_gate(tx, core, earlier, gate_messages.ASKED_AGAIN)
 
 
-def _changed(tx: Tx, core: Core, gate: Gate) -> Gate:
-    """Its line in the turn's history and all its copies say what became of it."""
-    now = _fresh(tx, gate)
-    items.finish(tx, gate.turn, gate_item(gate.ref), cards.line(now), now.state)
+def _publish_change(tx: Tx, core: Core, gate: Gate) -> Gate:
+    """Update the gate's line in the turn's history and all cards that show it."""
+    now = _reload(tx, gate)
+    items.finish(tx, gate.turn, gate_item(gate.ref), cards.status_line(now), now.state)
     cards.redraw(tx, core, now)
     return now
 
 
-def _go_on(tx: Tx, turn: str) -> None:
-    """It waits no longer once nothing is open."""
-    if not any(gate.state is GateState.OPEN for gate in _asked_by(tx, turn)):
+def _resume_if_all_settled(tx: Tx, turn: str) -> None:
+    """The turn waits no longer once none of its gates is open."""
+    if not any(gate.state is GateState.OPEN for gate in _blocking_gates(tx, turn)):
         turns.set_waiting(tx, turn, waiting=False)
 
 
-def _asked_by(tx: Tx, turn: str) -> list[Gate]:
-    """The gates that hold a turn up; a question in passing does not. It costs what is open, not what ever was."""
+def _blocking_gates(tx: Tx, turn: str) -> list[Gate]:
+    """Unsettled blocking gates of a turn. Indexed: the cost grows with open gates only."""
     return [gate for gate in gates.unsettled(tx, turn) if gate.asked.blocking]
 
 
-def _fresh(tx: Tx, gate: Gate) -> Gate:
+def _reload(tx: Tx, gate: Gate) -> Gate:
     found = gates.get(tx, gate.id)
     assert found is not None, gate.id
     return found
@@ -373,11 +376,11 @@ def _is_cancel(gate: Gate) -> bool:
 
 def _without_secrets(gate: Gate, given: Answer) -> Answer:
     hidden = {question.id for question in gate.asked.questions if question.secret}
-    replies = tuple((name, (SECRET,) if name in hidden else said) for name, said in given.replies)
+    replies = tuple((name, (SECRET,) if name in hidden else texts) for name, texts in given.replies)
     return replace(given, reason=clean(given.reason), replies=replies)
 
 
 def _warning(asked: Asked, verdict: Verdict) -> str:
-    if (odd := odd_name(asked)) is not None:
-        return str(replace(odd, about=shortened(odd.about, WARNED)))
+    if (unstorable := unstorable_part(asked)) is not None:
+        return str(replace(unstorable, about=shortened(unstorable.about, MAX_WARNING_NAME)))
     return str(verdict.reason or "")

@@ -1,5 +1,4 @@
-"""Where the files and the folder of a request really are, if a link leads elsewhere than their names say. It looks, and
-changes nothing."""
+"""Resolves symlinks in the files and the folder of a request, so that a person sees where they really are."""
 
 from __future__ import annotations
 
@@ -13,20 +12,21 @@ from clew.support.text import clean
 UNKNOWN = "?"
 
 
-def followed(asked: Asked, workspace: str) -> tuple[tuple[str, str], ...]:
-    """Each name that a link leads elsewhere, and where that is."""
+def resolve_links(asked: Asked, workspace: str) -> tuple[tuple[str, str], ...]:
+    """Each name that goes through a symlink, with its target."""
     names = dict.fromkeys((*asked.paths, *filter(None, (asked.folder,))))
-    found = ((name, _elsewhere(name, workspace)) for name in names)
+    found = ((name, _link_target(name, workspace)) for name in names)
     return tuple((clean(name), clean(where)) for name, where in found if where is not None)
 
 
-def _elsewhere(name: str, workspace: str) -> str | None:
-    """A link above the workspace does not count: its owner named the workspace so."""
+def _link_target(name: str, workspace: str) -> str | None:
+    """The target of a name that goes through a symlink; None if it does not. A link above the workspace does not count:
+    the person named the workspace that way."""
     top, path = Path(os.path.normpath(workspace)), Path(workspace, name)
-    said = Path(os.path.normpath(path))
-    if said.is_relative_to(top):
-        said = Path(real_path("", str(top)) or top) / said.relative_to(top)
-    really = real_path(str(path), "/")
     if "\0" in name:
         return None  # not a path at all
-    return (really or UNKNOWN) if really != str(said) else None
+    named = Path(os.path.normpath(path))
+    if named.is_relative_to(top):
+        named = Path(real_path("", str(top)) or top) / named.relative_to(top)
+    target = real_path(str(path), "/")
+    return (target or UNKNOWN) if target != str(named) else None

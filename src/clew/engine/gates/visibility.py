@@ -1,5 +1,5 @@
-"""Whether a gate is shown whole where it is asked: on its card, else in parts before the card, else not at all. A
-person allows in a conversation only what was shown whole there (`answering`). Pure, but for the look at a card's row.
+"""Whether a gate is shown completely in a conversation: on its card, else in parts before the card, else not at all. A
+person can allow in a conversation only what was shown completely there (see `answers`). It only reads rows.
 """
 
 from __future__ import annotations
@@ -20,100 +20,100 @@ from clew.store import Tx
 from clew.store.tables import deliveries, gates
 from clew.support.display_code import as_code, as_prose, detail_shown, many_in, many_lines, title_shown
 
-PARTS = 5  # messages before a card, at most
-MOST = 200_000  # characters that are shown where a message may be of any length
-HEADER = 80  # characters above each part
-LEAST = 100  # characters of a part, below which it is not worth it
-QUICK = 600  # milliseconds in which nobody has read a message and answered it
+MAX_PARTS = 5  # messages before a card
+MAX_CHARACTERS = 200_000  # if a message may have any length
+HEADER_LENGTH = 80  # characters, above each part
+MIN_PART_LENGTH = 100  # characters
+READING_TIME = 600  # milliseconds in which nobody can read a message and answer it
 
-Say = Callable[[str, str], str]  # of the English and the Chinese, one
+Say = Callable[[str, str], str]  # picks one of an English and a Chinese text
 
 
-class Room(Struct, frozen=True):
-    """How long a message may be in a conversation."""
+class MessageLimit(Struct, frozen=True):
+    """The maximum length of a message in a conversation."""
 
-    limit: int | None
+    length: int | None
     units: Units = Units.CHARACTERS
 
-    def holds(self, text: str) -> bool:
-        return self.limit is None or size(text, self.units) <= self.limit
+    def fits(self, text: str) -> bool:
+        return self.length is None or size(text, self.units) <= self.length
 
-    def is_hopeless(self, asked: Asked) -> bool:
-        """It is longer than all parts together: nothing has to be drawn to know that."""
-        most = MOST if self.limit is None else self.limit * PARTS
+    def is_exceeded_by(self, asked: Asked) -> bool:
+        """Whether a request is longer than all parts together; a quick check before rendering."""
+        max_length = MAX_CHARACTERS if self.length is None else self.length * MAX_PARTS
         texts = (asked.title, asked.detail, asked.reason, asked.folder or "", *(each.text for each in asked.questions))
-        return sum(map(len, texts)) > most
+        return sum(map(len, texts)) > max_length
 
 
-def room_at(core: Core, where: Conversation, note: str = "") -> Room:
-    """For a text with this note beside it."""
+def message_limit(core: Core, where: Conversation, note: str = "") -> MessageLimit:
+    """The limit for a text that is sent with this note."""
     surface = core.surfaces.get(where.surface)
     if surface is None or surface.can.max_length is None:
-        return Room(None)
+        return MessageLimit(None)
     units = surface.can.units
-    return Room(surface.can.max_length - reserved_length(units) - size(note, units), units)
+    return MessageLimit(surface.can.max_length - reserved_length(units) - size(note, units), units)
 
 
-def parts(gate: Gate, room: Room, say: Say) -> list[str]:
-    """All that a yes is about, as messages that fit; none where it would take too many."""
-    pieces = [piece for label, shown in _blocks(gate.asked, say) for piece in _pieces(label, shown, room, say)]
-    bodies = _packed(pieces, room)
-    if not bodies or len(bodies) > PARTS:
+def split_request(gate: Gate, limit: MessageLimit, say: Say) -> list[str]:
+    """The complete request as messages that fit; empty if it would take too many."""
+    pieces = [piece for label, shown in _blocks(gate.asked, say) for piece in _split_block(label, shown, limit, say)]
+    bodies = _pack(pieces, limit)
+    if not bodies or len(bodies) > MAX_PARTS:
         return []
     count = len(bodies)
-    whole = [f"{_header(gate, number, count, say)}\n{body}" for number, body in enumerate(bodies, 1)]
-    return whole if all(map(room.holds, whole)) else []
+    messages = [f"{_header(gate, number, count, say)}\n{body}" for number, body in enumerate(bodies, 1)]
+    return messages if all(map(limit.fits, messages)) else []
 
 
 def fence(shown: str) -> str:
-    """With a fence that nothing in it can end."""
+    """The text in a code fence that nothing in the text can end."""
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
     ticks = "`" * max(3, longest + 1)
     return f"{ticks}\n{shown}\n{ticks}"
 
 
 def shown_at(tx: Tx, gate: Gate, where: Conversation, *, pressed: bool) -> int | None:
-    """From when on a message in this conversation can mean it. None: its card, or a part before it, has no receipt
-    there. Whoever pressed a button of the card has it, though the receipt may not be stored yet."""
+    """The time from which a message in this conversation can answer the gate. None: its card, or a part before it, has
+    no receipt there. A person who pressed a button of the card has it, even if the receipt is not stored yet."""
     card = deliveries.get(tx, gate.card) if gate.card else None
-    if card is None or card.conversation != where or not (_is_sent(card) or (pressed and _is_leaving(card))):
+    if card is None or card.conversation != where or not (_is_sent(card) or (pressed and _may_have_arrived(card))):
         return None
-    before = list(parts_of(tx, card.id))
+    before = list(part_deliveries(tx, card.id))
     if len(before) < gate.whole_in - 1 or not all(map(_is_sent, before)):
         return None
-    return left_at(card)
+    return sent_time(card)
 
 
-def left_at(message: Delivery) -> int | None:
-    """When it left, at the earliest: it may have been tried more than once."""
+def sent_time(message: Delivery) -> int | None:
+    """The earliest time at which it was sent: there may have been several attempts."""
     return message.first_sent_at if message.generation == 1 or message.sent_at is None else message.sent_at
 
 
-def is_reply(sent: int, left: int) -> bool:
-    """Whether what was said then can answer what left then: there was time to read it. Platforms that tell whole
-    seconds round down, and so are never taken for later than they are."""
-    return sent >= left + QUICK
+def had_time_to_read(sent: int, left: int) -> bool:
+    """Whether a message sent at `sent` can answer one that was sent at `left`: there was time to read it. Platforms
+    that give only seconds round down, so a message never seems later than it was."""
+    return sent >= left + READING_TIME
 
 
-def asked_in(tx: Tx, thread: str, where: Conversation) -> int | None:
-    """When the question of a suspended thread left for this conversation. None: it is not known to have arrived."""
+def prompt_sent_at(tx: Tx, thread: str, where: Conversation) -> int | None:
+    """When the question of a suspended thread was sent to this conversation. None: it may not have arrived."""
     asked = deliveries.newest_ask(tx, thread)
     is_here = asked is not None and asked.conversation == where and _is_sent(asked)
-    return left_at(asked) if asked is not None and is_here else None
+    return sent_time(asked) if asked is not None and is_here else None
 
 
 def _is_sent(delivery: Delivery) -> bool:
     return delivery.state is DeliveryState.SENT
 
 
-def _is_leaving(delivery: Delivery) -> bool:
-    """An attempt was made: it may have arrived."""
+def _may_have_arrived(delivery: Delivery) -> bool:
+    """Whether an attempt to send it was made."""
     return delivery.first_sent_at is not None and delivery.state in (DeliveryState.PENDING, DeliveryState.SENDING)
 
 
-def parts_of(tx: Tx, card: str) -> Iterator[Delivery]:
-    """The rows of the parts before a card, in order."""
-    for number in range(1, PARTS + 1):
+def part_deliveries(tx: Tx, card: str) -> Iterator[Delivery]:
+    """The deliveries of the parts before a card, in order."""
+    for number in range(1, MAX_PARTS + 1):
         found = deliveries.get(tx, part_name(card, number))
         if found is None:
             return
@@ -121,71 +121,71 @@ def parts_of(tx: Tx, card: str) -> Iterator[Delivery]:
 
 
 def gates_on(tx: Tx, message: Delivery) -> list[Gate]:
-    """What a message asks about: a card, a part before it, a change of it, or a reminder (`<gate>:remind`)."""
+    """The gates of a message: a card, a part before it, an edit of it, or a reminder (`<gate>:remind`)."""
     card = (message.edits or message.id).partition(PART)[0]
     own = gates.get(tx, card.partition(":")[0])
     return gates.on_card(tx, card) or ([own] if own is not None else [])
 
 
 def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:
-    """What has to be shown, as it is shown, each under a name of its own, so that none can pass for another."""
+    """The texts that must be shown, each under its own label, so that none can pass for another."""
     if asked.kind is GateKind.QUESTION:
         for question in asked.questions:
             yield _label(question.text, say("Question:", "问题："), say), as_prose(question.text)
             for number, option in enumerate(question.options, 1):
                 yield _label(option, say(f"Option {number}:", f"选项 {number}："), say), as_prose(option)
     else:
-        label = " ".join([*counted(asked, say), say(*_TITLES[asked.kind])])
+        label = " ".join([*line_count(asked, say), say(*_TITLES[asked.kind])])
         yield label, title_shown(asked.kind, asked.title)
         yield say("Folder:", "目录："), as_code(asked.folder or "")
-    yield say("In full:", "详细内容："), detail_shown(asked.kind, asked.detail) if explains(asked) else ""
+    yield say("In full:", "详细内容："), detail_shown(asked.kind, asked.detail) if has_detail_to_show(asked) else ""
     yield _label(asked.reason, say("Why:", "原因："), say), as_prose(asked.reason)
 
 
 def _label(text: str, name: str, say: Say) -> str:
-    return " ".join([*counted_words(text, say), name])
+    return " ".join([*line_count_of_text(text, say), name])
 
 
-def counted(asked: Asked, say: Say) -> list[str]:
-    """How many lines a long command has, for whoever sees only its end."""
-    return _told(many_lines(asked.kind, asked.title), say)
+def line_count(asked: Asked, say: Say) -> list[str]:
+    """The number of lines of a long command, for a person who sees only its end."""
+    return _line_count_label(many_lines(asked.kind, asked.title), say)
 
 
-def counted_words(text: str, say: Say) -> list[str]:
-    """The same of an agent's words."""
-    return _told(many_in(text), say)
+def line_count_of_text(text: str, say: Say) -> list[str]:
+    """The same for an agent's text."""
+    return _line_count_label(many_in(text), say)
 
 
-def _told(count: int | None, say: Say) -> list[str]:
+def _line_count_label(count: int | None, say: Say) -> list[str]:
     return [say(f"{count:,} lines:", f"共 {count:,} 行：")] if count else []
 
 
-def explains(asked: Asked) -> bool:
-    """Whether there is a detail to show. What explains the options of a secret is not for a chat, as they are not:
-    whoever answers it does so at the desk, and sees it there."""
+def has_detail_to_show(asked: Asked) -> bool:
+    """Whether there is a detail to show. The details and options of a secret question are not shown in a chat: the
+    person answers it in a local client, and sees them there."""
     return asked.detail != "" and not any(question.secret for question in asked.questions)
 
 
-def _pieces(label: str, shown: str, room: Room, say: Say) -> Iterator[str]:
-    """A text in fences, each of which fits into a message."""
+def _split_block(label: str, shown: str, limit: MessageLimit, say: Say) -> Iterator[str]:
+    """Split a text into fenced pieces that each fit into a message."""
     if not shown:
         return
-    assert room.limit is not None
+    assert limit.length is not None
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
-    goes_on = f"{label} {say('(it goes on)', '（续）')}"
-    around = size(f"{goes_on}\n{'`' * max(3, longest + 1)}\n\n{'`' * max(3, longest + 1)}", room.units)
-    free = max(room.limit - HEADER - around, LEAST)
-    for number, part in enumerate(split(shown, free, room.units)):
-        yield f"{goes_on if number else label}\n{fence(part.body)}"
+    continued = f"{label} {say('(it goes on)', '（续）')}"
+    around = size(f"{continued}\n{'`' * max(3, longest + 1)}\n\n{'`' * max(3, longest + 1)}", limit.units)
+    free = max(limit.length - HEADER_LENGTH - around, MIN_PART_LENGTH)
+    for number, part in enumerate(split(shown, free, limit.units)):
+        yield f"{continued if number else label}\n{fence(part.body)}"
 
 
-def _packed(pieces: Sequence[str], room: Room) -> list[str]:
-    """As few messages as they need, in their order."""
-    assert room.limit is not None
+def _pack(pieces: Sequence[str], limit: MessageLimit) -> list[str]:
+    """Pack the pieces into as few messages as possible, in order."""
+    assert limit.length is not None
     messages: list[str] = []
     for piece in pieces:
         together = f"{messages[-1]}\n{piece}" if messages else piece
-        if messages and size(together, room.units) <= room.limit - HEADER:
+        if messages and size(together, limit.units) <= limit.length - HEADER_LENGTH:
             messages[-1] = together
         else:
             messages.append(piece)

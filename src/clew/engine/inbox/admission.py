@@ -13,10 +13,10 @@ from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_reply
 from clew.engine.delivery.language import localized, remember_language
 from clew.engine.gates import suspension_prompt
-from clew.engine.gates.answers import at_gates
-from clew.engine.gates.buttons import ASKS
-from clew.engine.gates.reply_parser import typed
-from clew.engine.gates.visibility import asked_in, gates_on, is_reply
+from clew.engine.gates.answers import handle_reply
+from clew.engine.gates.buttons import SUSPENSION_BUTTONS
+from clew.engine.gates.reply_parser import parse_reply
+from clew.engine.gates.visibility import gates_on, had_time_to_read, prompt_sent_at
 from clew.engine.inbox.access import SPEAKERS, refusal, role_of
 from clew.engine.inbox.commands import run_command
 from clew.engine.inbox.sender import message_of
@@ -39,7 +39,7 @@ from clew.texts import bilingual, gate_messages, messages
 
 _log = logging.getLogger(__name__)
 LOOKS, LOOK = 10, 0.15  # how often, and after how many seconds each: platforms wait no longer for an answer
-_ASKED = frozenset(button.says for asked in ASKS.values() for button in asked)
+_ASKED = frozenset(button.says for asked in SUSPENSION_BUTTONS.values() for button in asked)
 _ANSWERS = messages.CONTINUE | messages.STOP | messages.RUN_ALL | messages.MERGE | messages.SKIP
 
 
@@ -114,10 +114,10 @@ class Admission(Struct, frozen=True):
         if name and thread is None:
             return Arrival(Fate.REFUSED, None, None, messages.no_thread(name))
         answers = inbound.answers if messages.word(inbound.text) in _ANSWERS else None
-        if answers is not None and (thread is None or suspension_prompt.question(tx, thread) != answers):
+        if answers is not None and (thread is None or suspension_prompt.prompt_id(tx, thread) != answers):
             return Arrival(Fate.REFUSED, name, None, messages.SETTLED)  # somebody was faster
         is_its_own = answers is not None or (inbound.pressed and inbound.text in _ASKED)  # and no gate's
-        meant = None if is_its_own else at_gates(tx, self.core, thread, inbound)  # an answer never waits in a queue
+        meant = None if is_its_own else handle_reply(tx, self.core, thread, inbound)  # an answer never waits in a queue
         if isinstance(meant, Arrival):
             return meant
         if meant is not None:
@@ -178,19 +178,19 @@ def _opening(tx: Tx, inbound: Inbound) -> Opening:
 def _is_unplaced(tx: Tx, inbound: Inbound) -> bool:
     """A button that names nothing, on a message whose receipt has not come or never will: nobody knows what it is
     about, and it must not be guessed from what else is asked here."""
-    if not inbound.pressed or inbound.quoted is None or typed(inbound.text).code is not None:
+    if not inbound.pressed or inbound.quoted is None or parse_reply(inbound.text).code is not None:
         return False
     return deliveries.by_receipt(tx, inbound.conversation, inbound.quoted) is None
 
 
 def _looks_like_an_answer(inbound: Inbound) -> bool:
-    said = typed(inbound.text)
-    return said.code is not None or said.is_bare or said.is_extent or said.is_all
+    said = parse_reply(inbound.text)
+    return said.code is not None or said.is_short or said.is_wider_yes or said.is_yes_to_all
 
 
 def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
     """Whether it can mean a gate whose card is just being sent here, or the question of a suspended thread."""
-    code = typed(inbound.text).code
+    code = parse_reply(inbound.text).code
     meant = [gate for gate in gates.open_at(tx, inbound.conversation) if code in (None, gate.code)]
     cards = [deliveries.get(tx, gate.card or "") for gate in meant]
     thread = bindings.thread_at(tx, inbound.conversation)
@@ -213,8 +213,8 @@ def _means_its_question(tx: Tx, core: Core, thread: Thread, inbound: Inbound) ->
     ):
         return True
     is_backlog = thread.suspended_by is SuspendedBy.BACKLOG
-    left = asked.created_at if is_backlog else asked_in(tx, thread.id, inbound.conversation)
-    return left is not None and (inbound.sent_at is None or is_reply(inbound.sent_at, left))
+    left = asked.created_at if is_backlog else prompt_sent_at(tx, thread.id, inbound.conversation)
+    return left is not None and (inbound.sent_at is None or had_time_to_read(inbound.sent_at, left))
 
 
 def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:
@@ -231,10 +231,10 @@ def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:
 
 def _pressed_on(tx: Tx, card: Delivery, inbound: Inbound) -> Sequence[Gate]:
     """A button names its gate; a reaction is a bare yes or no, and means what is still open there."""
-    if typed(inbound.text).code is not None:
+    if parse_reply(inbound.text).code is not None:
         return gates_on(tx, card)
     shown = gates.on_card(tx, card.edits or card.id)
-    return _meant_by_quote(shown, inbound) if typed(inbound.text).is_bare else shown
+    return _meant_by_quote(shown, inbound) if parse_reply(inbound.text).is_short else shown
 
 
 def _meant_by_quote(shown: Sequence[Gate], inbound: Inbound) -> Sequence[Gate]:
@@ -256,7 +256,7 @@ def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:
     asked = deliveries.newest_ask(tx, thread.id)
     if card is not None and asked is not None and card.turn != asked.turn:
         return False
-    return inbound.text in {button.says for button in ASKS[thread.suspended_by]}
+    return inbound.text in {button.says for button in SUSPENSION_BUTTONS[thread.suspended_by]}
 
 
 def _repeats_answer(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
@@ -275,7 +275,8 @@ def _repeats_answer(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
         return False
     going_on = _last_continuation(tx, asked.turn or "")
     return going_on is not None and (
-        going_on.ended_at is None or (inbound.sent_at is not None and not is_reply(inbound.sent_at, going_on.ended_at))
+        going_on.ended_at is None
+        or (inbound.sent_at is not None and not had_time_to_read(inbound.sent_at, going_on.ended_at))
     )
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.delivery.language import CHINESE, language_of
 from clew.engine.gates.answers import refuse_secrets
-from clew.engine.gates.cards import one_line
+from clew.engine.gates.cards import title_line
 from clew.engine.gates.reply_parser import is_code
 from clew.engine.inbox.access import role_of
 from clew.engine.places import away, driver
@@ -193,7 +193,7 @@ def _where(command: Command) -> str:
 
 def _gates(command: Command) -> str:
     found = gates.all_open(command.tx, 20)
-    return "\n".join(f"{gate.code}: {plain_or_code(one_line(gate))}" for gate in found) or command.tell("no_gates")
+    return "\n".join(f"{gate.code}: {plain_or_code(title_line(gate))}" for gate in found) or command.tell("no_gates")
 
 
 def _approve(command: Command) -> Inbound:

@@ -33,7 +33,7 @@ def go(tx: Tx, core: Core, where: Conversation) -> None:
 def _asks_local_client(tx: Tx, core: Core, thread: Thread, where: Conversation) -> bool:
     """Whether the local client drives the thread, so that its question goes to `where` now."""
     is_here = bindings.driver(tx, thread.id) is None and reachable_target(tx, core, thread, None) == where
-    return is_here and not suspension_prompt.is_for_another(tx, thread.id)
+    return is_here and not suspension_prompt.asks_somebody_else(tx, thread.id)
 
 
 def back(tx: Tx, core: Core) -> bool:

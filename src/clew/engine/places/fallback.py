@@ -26,7 +26,7 @@ def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
         turn = turns.get(tx, gate.turn)
         if gate.state is GateState.OPEN and gate.where == refused.conversation and turn is not None:
             gates.forget_card(tx, gate.id)
-            cards.drop(tx, gate.card)
+            cards.drop_empty_card(tx, gate.card)
             cards.show_at(tx, core, turn, gate, to, gate_messages.STRANDED)
     newest = deliveries.newest_ask(tx, thread.id)
     if newest is not None and newest.id == refused.id:

@@ -8,8 +8,16 @@ from collections.abc import Collection, Iterable
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.gates.answers import as_message, choose, choose_all, find, make_rule
-from clew.engine.gates.choices import RULE_LASTS, Choice, NewRule, Word, accept, choices, reply
+from clew.engine.gates.answers import accept_all, answer_as_message, apply_choice, find_gate, make_rule
+from clew.engine.gates.choices import (
+    DEFAULT_RULE_LIFETIME,
+    Choice,
+    ChoiceKind,
+    NewRule,
+    accept_choice,
+    choices,
+    make_reply,
+)
 from clew.engine.inbox.admission import Admission, write_fate
 from clew.engine.threads.lookup import existing_thread
 from clew.model.gate_views import (
@@ -54,20 +62,20 @@ class GateService:
         return await self._core.store.read(lambda tx: [_brief(gate) for gate in gates.of_thread(tx, thread, limit)])
 
     async def one(self, name: str) -> GateView:
-        return await self._core.store.read(lambda tx: _view(find(tx, name)))
+        return await self._core.store.read(lambda tx: _view(find_gate(tx, name)))
 
     async def answer(self, name: str, given: AnswerGate) -> GateView:
         """Answer a gate. Raises Refused, with who answered, if it is not open any more."""
 
         def body(tx: Tx) -> GateView:
-            gate = find(tx, name)
+            gate = find_gate(tx, name)
             if gate.state is not GateState.OPEN:
                 raise Refused(stored.answered_before(gate))  # even if the answers are the same
             thread = existing_thread(tx, gate.thread)
             chosen = _chosen(gate, given)
             if given.pattern is not None and chosen.rule is not None:
                 self._check_covers(gate, thread, chosen.rule)
-            answered = choose(tx, self._core, gate, chosen, given.sender)
+            answered = apply_choice(tx, self._core, gate, chosen, given.sender)
             if not gate.asked.blocking and chosen.answer.decision is Decision.REPLY:
                 self._say(tx, gate, thread, chosen.answer, given.sender)
             return _view(answered)
@@ -83,7 +91,7 @@ class GateService:
                 for each in gates.open_in(tx, existing_thread(tx, thread).id)
                 if codes is None or each.code in codes
             ]
-            return [_brief(gate) for gate in choose_all(tx, self._core, found, sender)]
+            return [_brief(gate) for gate in accept_all(tx, self._core, found, sender)]
 
         return await self._core.store.write(body)
 
@@ -151,7 +159,7 @@ class GateService:
     def _say(self, tx: Tx, gate: Gate, thread: Thread, answer: Answer, by: str) -> None:
         """Send the answer to a non-blocking question as a message."""
         where = Conversation(self._core.local_surface)
-        inbound = Inbound(where, f"answer-{gate.id}", by, as_message(gate, answer), thread=thread.id)
+        inbound = Inbound(where, f"answer-{gate.id}", by, answer_as_message(gate, answer), thread=thread.id)
         write_fate(tx, self._core, inbound, self._admission.pass_on(tx, inbound, thread))
 
 
@@ -159,13 +167,13 @@ def _chosen(gate: Gate, given: AnswerGate) -> Choice:
     if given.decision is Decision.REPLY:
         if gate.asked.kind is not GateKind.QUESTION:
             raise BadInput(f"{gate.code} wants a yes or a no: `clew approve {gate.code}` or `clew deny {gate.code}`.")
-        return Choice(Word.OPTION, "", reply(gate.asked, given.replies))
+        return Choice(ChoiceKind.OPTION, "", make_reply(gate.asked, given.replies))
     if given.decision is Decision.ACCEPT:
         _check_yes(gate, given)
     if given.decision is not Decision.ACCEPT or given.extent == "once":
-        return Choice(Word.ACCEPT, "", Answer(given.decision, clean(given.reason)))
+        return Choice(ChoiceKind.ACCEPT, "", Answer(given.decision, clean(given.reason)))
     if given.extent == "thread":
-        return accept(gate.asked, gate.offer, Word.THREAD)
+        return accept_choice(gate.asked, gate.offer, ChoiceKind.THREAD)
     return _with_rule(gate, given)
 
 
@@ -179,16 +187,19 @@ def _check_yes(gate: Gate, given: AnswerGate) -> None:
 def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
     """Accept with the offered rule, or with the person's own pattern."""
     if given.pattern is None:
-        offered = accept(gate.asked, gate.offer, Word.RULE)
+        offered = accept_choice(gate.asked, gate.offer, ChoiceKind.RULE)
         assert offered.rule is not None
         return replace(offered, rule=replace(offered.rule, scope=given.scope, lasts=given.lasts or offered.rule.lasts))
     from clew.engine.rules import decide
 
     kind = decide.RULE_KINDS[gate.asked.kind]
     rule = NewRule(
-        kind, decide.validated_pattern(Effect.ALLOW, kind, given.pattern), given.scope, given.lasts or RULE_LASTS
+        kind,
+        decide.validated_pattern(Effect.ALLOW, kind, given.pattern),
+        given.scope,
+        given.lasts or DEFAULT_RULE_LIFETIME,
     )
-    return Choice(Word.RULE, "", Answer(Decision.ACCEPT), rule)
+    return Choice(ChoiceKind.RULE, "", Answer(Decision.ACCEPT), rule)
 
 
 def _brief(gate: Gate) -> GateView:
@@ -243,7 +254,7 @@ def _raw(gate: Gate) -> GateView:
         questions=tuple(_question_view(question) for question in asked.questions),
         blocking=asked.blocking,
         replies=tuple(said for _, said in gate.answer.replies) if gate.answer else (),
-        rule=next((choice.rule.pattern for choice in offered if choice.word is Word.RULE and choice.rule), None),
+        rule=next((choice.rule.pattern for choice in offered if choice.word is ChoiceKind.RULE and choice.rule), None),
     )
 
 

@@ -252,7 +252,7 @@ def _view(
         gates=codes.get(row.id, ()),
         adopted=seen.adopted,
         bound=bound,
-        asks=suspension_prompt.question(tx, row),
+        asks=suspension_prompt.prompt_id(tx, row),
     )
 
 

@@ -185,7 +185,7 @@ def title_of(text: str) -> str:
 def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
     now = core.clock.now()
     if thread.status is ThreadStatus.SUSPENDED:
-        suspension_prompt.settled(
+        suspension_prompt.show_outcome(
             tx,
             core,
             thread.id,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.delivery.placeholder import streams
 from clew.engine.gates.gates import close_gate, open_gate
-from clew.engine.gates.look import look_at
+from clew.engine.gates.inspection import inspect_request
 from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
 from clew.engine.turns.completion import End
 from clew.model.events import (
@@ -162,13 +162,15 @@ class TurnConsumer:
     async def _asked(self, event: GateOpened) -> None:
         """Store a gate together with the text before it, so that people see what the question refers to."""
         item, again = self._progress.items[gate_item(event.ref)], event.ref in self.asked
-        seen = await look_at(event.asked, self.thread)
+        inspection = await inspect_request(event.asked, self.thread)
         said = list(map(cleaned, self._take_unsaved()))
 
         def body(tx: Tx) -> None:
             for text in said:
                 items.put(tx, self.turn.id, text)
-            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=again, seen=seen)
+            open_gate(
+                tx, self._core, self.thread, self.turn, event, cleaned(item), seen_before=again, inspection=inspection
+            )
 
         crash.point("gate.asked-not-stored")
         await self._core.write_with_retry(body)

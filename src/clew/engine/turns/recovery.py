@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.gates.gates import held_back, settle_cut
+from clew.engine.gates.gates import settle_cut, unapproved_items
 from clew.engine.progress import GATE, may_have_acted
 from clew.engine.turns.completion import End, end_and_ask, end_and_continue, end_in_silence, end_turn
 from clew.engine.turns.runner import Runner, end_of_record
@@ -252,7 +252,7 @@ def _leftover(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Leftove
     taken = [steer.message for steer in inbox.open_steers(tx, turn.id) if steer.message.id in record.messages]
     asked = gates.of_turn(tx, turn.id)
     at_gate = any(gate.state is GateState.OPEN and gate.asked.blocking for gate in asked)
-    return Leftover(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), held_back(asked), at_gate)
+    return Leftover(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), unapproved_items(asked), at_gate)
 
 
 def _offered(tx: Tx, turn: Turn) -> list[Steer]:
@@ -260,7 +260,7 @@ def _offered(tx: Tx, turn: Turn) -> list[Steer]:
 
 
 def _has_acted(tx: Tx, turn: Turn) -> bool:
-    held = held_back(gates.of_turn(tx, turn.id))
+    held = unapproved_items(gates.of_turn(tx, turn.id))
     return may_have_acted([item for item in items.of_turn(tx, turn.id) if item.item not in held])
 
 

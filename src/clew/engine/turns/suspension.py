@@ -104,7 +104,7 @@ def _put_aside(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where
 
 def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conversation) -> Arrival:
     """Whoever was asked elsewhere, where the thread is now, hears that there is no answer."""
-    target = reachable_target(tx, core, thread, suspension_prompt.place(tx, thread.id))
+    target = reachable_target(tx, core, thread, suspension_prompt.where_asked(tx, thread.id))
     if cut is not None and target != where:
         enqueue_delivery(tx, core, cut, DeliveryKind.FINAL, target, messages.final(TurnState.INTERRUPTED, "", None))
     return Arrival(Fate.ANSWER, thread.id, None, messages.STOPPED)
@@ -175,4 +175,4 @@ def _skip(
 def _reopen(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:
     if threads.reopen(tx, thread.id, ThreadStatus.SUSPENDED):
         log_status(tx, core, thread.id, ThreadStatus.IDLE)
-        suspension_prompt.settled(tx, core, thread.id, outcome)
+        suspension_prompt.show_outcome(tx, core, thread.id, outcome)

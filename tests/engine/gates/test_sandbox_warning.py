@@ -1,4 +1,4 @@
-"""Whoever is asked about a command sees that it would leave the agent's sandbox, whatever else there is to say."""
+"""A card always says that a command would leave the agent's sandbox, whatever else it says."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from clew.cli.view.gates import request_lines as in_a_terminal
-from clew.engine.gates.cards import drawn
-from clew.engine.gates.gates import ask_once_more, open_gate
-from clew.engine.gates.look import look_at
+from clew.engine.gates.cards import render_card
+from clew.engine.gates.gates import open_gate, reopen_gate
+from clew.engine.gates.inspection import inspect_request
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import NewRuleView
@@ -38,7 +38,7 @@ async def test_every_card_says_that_a_command_leaves_the_sandbox(tmp_path: Path,
         assert Chat(rig).card(view).text.count(ENGLISH) == 1
         assert view.leaves_sandbox and view.warning == ""
         assert ENGLISH in "\n".join(in_a_terminal(msgspec.to_builtins(view)))
-        assert CHINESE in drawn([await _row(rig, view)], lambda english, chinese: chinese)
+        assert CHINESE in render_card([await _row(rig, view)], lambda english, chinese: chinese)
 
 
 async def test_a_rule_that_asks_does_not_hide_it(tmp_path: Path) -> None:
@@ -49,12 +49,12 @@ async def test_a_rule_that_asks_does_not_hide_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("warning", [gate_messages.DID_NOT_ARRIVE, gate_messages.MAY_HAVE_RUN])
-async def test_another_warning_does_not_take_its_place(tmp_path: Path, warning: str) -> None:
+async def test_another_warning_does_not_replace_it(tmp_path: Path, warning: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         view = await _opens(rig, leaving("curl example.org", tmp_path))
         assert (await rig.say("y", sender_id="7")).fate is Fate.ANSWER
         row = await _row(rig, view)
-        await rig.store.write(lambda tx: ask_once_more(tx, rig.engine._core, row, str(warning)))
+        await rig.store.write(lambda tx: reopen_gate(tx, rig.engine._core, row, str(warning)))
         await rig.delivered(f"{view.id}:again")
         again = Chat(rig).card(view).text
         assert ENGLISH in again and f"⚠ {warning}" in again
@@ -62,8 +62,8 @@ async def test_another_warning_does_not_take_its_place(tmp_path: Path, warning: 
         assert seen.leaves_sandbox and seen.warning == warning
 
 
-async def test_a_line_that_does_not_say_it_allows_nothing(tmp_path: Path) -> None:
-    """A front end is told of a gate in a line."""
+async def test_one_line_without_the_warning_allows_nothing(tmp_path: Path) -> None:
+    """A front end shows a gate in one line."""
     async with Rig(tmp_path) as rig:
         where = rig.engine.conversations.place("browser-1")
         begun = await rig.engine.say(Inbound(where, "m1", "ann", "!hold here", begins=rig.clock.ulid()))
@@ -71,13 +71,13 @@ async def test_a_line_that_does_not_say_it_allows_nothing(tmp_path: Path) -> Non
         thread = await rig.store.read(lambda tx: threads.get(tx, begun.thread or ""))
         assert thread is not None
         wants = leaving("make", Path(thread.workspace))
-        seen = await look_at(wants, thread)
+        inspection = await inspect_request(wants, thread)
 
         def body(tx: Tx) -> None:
             turn = turns.get(tx, begun.turn or "")
             assert turn is not None
             item = Item(gate_item("r"), GATE, Phase.STARTED, "")
-            open_gate(tx, rig.engine._core, thread, turn, GateOpened("r", wants), item, seen=seen)
+            open_gate(tx, rig.engine._core, thread, turn, GateOpened("r", wants), item, inspection=inspection)
 
         await rig.store.write(body)
         (view,) = await asked(rig)

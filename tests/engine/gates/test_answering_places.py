@@ -15,7 +15,7 @@ from tests.engine.gates.test_gates import COMMAND, asked, executions, shown
 from tests.helpers.rig import Rig, Room, patient
 
 
-async def test_turns_that_wait_for_a_person_leave_their_place_to_others(tmp_path: Path) -> None:
+async def test_turns_that_wait_for_a_person_let_other_turns_run(tmp_path: Path) -> None:
     config = dataclasses.replace(patient(), turns=TurnsConfig(parallel=1))
     async with Rig(tmp_path, config=config) as rig:
         await rig.say(f"!approve {COMMAND}")
@@ -24,7 +24,7 @@ async def test_turns_that_wait_for_a_person_leave_their_place_to_others(tmp_path
         assert (await rig.ended(other.turn)).text == "done"
 
 
-async def test_free_words_to_a_task_shown_in_a_room_are_for_the_room_unless_they_bear_the_code(tmp_path: Path) -> None:
+async def test_free_text_beside_a_tasks_gate_answers_it_only_with_the_code(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         task = await rig.start("!ask What is it called?", notify="room:a")
         (gate,) = await shown(rig)
@@ -47,7 +47,7 @@ async def test_a_gate_of_a_task_is_answered_where_it_is_shown(tmp_path: Path, wo
         assert executions(rig) == [COMMAND]
 
 
-async def test_words_behind_the_code_of_something_settled_are_for_the_agent(tmp_path: Path) -> None:
+async def test_text_after_the_code_of_a_settled_gate_is_for_the_agent(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await shown(rig)
@@ -60,7 +60,7 @@ async def test_words_behind_the_code_of_something_settled_are_for_the_agent(tmp_
 
 
 @pytest.mark.parametrize("word", ["y", "n", "stop", "/stop"])
-async def test_no_person_passes_for_a_rule(tmp_path: Path, word: str) -> None:
+async def test_a_person_cannot_pass_for_a_rule(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(SurfaceCan(chat=True))) as rig:
         await rig.allow("7")
         await rig.say(f"!approve {COMMAND}", sender_id="7")

@@ -1,4 +1,4 @@
-"""What the options of a question mean is shown where they are chosen."""
+"""The explanation of a question's options is shown where they are chosen."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_long_explanation_comes_in_parts_before_the_card(tmp_path: Path)
         assert (await rig.say("2", sender_id="7")).fate is Fate.ANSWER
 
 
-async def test_what_is_too_long_to_be_explained_there_is_not_answered_there(tmp_path: Path) -> None:
+async def test_a_question_too_long_to_explain_cannot_be_answered_there(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         await _opens(rig, asks("Proceed: " + "x" * 60_000))
         assert (await rig.say("1", sender_id="7")).fate is Fate.REFUSED

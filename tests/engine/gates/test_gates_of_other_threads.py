@@ -1,5 +1,5 @@
-"""A short answer without a code, a quote or a button means the gates of the thread that is spoken to, and no other's
-that is shown in the same conversation."""
+"""A short answer without a code, a quote or a button means the gates of the conversation's thread, not those of other
+threads that are shown in the same conversation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def _state(rig: Rig, view: GateView) -> str:
 
 
 async def _asks_beside(rig: Rig) -> tuple[Chat, GateView, Accepted]:
-    """A gate of one thread stands in the chat; the next thread there has asked something in its own words."""
+    """The chat shows a gate of one thread; the next thread there has asked something as plain text."""
     chat = Chat(rig)
     (view,) = await chat.asks("make deploy")
     await chat.says("/new")
@@ -35,7 +35,7 @@ async def _asks_beside(rig: Rig) -> tuple[Chat, GateView, Accepted]:
 
 
 @pytest.mark.parametrize("word", BARE)
-async def test_a_bare_word_answers_no_gate_of_another_thread(tmp_path: Path, word: str) -> None:
+async def test_a_short_answer_does_not_answer_a_gate_of_another_thread(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, view, _ = await _asks_beside(rig)
         said = await chat.says(word)
@@ -43,7 +43,7 @@ async def test_a_bare_word_answers_no_gate_of_another_thread(tmp_path: Path, wor
         assert await _state(rig, view) == "open" and executions(rig) == []
 
 
-async def test_it_reaches_the_agent_by_a_quote_or_in_more_words(tmp_path: Path) -> None:
+async def test_it_reaches_the_agent_by_a_quote_or_as_longer_text(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, view, before = await _asks_beside(rig)
         quoting = await chat.says("yes", quoted=_quote(rig, f"{before.turn}:final"))
@@ -67,14 +67,14 @@ async def test_another_threads_gate_is_answered_by_code_quote_or_button(tmp_path
         assert executions(rig) == ["make deploy"]
 
 
-async def test_a_bare_word_said_before_the_other_gate_was_asked_is_for_the_agent(tmp_path: Path) -> None:
+async def test_a_short_answer_sent_before_the_other_gate_is_for_the_agent(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, view, before = await _asks_beside(rig)
         said = await chat.says("yes", sent_at=view.asked_at // 1000 * 1000 - 1000)
         assert said.fate is Fate.TURN and said.thread == before.thread
 
 
-async def test_a_bare_word_means_the_gate_of_the_thread_that_is_spoken_to(tmp_path: Path) -> None:
+async def test_a_short_answer_means_the_gate_of_the_conversations_thread(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, first, second = await _asks_one_by_one(rig)
         assert (await chat.says("y")).fate is Fate.ANSWER
@@ -83,7 +83,7 @@ async def test_a_bare_word_means_the_gate_of_the_thread_that_is_spoken_to(tmp_pa
 
 
 async def _cut_beside(rig: Rig) -> tuple[Chat, GateView, Accepted]:
-    """The thread that is spoken to was cut off, and asks whether to go on."""
+    """The conversation's thread was cut off, and asks whether to continue."""
     chat = Chat(rig)
     (view,) = await chat.asks("make deploy")
     await chat.says("/new")
@@ -94,7 +94,7 @@ async def _cut_beside(rig: Rig) -> tuple[Chat, GateView, Accepted]:
 
 
 @pytest.mark.parametrize(("word", "fate"), [("y", Fate.TURN), ("stop", Fate.ANSWER), ("no", Fate.ANSWER)])
-async def test_a_bare_word_answers_the_question_of_a_suspended_thread(tmp_path: Path, word: str, fate: Fate) -> None:
+async def test_a_short_answer_answers_the_question_of_a_suspended_thread(tmp_path: Path, word: str, fate: Fate) -> None:
     async with Rig(tmp_path, room=Room(PHONE), outlives=True) as rig:
         chat, view, cut = await _cut_beside(rig)
         said = await chat.says(word)
@@ -102,7 +102,7 @@ async def test_a_bare_word_answers_the_question_of_a_suspended_thread(tmp_path: 
 
 
 @pytest.mark.parametrize("word", ["1", "2", "yes all", "allow"])
-async def test_a_word_that_it_does_not_ask_for_decides_nothing(tmp_path: Path, word: str) -> None:
+async def test_an_answer_that_it_does_not_ask_for_decides_nothing(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE), outlives=True) as rig:
         chat, view, cut = await _cut_beside(rig)
         said = await chat.says(word)
@@ -111,7 +111,7 @@ async def test_a_word_that_it_does_not_ask_for_decides_nothing(tmp_path: Path, w
 
 
 @pytest.mark.parametrize("word", ["y", "stop"])
-async def test_a_gate_that_came_after_its_question_makes_a_bare_word_unclear(tmp_path: Path, word: str) -> None:
+async def test_a_gate_after_its_question_makes_a_short_answer_ambiguous(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE), outlives=True) as rig:
         chat, view, cut = await _cut_beside(rig)
         sql = "UPDATE gates SET asked_at = ? WHERE id = ?"
@@ -122,7 +122,7 @@ async def test_a_gate_that_came_after_its_question_makes_a_bare_word_unclear(tmp
 
 
 @pytest.mark.parametrize("word", ["1", "y", "yes"])
-async def test_what_comes_with_new_begins_a_thread(tmp_path: Path, word: str) -> None:
+async def test_text_after_new_begins_a_thread(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks("make deploy")
@@ -132,7 +132,7 @@ async def test_what_comes_with_new_begins_a_thread(tmp_path: Path, word: str) ->
 
 
 @pytest.mark.parametrize("language", ["please do it", "请运行这个"])
-async def test_what_a_card_says_to_reply_works_in_a_chat_of_another_thread(tmp_path: Path, language: str) -> None:
+async def test_the_reply_that_a_card_suggests_works_in_a_chat_of_another_thread(tmp_path: Path, language: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks("make deploy", language=language)
@@ -151,7 +151,7 @@ async def test_what_a_card_says_to_reply_works_in_a_chat_of_another_thread(tmp_p
 
 
 async def _asks_while_away(rig: Rig, *commands: str) -> list[GateView]:
-    """Threads of the desk ask in the chat of somebody who is away."""
+    """Local threads ask in the chat of a person who is away."""
     await rig.allow("7")
     await rig.say("/away", sender_id="7")
     for number, command in enumerate(commands, 1):
@@ -163,7 +163,7 @@ async def _asks_while_away(rig: Rig, *commands: str) -> list[GateView]:
     return found
 
 
-async def test_away_the_only_gate_in_a_chat_without_a_thread_is_meant_by_a_bare_word(tmp_path: Path) -> None:
+async def test_away_a_short_answer_means_the_only_gate_in_a_chat_without_a_thread(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         (view,) = await _asks_while_away(rig, "make deploy")
         assert (await Chat(rig).says("y")).fate is Fate.ANSWER
@@ -181,7 +181,7 @@ async def test_away_gates_of_several_threads_need_their_code(tmp_path: Path, wor
 
 
 @pytest.mark.parametrize("word", ["y", "n", "yes all"])
-async def test_away_a_gate_of_the_desk_needs_its_code_beside_a_thread(tmp_path: Path, word: str) -> None:
+async def test_away_a_gate_of_a_local_thread_needs_its_code_beside_a_thread(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         await rig.allow("7")
         said = await rig.say("!text hello", sender_id="7")
@@ -207,7 +207,7 @@ async def test_yes_all_allows_no_gate_of_another_thread(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["thread", "Thread.", "rule", "Rule!"])
-async def test_a_bare_noun_is_no_yes_with_a_rule(tmp_path: Path, word: str) -> None:
+async def test_the_words_thread_and_rule_alone_are_not_a_yes(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks("make test")
@@ -216,7 +216,7 @@ async def test_a_bare_noun_is_no_yes_with_a_rule(tmp_path: Path, word: str) -> N
 
 
 @pytest.mark.parametrize("how", ["CODE thread", "2", "quote"])
-async def test_a_yes_with_a_rule_is_a_number_or_a_noun_at_its_gate(tmp_path: Path, how: str) -> None:
+async def test_a_yes_with_a_rule_is_a_number_or_a_word_at_its_gate(tmp_path: Path, how: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (view,) = await chat.asks("make test")
@@ -229,17 +229,15 @@ async def test_a_yes_with_a_rule_is_a_number_or_a_noun_at_its_gate(tmp_path: Pat
 
 @pytest.mark.parametrize("quotes", [False, True])
 @pytest.mark.parametrize("word", ["y", "1", "2", "n", "stop"])
-async def test_a_word_that_may_have_meant_what_is_settled_by_now_decides_nothing(
-    tmp_path: Path, word: str, quotes: bool
-) -> None:
-    """Two were open when it was said, and one when it came."""
+async def test_an_answer_that_may_mean_a_settled_gate_decides_nothing(tmp_path: Path, word: str, quotes: bool) -> None:
+    """Two were open when it was sent, and one when it arrived."""
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         first, second = await chat.asks("make test", "make deploy")
         quoted = _quote(rig, (await chat.gate(first)).card or "") if quotes else None
         said_at = rig.clock.now() + 600_001 - rig.clock.now() % 1000
         await rig.engine.gates.answer(first.code, AnswerGate(Decision.DECLINE))
-        sql = "UPDATE gates SET answered_at = ?, closed_at = ? WHERE id = ?"  # however fast this machine is
+        sql = "UPDATE gates SET answered_at = ?, closed_at = ? WHERE id = ?"  # on a fast machine the times may be equal
         await rig.store.write(lambda tx: tx.run(sql, said_at + 1500, said_at + 1500, first.id))
         said = await chat.says(word, sent_at=said_at, quoted=quoted)
         assert said.fate is Fate.REFUSED and f"`{second.code} {word}`" in said.words
@@ -247,7 +245,7 @@ async def test_a_word_that_may_have_meant_what_is_settled_by_now_decides_nothing
         assert (await chat.says(word, sent_at=said_at + 9000, quoted=quoted)).fate is Fate.ANSWER
 
 
-async def test_away_a_word_that_may_have_meant_what_is_settled_by_now_decides_nothing(tmp_path: Path) -> None:
+async def test_away_an_answer_that_may_mean_a_settled_gate_decides_nothing(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         first, second = await _asks_while_away(rig, "make test", "make deploy")
         said_at = rig.clock.now() + 600_001 - rig.clock.now() % 1000

@@ -1,4 +1,4 @@
-"""An answer that was given and never reached the agent: for what it counts, and for how long."""
+"""Answers that were never sent to the agent: which request they answer, and for how long."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clew.testing.scripted_model import script
 from tests.engine.gates.test_gates import COMMAND, NO, YES, answered_and_cut, asked, executions
 from tests.helpers.rig import Rig
 
-ACTED = f"!shell make\n!approve {COMMAND}\n!text done"  # a chat that has done something asks before it goes on
+ACTED = f"!shell make\n!approve {COMMAND}\n!text done"  # if something ran, a chat asks before it continues
 HOURS = 2 * 3600 * 1000
 
 
@@ -34,7 +34,7 @@ async def cut_after_a_yes(folder: Path) -> Accepted:
     return accepted
 
 
-async def test_a_plain_continue_means_what_was_answered(tmp_path: Path) -> None:
+async def test_a_plain_continue_uses_the_unsent_answer(tmp_path: Path) -> None:
     accepted = await cut_after_a_yes(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{accepted.turn}:ask")
@@ -42,7 +42,7 @@ async def test_a_plain_continue_means_what_was_answered(tmp_path: Path) -> None:
         assert executions(rig) == [COMMAND]
 
 
-async def test_whoever_says_something_else_is_asked_again(tmp_path: Path) -> None:
+async def test_a_person_who_says_something_else_is_asked_again(tmp_path: Path) -> None:
     accepted = await cut_after_a_yes(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{accepted.turn}:ask")
@@ -51,7 +51,7 @@ async def test_whoever_says_something_else_is_asked_again(tmp_path: Path) -> Non
         assert (again.turn, again.state, executions(rig)) == (goes_on.turn, "open", [])
 
 
-async def test_what_is_said_into_the_work_counts_more_than_an_old_yes(tmp_path: Path) -> None:
+async def test_a_steer_cancels_an_unsent_yes(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await rig.start(f"!hold door\n!approve {COMMAND}\n!text done")
         await rig.held("door")
@@ -66,7 +66,7 @@ async def test_what_is_said_into_the_work_counts_more_than_an_old_yes(tmp_path: 
         assert again.state == "open" and executions(rig) == []
 
 
-async def test_a_no_to_something_else_of_the_work_counts_more_than_an_old_yes(tmp_path: Path) -> None:
+async def test_a_no_to_another_gate_cancels_an_unsent_yes(tmp_path: Path) -> None:
     accepted = await cut_after_a_yes(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{accepted.turn}:ask")
@@ -84,7 +84,7 @@ async def test_a_no_to_something_else_of_the_work_counts_more_than_an_old_yes(tm
 
 
 @pytest.mark.parametrize("first", [YES, NO])
-async def test_a_yes_is_kept_only_if_the_same_was_not_declined_since(tmp_path: Path, first: AnswerGate) -> None:
+async def test_an_unsent_yes_is_kept_only_if_not_declined_since(tmp_path: Path, first: AnswerGate) -> None:
     """The agent asks the same twice at once, and is answered yes and no."""
     async with Rig(tmp_path) as rig:
         rig.scripted.play = lambda request: (
@@ -97,7 +97,7 @@ async def test_a_yes_is_kept_only_if_the_same_was_not_declined_since(tmp_path: P
         rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]
         await rig.engine.gates.answer(one.code, first)
         await rig.engine.gates.answer(other.code, NO if first is YES else YES)
-        sql = "UPDATE gates SET answered_at = answered_at + 1 WHERE id = ?"  # however quick this machine is
+        sql = "UPDATE gates SET answered_at = answered_at + 1 WHERE id = ?"  # on a fast machine the times may be equal
         await rig.store.write(lambda tx: tx.run(sql, other.id))
         await rig.kill()
     async with Rig(tmp_path) as rig:
@@ -107,7 +107,7 @@ async def test_a_yes_is_kept_only_if_the_same_was_not_declined_since(tmp_path: P
 
 
 @pytest.mark.parametrize("word", ["stop", "no", "不要"])
-async def test_no_yes_is_kept_for_work_that_is_stopped(tmp_path: Path, word: str) -> None:
+async def test_no_yes_is_kept_for_a_suspended_turn_that_is_stopped(tmp_path: Path, word: str) -> None:
     accepted = await cut_after_a_yes(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{accepted.turn}:ask")
@@ -128,7 +128,7 @@ async def test_no_yes_is_kept_for_a_turn_that_a_person_stops(tmp_path: Path) -> 
         assert not any(row.carried for row in await rig.store.read(gates.all_rows))
 
 
-async def test_an_old_yes_is_asked_for_again(tmp_path: Path) -> None:
+async def test_an_expired_unsent_yes_is_asked_for_again(tmp_path: Path) -> None:
     accepted = await cut_after_a_yes(tmp_path)
     async with Rig(tmp_path, clock=LaterClock()) as rig:
         await rig.delivered(f"{accepted.turn}:ask")
@@ -137,7 +137,7 @@ async def test_an_old_yes_is_asked_for_again(tmp_path: Path) -> None:
         assert again.state == "open" and executions(rig) == []
 
 
-async def test_a_yes_that_a_stop_overtook_is_not_called_allowed(
+async def test_a_yes_that_a_stop_overtook_is_not_shown_as_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = asyncio.Event()

@@ -1,0 +1,49 @@
+"""Cleans a request of characters that cannot be stored, and says which part of it had such characters."""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec.structs import replace
+
+from clew.model.gates import Asked, Question, Reason
+from clew.support.text import clean
+from clew.texts import reasons
+
+
+def unstorable_part(asked: Asked) -> Reason | None:
+    """The part of a request that cannot be stored unchanged. The stored text would name something else, so no rule may
+    judge it."""
+    parts = (asked.title, asked.folder or "", *asked.paths)
+    unstorable = [ascii(part) for part in dict.fromkeys(parts) if clean(part) != part]
+    if unstorable:
+        return Reason("name.odd", ", ".join(unstorable))
+    return Reason("detail.odd", _digest(asked.detail)) if clean(asked.detail) != asked.detail else None
+
+
+def _digest(text: str) -> str:
+    """Distinguishes two texts that are equal after they are cleaned."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def clean_request(asked: Asked) -> Asked:
+    unstorable = unstorable_part(asked)
+    return replace(
+        asked,
+        title=clean(asked.title),
+        detail=clean(asked.detail),
+        reason=clean(asked.reason),
+        unjudged="; ".join(
+            filter(None, (clean(asked.unjudged), str(reasons.reason(unstorable)) if unstorable else ""))
+        ),
+        doubt=replace(asked.doubt, about=clean(asked.doubt.about)) if asked.doubt else None,
+        folder=clean(asked.folder) if asked.folder else asked.folder,
+        paths=tuple(map(clean, asked.paths)),
+        questions=tuple(map(_clean_question, asked.questions)),
+    )
+
+
+def _clean_question(question: Question) -> Question:
+    return replace(
+        question, id=clean(question.id), text=clean(question.text), options=tuple(map(clean, question.options))
+    )
