@@ -16,7 +16,10 @@ from pathlib import Path
 from types import TracebackType
 
 from clew.config.settings import Config, InboxConfig, ThreadsConfig, TurnsConfig
+from clew.engine.core import Core
 from clew.engine.engine import LOCAL_CLIENT, Engine
+from clew.engine.gates import dispatch
+from clew.model.gates import Gate
 from clew.model.messages import Accepted, Conversation, Inbound, Person, Role
 from clew.model.runtime import Runtime, Session
 from clew.model.surface import Inbox, Never, NotSent, Outgoing, Receipt, Surface, SurfaceCan
@@ -84,6 +87,9 @@ class Room:
         return
 
 
+SEND = dispatch._send_one
+
+
 class Rig:
     """The engine of one daemon. Leaving it cancels everything at once and leaves the rows as a killed process would; a
     second Rig on the same folder is the next daemon."""
@@ -109,6 +115,7 @@ class Rig:
         self.scripted = ScriptedRuntime(self.clock, FileLedger(folder / "scripted"), outlives=outlives)
         self.config = config or Config(threads=ThreadsConfig(runtime="scripted"))
         self._entries: list[Entry] = []
+        self._holds_answers = False
         self._news = asyncio.Event()
         self.store.listen(self._hear)
         self.engine = Engine(
@@ -146,7 +153,18 @@ class Rig:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._holds_answers:
+            dispatch._send_one = SEND
         await asyncio.to_thread(self.store.close)
+
+    def hold_answers(self) -> None:
+        """From now on this daemon sends no answer to a runtime, whatever it was about to do."""
+
+        async def hold(core: Core, session: Session, gate: Gate) -> None:
+            return
+
+        self._holds_answers = True
+        dispatch._send_one = hold
 
     # What people do
 

@@ -59,7 +59,7 @@ async def test_no_answer_is_sent_again_if_it_did_not_arrive(tmp_path: Path) -> N
     async with Rig(tmp_path, outlives=True) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
-        rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]
+        rig.hold_answers()
         await rig.store.write(lambda tx: _expired_and_left(tx, rig, gate))
         await rig.kill()
     async with Rig(tmp_path, outlives=True) as rig:
@@ -76,7 +76,7 @@ def _expired_and_left(tx: Tx, rig: Rig, gate: GateView) -> None:
 
 
 async def _left_and_lost(rig: Rig, gate: GateView) -> None:
-    rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]  # the runner is not woken
+    rig.hold_answers()  # the runner is not woken
     await rig.engine.gates.answer(gate.code, YES)
     row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
     assert row is not None and await rig.store.write(lambda tx: gates.mark_sending(tx, row, rig.clock.now()))

@@ -281,7 +281,7 @@ async def test_a_chat_whose_yes_was_being_sent_asks_before_it_continues(tmp_path
 
 async def answered_and_cut(rig: Rig, gate: GateView, *, sent: bool = False) -> None:
     """The daemon dies when the answer is stored, and perhaps while it is sent."""
-    rig.engine._runner.signal = lambda turn, kind: None  # type: ignore[method-assign]  # the runner is not woken
+    rig.hold_answers()  # the runner is not woken
     await rig.engine.gates.answer(gate.code, YES)
     row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
     assert row is not None
