@@ -8,6 +8,10 @@ from clew.texts.bilingual import Bilingual
 
 REASONS = {
     "no_rule": ("no rule allows it", "没有规则允许它"),
+    "deny.words": (
+        "it is not certain what it runs, and it has all words of the rule `{}`",
+        "无法确定它会运行什么，并且它含有规则 `{}` 的全部词语",
+    ),
     "sandbox.leaves": ("it would run outside of the agent's sandbox", "它会在代理的沙箱之外运行"),
     "unjudged": ("no rule can judge all of it: {}", "规则无法判断它的全部内容：{}"),
     "file.unseen": ("{} cannot be shown, and would be replaced", "{} 无法显示，将被替换"),

@@ -348,6 +348,40 @@ def test_a_deny_leaves_other_commands_alone(pattern: str, line: str) -> None:
     assert effect(command(line), deny(pattern), policy=Policy.YOLO) == "allow"
 
 
+HIDDEN = [
+    ("git push", "echo 'git push' > x.sh; bash x.sh"),
+    ("git push", "sed -n 's/x/git push/w x.sh' a.txt && sudo bash x.sh"),
+    ("git push --force *", "python3 - <<'EOF'\nimport subprocess\nsubprocess.run(['git', 'push'])\nEOF"),
+    ("git push", "x=git; $x push"),
+    ("git push", "echo push | xargs git"),
+    ("git push", "bash -c 'git $1' _ push"),
+    ("git push", "cat > notes.md <<'EOF'\nTo publish: GIT \"push\"\nEOF"),
+    ("git push", "echo \"g''it pu'sh'\" > x"),
+    ("scripts/deploy.sh", "cp scripts/deploy.sh x; PATH=. x"),
+    ("npm run deploy:*", "node -e \"run('npm', 'run', 'deploy:all')\" > x"),
+]
+NOT_HIDDEN = [
+    ("git push", "cat > notes.md <<'EOF'\nThe digital pushpin, git-push\nEOF"),
+    ("git push", "echo git > x"),
+    ("rm", "docker run --rm x > y"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "line"), HIDDEN)
+def test_a_command_with_all_words_of_a_deny_is_asked_about_if_it_is_unclear(pattern: str, line: str) -> None:
+    exact = allow(exact_pattern(command(line)), RuleKind.EXACT)
+    for restricting in (deny(pattern), ask(pattern)):
+        verdict = decide(command(line), Policy.YOLO, "/nowhere", [restricting, allow("*"), exact], NOW, THREAD)
+        assert (verdict.effect, verdict.reason and verdict.reason.code) == (Effect.ASK, "deny.words")
+        assert f"`{restricting.effect} {pattern}`" in verdict.why
+    assert effect(command(line), deny(pattern), policy=Policy.READ_ONLY) == "deny"
+
+
+@pytest.mark.parametrize(("pattern", "line"), NOT_HIDDEN)
+def test_a_command_without_all_words_of_a_deny_is_left_alone(pattern: str, line: str) -> None:
+    assert effect(command(line), deny(pattern), policy=Policy.YOLO) == "allow"
+
+
 @pytest.mark.parametrize("line", ["show docs/far", "show docs/away/x", "show docs/deep/../far", "show docs/*"])
 def test_a_wildcard_of_an_allow_matches_no_link_out_of_the_workspace(work: Path, tmp_path: Path, line: str) -> None:
     for pattern in ("show docs/*", "show docs/* *", "show *docs/*"):

@@ -135,6 +135,25 @@ INNER = [
         "source <(echo rm -rf x)",
         ". <(echo 'rm -rf x')",
     ),
+    *(
+        "cat > notes.md <<'EOF'\nThe user's name\nEOF\nrm -rf x",
+        "cat <<A <<-'B' > notes.md\nit's a\nA\n5\" wide\n\tB\nrm -rf x",
+        "cat <<\\EOF\n# it's\nEOF\nrm -rf x",
+        "ls # the user's name\nrm -rf x",
+        'ls;# say "\nrm -rf x',
+        "bash <<'EOF'\n# it's\nrm -rf x\nEOF",
+        "bash <<'EOF'\necho it's\nrm -rf x\nEOF",
+        "ssh host <<'EOF'\nit's\nrm -rf x\nEOF",
+        "cat <<'EOF' | sudo sh\nit's\nrm -rf x\nEOF",
+        "cat <<EOF\nit's $(rm -rf x)\nEOF",
+        "cat <<EOF\nit's `rm -rf x`\nEOF",
+        'git commit -m "$(cat <<\'EOF\'\n5" wide\nEOF\n)"; rm -rf x',
+        "git commit -m \"$(cat <<'EOF'\nit's\nEOF\n)\" # it's\nrm -rf x",
+        "echo a\\\n#b; rm -rf x",
+        "echo $((1 <<2)); rm -rf x\n2",
+        "cat <<EOF\nit is not closed\nrm -rf x",
+        'echo "$(echo "x # y")"; rm -rf x',
+    ),
     *("alias a='rm -rf x'; a", 'alias a="rm -rf x"\na', "alias -g b=c a='ls; rm -rf x'", "alias a=ls b='rm -rf x'; b"),
 ]
 
@@ -145,6 +164,7 @@ def test_a_command_is_found_wherever_it_is_hidden(command: str) -> None:
 
 
 SAID = ["grep -r rm . | head", "grep -rl rm . | xargs cat", "git add . && echo rm x", "echo 'rm x' | tee bash.txt"]
+SAID += ["cat > notes.md <<'EOF'\nrm x\nEOF", "ls # rm x", "cat <<EOF\nit's\nrm x\nEOF\nls"]
 
 
 @pytest.mark.parametrize(
@@ -161,6 +181,7 @@ def test_the_shell_around_a_command_is_not_a_command_itself() -> None:
 NASTY = (
     *("${", "{a,", "{,", "{a,b}", "{a,b} ", "$a ", "<<<x ", "a | sh ", "{ ", "'' ", "repeat ", "${a:-", "env -S'a b' "),
     *("sudo ", "$(", '"$(', "bash -c 'a b' ", "a;", "'", "(", "`a", "{", "a\\", "\\'\"", '"`', "<<<", "env 'x y' "),
+    *("# ", "#\n", "<<a\n", "a <<a\na\n", "<<'", "<<-\n"),
     *("|", "| a", "echo 'a b' | sh;", ". ", "=", "=a "),
 )
 

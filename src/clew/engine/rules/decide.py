@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from clew.engine.rules import suspicion
 from clew.engine.rules.offered import link_walk, matching
 from clew.engine.rules.patterns import (
     ELLIPSIS,
@@ -78,6 +79,14 @@ def decide(
         for rule in applicable:
             if rule.effect is effect and _restricts(rule, asked, workspace):
                 return Verdict(effect, _rule_name(rule))
+    verdict = _decide_by_allow_or_policy(asked, policy, workspace, applicable, inspection)
+    may_be_hidden = verdict.effect is Effect.ALLOW or (verdict.effect is Effect.ASK and verdict.reason is None)
+    return (may_be_hidden and _suspicion(asked, applicable)) or verdict
+
+
+def _decide_by_allow_or_policy(
+    asked: Asked, policy: Policy, workspace: str, applicable: Sequence[Rule], inspection: Inspection | None
+) -> Verdict:
     if inspection is None and asked.kind is GateKind.COMMAND and not asked.unjudged and policy is not Policy.YOLO:
         inspection = inspect_command(asked, workspace)
     allowing = _find_allow_rule(
@@ -99,6 +108,16 @@ def _restricts(rule: Rule, asked: Asked, workspace: str) -> bool:
     if rule.kind is RuleKind.EXACT:
         return rule.pattern == exact_pattern(asked)
     return rule.kind is RULE_KINDS[asked.kind] and _may_match(rule, asked, workspace)
+
+
+def _suspicion(asked: Asked, rules: Sequence[Rule]) -> Verdict | None:
+    """An ask, if the command may hide what a deny or an ask rule is about."""
+    for rule in rules if asked.kind is GateKind.COMMAND else ():
+        restricts = rule.kind is RuleKind.COMMAND and rule.effect is not Effect.ALLOW
+        if restricts and suspicion.has_words(rule.pattern, asked.title) and not suspicion.is_explained(asked.title):
+            reason = Reason("deny.words", f"{rule.effect} {rule.pattern}")
+            return Verdict(Effect.ASK, str(reasons.reason(reason)), reason)
+    return None
 
 
 def note_other_kind(asked: Asked, workspace: str, rules: Sequence[Rule], now: int, thread: str) -> str:

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
 
+from clew.engine.rules.shell import here_documents
 from clew.engine.rules.shell.wrappers import FINDERS, LAUNCHERS, WRAPPERS
 
 
@@ -99,8 +100,10 @@ def possible_commands(command: str) -> list[tuple[str, ...]]:
     feeds_shell = False  # from then on, printed text counts as a command too
     chars_left = _MAX_PASSES * (len(command) + 100)
     for text in texts:  # grows in the loop
-        inner = list(_other_texts(text))
-        programs = [(words, _nested_words(words)) for words in _program_calls(text)]
+        separated = here_documents.separate(text)
+        inner = [*separated.others, *separated.substituted, *_other_texts(separated.script)]
+        programs = [(words, _nested_words(words)) for words in _program_calls(separated.script)]
+        inner += separated.lines_of_bodies() if any(_reads_body(*each) for each in programs) else ()
         feeds_shell |= _PASSES_OUTPUT.search(text) is not None and any(_runs_shell(*each) for each in programs)
         for words, given in programs:
             called = (tuple(words), *_possible_starts(given))
@@ -268,6 +271,11 @@ def _words_after_action(words: list[str], acts: re.Pattern[str]) -> list[str]:
 
 def _runs_shell(words: list[str], given: list[str]) -> bool:
     return any(_base_name(word) in _READS_SCRIPT for word in (words[0], *given[:_MAX_STARTS]))
+
+
+def _reads_body(words: list[str], given: list[str]) -> bool:
+    """Whether a command may run what a here-document feeds to it: a shell, or a program such as `ssh`."""
+    return _base_name(words[0]) in WRAPPERS or _runs_shell(words, given)
 
 
 def _words_after_launcher(words: list[str], markers: Set[str]) -> list[str]:
