@@ -14,13 +14,13 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from clew.engine.rules import suspicion
+from clew.engine.rules.deny_commands import deny_matches_command
 from clew.engine.rules.offered import link_walk, matching
 from clew.engine.rules.patterns import (
     ELLIPSIS,
     WILDCARD,
     allow_matches_command,
     allow_matches_paths,
-    deny_matches_command,
     deny_matches_path,
     is_inside,
     split_words,

@@ -52,14 +52,6 @@ DEPENDENCY_FOLDERS = word_set(
 )  # folders of other people's code
 ELLIPSIS = "…"  # at the end of an allow: only what clew knows to do no more than the rule says
 
-_TAKES_SEVERAL_TARGETS = word_set(
-    "make gmake bmake nmake remake mvn mvnw mvnd gradle gradlew just task rake ninja samu ant sbt mill lein invoke inv"
-    " fab nox doit scons waf bazel bazelisk buck2 pants turbo nx lerna run-s run-p npm-run-all wireit mage xmake"
-)
-_TAKES_ABBREVIATIONS = word_set("npm pnpm yarn bun cargo")  # of a subcommand: `npm i`
-_OPTIONAL_GROUPS = dict.fromkeys(
-    word_set("docker podman nerdctl"), word_set("image container")
-)  # words that may be left out
 WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -111,88 +103,6 @@ def wildcard_leaves_workspace(pattern: Sequence[str], words: Sequence[str], fold
     return any(
         os.path.lexists(Path(folder, word)) and not is_inside(str(Path(folder, word)), top) for word in by_wildcard
     )
-
-
-def deny_matches_command(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a deny or ask pattern may mean this command. More words may follow. Options between the words, with a
-    value each, are skipped: `git push` also matches `git -C . push`. The pattern's own options may stand anywhere:
-    `git push --force` also matches `git push origin --force`. If a program takes several targets, the others are
-    skipped: `make deploy` also matches `make test deploy`."""
-    fixed = pattern[:-1] if pattern and pattern[-1] == "*" else pattern
-    if not fixed:
-        return bool(pattern)
-    name = Path(words[0]).name
-    takes_several = not _TAKES_SEVERAL_TARGETS.isdisjoint({fixed[0], name})
-    plain = [word for word in fixed[1:] if not word.startswith("-") and word not in _OPTIONAL_GROUPS.get(name, ())]
-    options = [word for word in fixed[1:] if word.startswith("-")]
-    if not _may_be_program(fixed[0], words[0]) or not all(_has_option(option, words[1:]) for option in options):
-        return False
-    return _occurs_in_order(plain, _normalized(name, words[1:], plain[:1]), takes_several)
-
-
-def _normalized(name: str, words: Sequence[str], wanted: Sequence[str]) -> Sequence[str]:
-    """The words of a command with the usual form of its subcommand: `npm pub` is `npm publish`, `docker image push` is
-    `docker push`."""
-    if name in _OPTIONAL_GROUPS:
-        return [word for word in words if word not in _OPTIONAL_GROUPS[name]]
-    if name not in _TAKES_ABBREVIATIONS or not wanted:
-        return words
-    (full,) = wanted
-    return [full if word and (full.startswith(word) or word == f"{full}-script") else word for word in words]
-
-
-def _may_be_program(pattern: str, program: str) -> bool:
-    """Whether a program may be the one that the pattern names, in any folder. `/bin/r?` and `RM` (on a disk that
-    ignores case) match `rm`. Of `scripts/deploy.sh` the last name is enough: the command may run in that folder."""
-    program = _plain_path(program.lower().removesuffix(".exe"))
-    called = {program, Path(program).name}
-    return any(
-        fnmatchcase(name, wanted) or (name.strip("*?[]") and fnmatchcase(wanted, name))
-        for name in called
-        for wanted in _program_spellings(pattern.lower())
-    )
-
-
-def _program_spellings(program: str) -> set[str]:
-    if "/" not in program:
-        return {program}
-    path, name = _plain_path(program), Path(program).name
-    return {f"*/{path}"} | ({path, name} if name.strip("*?[]") else {path} if "/" in path else set())
-
-
-def _plain_path(word: str) -> str:
-    return os.path.normpath(word) if "/" in word and "://" not in word else word
-
-
-def _has_option(option: str, words: Sequence[str]) -> bool:
-    """Whether an option may be among the words: with a value, shortened, or as one letter of a bundle."""
-    if re.fullmatch(r"-[A-Za-z0-9]{1,4}", option):
-        letters = {letter for word in words if re.fullmatch(r"-[A-Za-z0-9]+", word) for letter in word}
-        if letters.issuperset(option):
-            return True
-    given = {each for word in words if word.startswith("-") for each in (word, word.partition("=")[0])}
-    is_shortened = option.startswith("--") and any(len(each) > 4 and option.startswith(each) for each in given)
-    return is_shortened or any(fnmatchcase(each, option) for each in given)
-
-
-def _occurs_in_order(pattern: Sequence[str], words: Sequence[str], skips_any: bool) -> bool:
-    """Whether the words hold those of the pattern in their order, with options between them. `reached` maps each
-    position in the pattern that may be reached by now to whether the next word may be the value of an option.
-    `+nightly` is an option of cargo."""
-    reached = {0: skips_any}
-    for word in words:
-        option = skips_any or word.startswith(("-", "+"))
-        steps = {at + 1: skips_any for at in reached if at < len(pattern) and _may_match_word(pattern[at], word)}
-        reached = {at: option for at, skips in reached.items() if option or skips or at == len(pattern)} | steps
-    return len(pattern) in reached
-
-
-def _may_match_word(pattern: str, word: str) -> bool:
-    """Whether a word matches, also if it is another spelling of a path: `./scripts/x.py`, `/work/scripts/x.py`."""
-    if fnmatchcase(word, pattern) or "/" not in pattern:
-        return fnmatchcase(word, pattern)
-    pattern, word = _plain_path(pattern), _plain_path(word)
-    return fnmatchcase(word, pattern) or fnmatchcase(word, f"*/{pattern}")
 
 
 _MAX_STEPS = 1_000  # names in a path, with those in its symlinks
