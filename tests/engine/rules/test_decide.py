@@ -102,6 +102,11 @@ FITS = [
     ("curl 'http://[::1]:*'", "curl 'http://[::1]:8000'"),
     ("curl 'http://x/?q=*'", "curl 'http://x/?q=1'"),
     ("npm run test:*", "npm run test:unit:fast"),
+    ("pytest --junitxml=*", "pytest --junitxml=out/a-1.xml"),
+    ("pytest --junitxml=/tmp/*", "pytest --junitxml=/tmp/a.xml"),
+    ("git push origin feature/*", "git push origin feature/a_b-1.x"),
+    ("cat */a.txt", "cat src/été/a.txt"),
+    ("git log main..*", "git log main..next"),
 ]
 FITS_NOT = [
     ("pytest", "pytest -q"),
@@ -148,6 +153,22 @@ FITS_NOT = [
     ("curl localhost:*", "curl localhost:1@evil.example"),
     ("curl localhost:*", "curl 'localhost:{80,81}'"),
     ("curl http://x/[!a]", "curl http://x/@"),
+    *(
+        ("git push origin feature/*", f"git push origin 'feature/{rest}'")
+        for rest in ("x:main", "x +main", "x+y", "x=y", "x,y", "{x,y}", "x!", "x~1", "x^", "x;y", "x$y", "x`y`", 'x"y')
+    ),
+    *(
+        ("pytest --junitxml=*", f"pytest --junitxml={value}")
+        for value in ("../x", "..", "a/../../x", "/etc/x", "//x", "a:b", f"{'x' * 500}")
+    ),
+    ("pytest --junitxml=*/x", "pytest --junitxml=/x"),
+    ("pytest --junitxml=.*", "pytest --junitxml=../x"),
+    ("gcc -I*", "gcc -I/etc"),
+    ("gcc -I*", "gcc -I../x"),
+    ("gcc -I*/x", "gcc -I/x"),
+    ("git log main..*", "git log main..a..b"),
+    ("make [!a]x", "make :x"),
+    ("make ?x", "make /x"),
 ]
 
 
@@ -416,6 +437,14 @@ def test_a_wildcard_of_an_allow_matches_no_link_out_of_the_workspace(work: Path,
         for link in ("far", "away"):
             (work / "docs" / link).unlink()
     assert effect(command("cat /etc/hosts"), allow("cat /etc/*"), workspace=work) == "allow"
+
+
+@pytest.mark.parametrize("word", ["--file=out/new", "--file=a,out/new", "-oout/new", "--file=link", "-olink"])
+def test_a_value_behind_an_option_does_not_lead_out_of_the_workspace(work: Path, word: str) -> None:
+    rules = [allow("show --file=*"), allow("show --file=a,*"), allow("show -o*")]
+    assert effect(command(f"show {word}", str(work)), *rules, workspace=work) == "ask"
+    inside = word.replace("out/", "src/").replace("link", "in")
+    assert effect(command(f"show {inside}", str(work)), *rules, workspace=work) == "allow"
 
 
 def test_deny_goes_before_ask_and_ask_before_allow() -> None:

@@ -53,6 +53,9 @@ DEPENDENCY_FOLDERS = word_set(
 ELLIPSIS = "…"  # at the end of an allow: only what clew knows to do no more than the rule says
 
 WILDCARD = re.compile(r"[*?\[]")
+_PATTERN_SIGN = re.compile(r"(?P<any>\*+)|(?P<one>\?|\[!?\]?[^\]]*\])|.", re.DOTALL)
+_PATH_START = re.compile(r"[=:,@]")  # inside a word
+_MAX_WORD_LENGTH = 500  # of a word that a wildcard matches
 
 
 def split_words(pattern: str) -> list[str]:
@@ -78,13 +81,31 @@ def _word_matches(pattern: str, word: str) -> bool:
     absolute path, and never for a character that turns a web address into another one."""
     if pattern == word:
         return True
+    if not WILDCARD.search(pattern) or len(word) > _MAX_WORD_LENGTH:
+        return False
     if "://" in pattern:
         return _address_pattern(pattern).fullmatch(word) is not None
     is_option = word.startswith("-") and not pattern.startswith("-")
     is_absolute = word.startswith("/") and not pattern.startswith("/")
-    has_special_sign = any(sign in word and sign not in pattern for sign in ("=@{}[" if ":" in pattern else "="))
-    has_dots = ".." in word.split("/")
-    return not (is_option or is_absolute or has_special_sign or has_dots) and fnmatchcase(word, pattern)
+    has_dots = ".." in word.split("/") or word.count("..") > pattern.count("..")
+    if is_option or is_absolute or has_dots or not fnmatchcase(word, pattern):
+        return False
+    return "=" not in word if not pattern.strip("*?") else _name_pattern(pattern).fullmatch(word) is not None
+
+
+@cache
+def _name_pattern(pattern: str) -> re.Pattern[str]:
+    """A wildcard beside other characters stands for letters, digits and `_-./`, and does not begin with `/`. Another
+    sign may give the word another meaning: `feature/x:main` is two branches to git. `test:*` also matches further
+    colons."""
+    signs = []
+    for sign in _PATTERN_SIGN.finditer(pattern):
+        colon = ":" if pattern[: sign.start()].endswith(":") else ""
+        if sign["any"]:
+            signs.append(rf"(?!/)[\w.{colon}/-]{'+' if pattern[sign.end() :].startswith('/') else '*'}")
+        else:
+            signs.append(r"[\w.-]" if sign["one"] else re.escape(sign[0]))
+    return re.compile("".join(signs))
 
 
 @cache
@@ -96,13 +117,12 @@ def _address_pattern(pattern: str) -> re.Pattern[str]:
 
 def wildcard_leaves_workspace(pattern: Sequence[str], words: Sequence[str], folder: str, workspace: str) -> bool:
     """Whether a wildcard inside a word matches a path that a symlink leads out of the workspace; or out of the folder,
-    if the command runs outside the workspace."""
+    if the command runs outside the workspace. The path may be a part of the word: `--output=PATH`, `-oPATH`."""
     top = workspace if is_inside(folder, workspace) else folder
     fixed = pattern[:-1] if pattern[-1] == "*" else pattern
-    by_wildcard = (word for each, word in zip(fixed, words, strict=False) if WILDCARD.search(each) and each[0] != "/")
-    return any(
-        os.path.lexists(Path(folder, word)) and not is_inside(str(Path(folder, word)), top) for word in by_wildcard
-    )
+    by_wildcard = (word for each, word in zip(fixed, words, strict=False) if WILDCARD.search(each))
+    paths = {path for word in by_wildcard for path in (word, re.sub("^-.", "", word), *_PATH_START.split(word))}
+    return any(not is_inside(str(Path(folder, path)), top) for path in paths if not path.startswith("/"))
 
 
 _MAX_STEPS = 1_000  # names in a path, with those in its symlinks
