@@ -33,7 +33,7 @@ from clew.engine.services.figures import Figures
 from clew.engine.services.gates import GateService
 from clew.engine.services.pruning import Pruning
 from clew.engine.services.transcript import transcript
-from clew.engine.threads import lifecycle, lookup
+from clew.engine.threads import forks, lifecycle, lookup
 from clew.engine.threads.adoption import AdoptionService
 from clew.engine.threads.shared_sessions import SharedSessions
 from clew.engine.turns.queueing import queue_turn
@@ -252,7 +252,7 @@ class Engine:
     async def fork(self, thread: str, turn: str | None, title: str | None) -> ThreadView:
         named = clean(title).strip() if title else None
         new = await self._core.store.write(
-            lambda tx: lifecycle.fork(tx, self._core, lookup.existing_thread(tx, thread), turn, named)
+            lambda tx: forks.fork(tx, self._core, lookup.existing_thread(tx, thread), turn, named)
         )
         return await self.thread(new)
 

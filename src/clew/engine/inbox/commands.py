@@ -18,7 +18,7 @@ from clew.engine.gates.reply_parser import is_code
 from clew.engine.inbox.access import role_of
 from clew.engine.places import away, driver
 from clew.engine.places.targets import HandoffRequest, request_for, resolve_target
-from clew.engine.threads import lifecycle
+from clew.engine.threads import forks, lifecycle
 from clew.model.messages import Conversation, Fate, Inbound, Role
 from clew.model.threads import SuspendedBy, Thread
 from clew.store import Tx
@@ -150,7 +150,7 @@ def _by_id(tx: Tx, id: str) -> Thread | None:
 def _fork(command: Command) -> str:
     if command.rest:
         refuse_secrets(command.tx, command.thread)
-    new = lifecycle.fork(command.tx, command.core, command.bound(), None, command.rest or None)
+    new = forks.fork(command.tx, command.core, command.bound(), None, command.rest or None)
     bindings.bind(command.tx, command.where, new, command.core.clock.now())
     return command.tell("forked")
 
