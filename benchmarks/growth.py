@@ -24,14 +24,13 @@ from clew.engine.engine import Engine
 from clew.model import history as model_history
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.messages import Conversation, Fate, Inbound, PromptMessage
-from clew.model.threads import Thread, ThreadKind, ThreadStatus
+from clew.model.threads import Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.model.turns import Origin, Turn, TurnState
 from clew.model.views import NewThread
 from clew.store import Store, Tx
 from clew.store.migrate import open_store
 from clew.store.tables import deliveries, inbox, nodes, threads, turns
 from clew.store.tables.inbox import Arrival
-from clew.store.tables.threads import Filter
 from clew.support.clock import SystemClock
 from clew.testing.scripted_runtime import MemoryLedger, ScriptedRuntime
 
@@ -132,22 +131,22 @@ class Bench:
             self.ids.append(name)
 
     async def list(self, number: int) -> object:
-        return await self.engine.threads(Filter(limit=PAGE))
+        return await self.engine.threads.page(ThreadFilter(limit=PAGE))
 
     async def history(self, number: int) -> object:
-        return await self.engine.threads(Filter(history=True, limit=PAGE))
+        return await self.engine.threads.page(ThreadFilter(history=True, limit=PAGE))
 
     async def show(self, number: int) -> object:
-        return await self.engine.thread(self.ids[number % len(self.ids)])
+        return await self.engine.threads.get(self.ids[number % len(self.ids)])
 
     async def start(self, number: int) -> object:
-        return await self.engine.start(NewThread(self.clock.ulid(), "please", kind=ThreadKind.TASK))
+        return await self.engine.threads.start(NewThread(self.clock.ulid(), "please", kind=ThreadKind.TASK))
 
     async def resume(self, number: int) -> object:
         """Finish a thread, then resume it; only the second is of interest, and both are constant."""
         name = self.ids[number % len(self.ids)]
         await self.store.write(lambda tx: _complete(tx, name))
-        return await self.engine.resume(name, "and now", self.clock.ulid(), "ann")
+        return await self.engine.threads.resume(name, "and now", self.clock.ulid(), "ann")
 
     async def close(self) -> None:
         await asyncio.to_thread(self.store.close)

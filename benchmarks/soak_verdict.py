@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from benchmarks.soak_count import Counted, Received, Rows
-from clew.engine.engine import LOCAL_CLIENT
 from clew.model.delivery import DeliveryKind, DeliveryState
 from clew.model.gates import Gate, GateState
-from clew.model.messages import Fate
+from clew.model.messages import LOCAL_CLIENT, Fate
 from clew.model.turns import Turn, TurnState
 from clew.store.audit import ReceivedMessage
 from clew.texts import gate_messages, messages

@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks.report import Line
 from clew.engine.live import Live
+from clew.engine.services.events import EventService
 from clew.model.views import Snapshot
 from clew.server import sse
 from clew.store import Store
@@ -63,7 +64,7 @@ async def _serve(store: Store, live: Live, out: asyncio.StreamWriter) -> None:
         return Snapshot((), (), ())
 
     with suppress(ConnectionError):
-        async for chunk in sse.stream(live, store, "T", None, lambda: None, snapshot):
+        async for chunk in sse.stream(live, EventService(store), "T", None, lambda: None, snapshot):
             out.write(chunk)
             await out.drain()
 

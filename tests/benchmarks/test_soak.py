@@ -16,10 +16,9 @@ import pytest
 from benchmarks.soak_count import Count, Counted, Received, Rows, Suspended, Weight, left_running, read, read_runs
 from benchmarks.soak_figures import figures, memory
 from benchmarks.soak_verdict import judge
-from clew.engine.engine import LOCAL_CLIENT
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState
-from clew.model.messages import Conversation, Fate, PromptMessage
+from clew.model.messages import LOCAL_CLIENT, Conversation, Fate, PromptMessage
 from clew.model.turns import Origin, Turn, TurnState
 from clew.store.audit import ReceivedMessage
 from clew.store.tables import inbox

@@ -142,14 +142,14 @@ def test_thousands_of_waiting_messages_are_each_answered_once(crowd: int) -> Non
     said = [Inbound(Conversation("room", f"{n % 100}"), f"m{n}", "ann", f"!text {n}", queue=True) for n in range(crowd)]
 
     async def say_all_and_die(engine: Engine, loop: VirtualLoop) -> None:
-        await asyncio.gather(*map(engine.say, said))
+        await asyncio.gather(*map(engine.inbox.accept, said))
         loop.doom()
 
     async def say_all_again(engine: Engine, loop: VirtualLoop) -> None:
-        again = await asyncio.gather(*map(engine.say, said))
+        again = await asyncio.gather(*map(engine.inbox.accept, said))
         assert all(accepted.repeated for accepted in again)
         for n in range(100):
-            await engine.say(Inbound(Conversation("room", f"{n}"), f"word-{n}", "ann", "run all"))
+            await engine.inbox.accept(Inbound(Conversation("room", f"{n}"), f"word-{n}", "ann", "run all"))
 
     with Days(Room()) as days:
         assert not days.live(say_all_and_die)
@@ -179,7 +179,7 @@ def test_a_receiver_down_for_an_hour_gets_every_answer_once() -> None:
     async def say(engine: Engine, loop: VirtualLoop) -> None:
         for number in range(20):
             where = Conversation("room", f"{number % 5}")
-            await engine.say(Inbound(where, f"m{number}", "ann", f"!text {number}", queue=True))
+            await engine.inbox.accept(Inbound(where, f"m{number}", "ann", f"!text {number}", queue=True))
 
     with Days(room) as days:
         assert days.live(say)

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from clew.model.messages import Fate
 from clew.model.surface import Down, Never, SurfaceCan, TryAgain
-from clew.model.threads import ThreadKind
+from clew.model.threads import ThreadFilter, ThreadKind
 from clew.model.views import NewThread
 from clew.store import audit
-from clew.store.tables.threads import Filter
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, NotFound, Refused
 from tests.helpers.rig import Rig, Room, patient
@@ -49,7 +48,7 @@ async def test_a_message_during_a_turn_is_steered_and_its_sender_notified(tmp_pa
         await rig.saw("steer.sent")
         rig.scripted.holds.release("door")
         turn = await rig.ended(first.turn)
-        told = await rig.engine.transcript(first.thread or "", 50)
+        told = await rig.engine.threads.transcript(first.thread or "", 50)
     assert "heard: and be quick" in turn.text
     assert [passage.text for passage in told if passage.role == "person"] == ["!hold door\n!text done", "and be quick"]
 
@@ -83,7 +82,7 @@ async def test_a_late_steer_is_queued_and_its_sender_notified(tmp_path: Path) ->
         queued = await rig.saw("steer.queued")
         rig.scripted.holds.release("door")
         turn = await rig.ended(queued.turn)
-        fates = await rig.engine.fates()
+        fates = await rig.engine.status.fates()
     assert turn.text == "two"
     assert fates == {"turn": 2, "steer": 0, "answer": 0, "command": 0, "refused": 0}
     assert [sent.text for sent in rig.room.sent if sent.kind == "notice"] == [
@@ -95,7 +94,7 @@ async def test_a_task_is_completed_with_its_turn(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!text done", notify="room:a")
         await rig.delivered(f"{accepted.turn}:final")
-        view = await rig.engine.thread(accepted.thread or "")
+        view = await rig.engine.threads.get(accepted.thread or "")
     assert (view.status, view.kind, view.notification_status) == ("completed", "task", "sent")
     assert view.completed_at is not None and view.notified_at is not None
     assert rig.room.texts == ["done"]
@@ -105,9 +104,9 @@ async def test_a_task_that_fails_waits_for_a_person_and_can_be_resumed(tmp_path:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!status 500")
         await rig.ended(accepted.turn)
-        view = await rig.engine.thread(accepted.thread or "")
+        view = await rig.engine.threads.get(accepted.thread or "")
         assert (view.status, view.suspended_by) == ("suspended", "failure")
-        again = await rig.engine.resume(view.id, "!text better", rig.clock.ulid(), "ann")
+        again = await rig.engine.threads.resume(view.id, "!text better", rig.clock.ulid(), "ann")
         turn = await rig.ended(again.turn)
     assert turn.state == "failed"  # the request is repeated word for word, so it fails again
 
@@ -116,7 +115,7 @@ async def test_an_answer_without_a_target_is_recorded_too(tmp_path: Path) -> Non
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!text hello")
         await rig.ended(accepted.turn)
-        rows = await rig.engine.where(accepted.thread or "")
+        rows = await rig.engine.threads.where(accepted.thread or "")
     assert [(row.delivery, row.state, row.conversation) for row in rows] == [
         (f"{accepted.turn}:final", "no_target", None)
     ]
@@ -132,7 +131,7 @@ async def test_a_target_is_checked_before_anything_starts(tmp_path: Path) -> Non
             await rig.start("!text hello", workspace="/no/such/folder")
         with pytest.raises(BadInput, match="empty"):
             await rig.start("  ")
-        page = await rig.engine.threads(Filter())
+        page = await rig.engine.threads.page(ThreadFilter())
     assert page.threads == ()
 
 
@@ -141,12 +140,12 @@ async def test_stop_ends_the_running_turn_and_says_so(tmp_path: Path) -> None:
         first = await rig.say("!text half\n!hold for-ever\n!text never")
         await rig.started(first.turn)
         behind = await rig.say("!text next", queue=True)
-        await rig.engine.stop(first.thread or "")
+        await rig.engine.threads.stop(first.thread or "")
         turn = await rig.ended(first.turn)
         await rig.ended(behind.turn)
         await rig.delivered(f"{behind.turn}:final")
         with pytest.raises(Refused, match="Nothing runs"):
-            await rig.engine.stop(first.thread or "")
+            await rig.engine.threads.stop(first.thread or "")
     assert turn.state == "interrupted"
     assert rig.room.texts == ["half\n\n(Stopped.)", "next"]
 
@@ -156,13 +155,13 @@ async def test_cancel_stops_the_turn_drops_the_queue_and_is_final(tmp_path: Path
         first = await rig.say("!hold for-ever")
         await rig.started(first.turn)
         behind = await rig.say("!text next", queue=True)
-        view = await rig.engine.cancel(first.thread or "")
+        view = await rig.engine.threads.cancel(first.thread or "")
         await rig.ended(first.turn)
         dropped = await rig.ended(behind.turn)
         refused = await rig.say("hello?")
-        again = await rig.engine.cancel(first.thread or "")
+        again = await rig.engine.threads.cancel(first.thread or "")
         with pytest.raises(Refused, match="cancelled"):
-            await rig.engine.resume(first.thread or "", "go on", rig.clock.ulid(), "ann")
+            await rig.engine.threads.resume(first.thread or "", "go on", rig.clock.ulid(), "ann")
     assert again.status == "cancelled" and view.completed_at == again.completed_at
     assert dropped.state == "interrupted"
     assert refused.fate is Fate.REFUSED and "fork" in refused.words
@@ -172,12 +171,12 @@ async def test_done_completes_a_chat_and_a_later_message_reopens_it(tmp_path: Pa
     async with Rig(tmp_path) as rig:
         first = await rig.say("!text one")
         await rig.ended(first.turn)
-        done = await rig.engine.done(first.thread or "")
+        done = await rig.engine.threads.done(first.thread or "")
         assert done.status == "completed" and done.completed_at
-        assert (await rig.engine.done(first.thread or "")).completed_at == done.completed_at
+        assert (await rig.engine.threads.done(first.thread or "")).completed_at == done.completed_at
         again = await rig.say("!recall")
         turn = await rig.ended(again.turn)
-        view = await rig.engine.thread(first.thread or "")
+        view = await rig.engine.threads.get(first.thread or "")
     assert again.thread == first.thread and turn.text.startswith("I know 2 messages")
     assert (view.status, view.completed_at) == ("idle", None)
 
@@ -188,11 +187,11 @@ async def test_resume_is_refused_with_a_reason_in_other_states(tmp_path: Path) -
         await rig.started(first.turn)
         for words in ("running", "idle"):
             with pytest.raises(Refused, match=words):
-                await rig.engine.resume(first.thread or "", "go on", rig.clock.ulid(), "ann")
+                await rig.engine.threads.resume(first.thread or "", "go on", rig.clock.ulid(), "ann")
             rig.scripted.holds.release("door")
             await rig.ended(first.turn)
         with pytest.raises(NotFound):
-            await rig.engine.resume("01NOPE", "go on", rig.clock.ulid(), "ann")
+            await rig.engine.threads.resume("01NOPE", "go on", rig.clock.ulid(), "ann")
 
 
 async def test_a_fork_shares_history_and_then_diverges(tmp_path: Path) -> None:
@@ -201,12 +200,12 @@ async def test_a_fork_shares_history_and_then_diverges(tmp_path: Path) -> None:
         await rig.ended(first.turn)
         second = await rig.say("!text two")
         await rig.ended(second.turn)
-        fork = await rig.engine.fork(first.thread or "", first.turn, None)
+        fork = await rig.engine.threads.fork(first.thread or "", first.turn, None)
         said = await rig.send(fork.id, "!recall")
         turn = await rig.ended(said.turn)
-        old = await rig.engine.transcript(first.thread or "", 50)
-        new = await rig.engine.transcript(fork.id, 50)
-        verdicts = [verdict async for verdict in rig.engine.verify(None)]
+        old = await rig.engine.threads.transcript(first.thread or "", 50)
+        new = await rig.engine.threads.transcript(fork.id, 50)
+        verdicts = [verdict async for verdict in rig.engine.threads.verify(None)]
     assert turn.text == "I know 2 messages. The first: !text one"
     assert [p.text for p in old] == ["!text one", "one", "!text two", "two"]
     assert [p.text for p in new][:2] == ["!text one", "one"] and "!text two" not in [p.text for p in new]
@@ -218,8 +217,8 @@ async def test_a_fork_before_the_first_end_starts_at_the_first_node(tmp_path: Pa
         first = await rig.say("!hold door")
         await rig.started(first.turn)
         with pytest.raises(Refused, match="has not ended"):
-            await rig.engine.fork(first.thread or "", first.turn, None)
-        fork = await rig.engine.fork(first.thread or "", None, "another way")
+            await rig.engine.threads.fork(first.thread or "", first.turn, None)
+        fork = await rig.engine.threads.fork(first.thread or "", None, "another way")
         said = await rig.send(fork.id, "!recall")
         turn = await rig.ended(said.turn)
         rig.scripted.holds.release("door")
@@ -264,13 +263,13 @@ async def test_ids_may_be_shortened_to_a_unique_prefix(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         one = await rig.start("!text one")
         two = await rig.start("!text two")
-        assert await rig.engine.find((one.thread or "").lower()) == one.thread
+        assert await rig.engine.threads.find((one.thread or "").lower()) == one.thread
         with pytest.raises(Refused, match="give more"):
-            await rig.engine.find((one.thread or "")[:4])
+            await rig.engine.threads.find((one.thread or "")[:4])
         with pytest.raises(NotFound):
-            await rig.engine.find("7ZZZZ")
+            await rig.engine.threads.find("7ZZZZ")
         with pytest.raises(BadInput):
-            await rig.engine.find("../etc")
+            await rig.engine.threads.find("../etc")
         await rig.ended(two.turn)
 
 
@@ -281,10 +280,10 @@ async def test_a_list_shows_pages_newest_first_and_two_views_of_one_table(tmp_pa
             await rig.ended(task.turn)
         chat = await rig.say("!text hi")
         await rig.ended(chat.turn)
-        active = await rig.engine.threads(Filter())
-        first = await rig.engine.threads(Filter(history=True, limit=3))
-        rest = await rig.engine.threads(Filter(history=True, limit=3, before=first.next))
-        found = await rig.engine.threads(Filter(history=True, text="TASK 3"))
+        active = await rig.engine.threads.page(ThreadFilter())
+        first = await rig.engine.threads.page(ThreadFilter(history=True, limit=3))
+        rest = await rig.engine.threads.page(ThreadFilter(history=True, limit=3, before=first.next))
+        found = await rig.engine.threads.page(ThreadFilter(history=True, text="TASK 3"))
     assert [view.id for view in active.threads] == [chat.thread]
     assert [view.title for view in (*first.threads, *rest.threads)] == [f"task {n}" for n in (4, 3, 2, 1, 0)]
     assert rest.next is None and [view.title for view in found.threads] == ["task 3"]
@@ -296,16 +295,16 @@ async def test_failed_deliveries_are_retried_or_reported_if_permanent(tmp_path: 
     async with Rig(tmp_path, room=room) as rig:
         accepted = await rig.say("!text hello")
         await rig.delivered(f"{accepted.turn}:final")
-        rows = await rig.engine.where(accepted.thread or "")
+        rows = await rig.engine.threads.where(accepted.thread or "")
         assert [(row.state, row.attempts) for row in rows] == [("sent", 2)]  # being out of reach costs no attempt
         room.troubles = [Never("no such channel")]
         again = await rig.say("!text two")
         await rig.saw("delivery.failed")
-        view = await rig.engine.thread(accepted.thread or "")
+        view = await rig.engine.threads.get(accepted.thread or "")
         assert (view.notification_status, view.notification_error) == ("failed", "no such channel")
-        assert await rig.engine.notify() == []
-        would = await rig.engine.notify(dry_run=True, retry_failed=True)
-        done = await rig.engine.notify(retry_failed=True)
+        assert await rig.engine.deliveries.notify() == []
+        would = await rig.engine.deliveries.notify(dry_run=True, retry_failed=True)
+        done = await rig.engine.deliveries.notify(retry_failed=True)
     assert [(row.delivery, row.state) for row in would] == [(f"{again.turn}:final", "would send")]
     assert [(row.delivery, row.state) for row in done] == [(f"{again.turn}:final", "sent")]
     assert room.texts == ["hello", "two"]
@@ -314,9 +313,9 @@ async def test_failed_deliveries_are_retried_or_reported_if_permanent(tmp_path: 
 async def test_a_title_can_be_changed_and_not_emptied(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!text x", title="first")
-        assert (await rig.engine.retitle(accepted.thread or "", "  second \0")).title == "second \ufffd"
+        assert (await rig.engine.threads.retitle(accepted.thread or "", "  second \0")).title == "second \ufffd"
         with pytest.raises(BadInput):
-            await rig.engine.retitle(accepted.thread or "", " ")
+            await rig.engine.threads.retitle(accepted.thread or "", " ")
         await rig.ended(accepted.turn)
 
 
@@ -333,7 +332,7 @@ async def test_a_missing_runtime_fails_the_turn_with_a_reason(tmp_path: Path) ->
         accepted = await rig.start("!text x", kind=ThreadKind.CHAT)
         await rig.ended(accepted.turn)
         await rig.scripted.close()
-        other = await rig.engine.start(NewThread(rig.clock.ulid(), "!text y"))
+        other = await rig.engine.threads.start(NewThread(rig.clock.ulid(), "!text y"))
         turn = await rig.ended(other.turn)
     assert turn.state == "failed" and "closed" in (turn.error or "")
 
@@ -369,10 +368,10 @@ async def test_an_untaken_steer_of_a_cancelled_thread_is_dropped(tmp_path: Path)
         await rig.saw("steer.sent")
         ledger, session = rig.scripted.ledger, f"scripted-{first.thread}"
         ledger.save(session, [replace(played, steers=()) for played in ledger.load(session)])  # it was lost there
-        await rig.engine.cancel(first.thread or "")
+        await rig.engine.threads.cancel(first.thread or "")
         await rig.ended(first.turn)
         left = await rig.store.read(audit.unfinished)
-        owed = await rig.engine.where(first.thread or "")
+        owed = await rig.engine.threads.where(first.thread or "")
     assert late.fate is Fate.STEER
     assert [line for line in left if not line.startswith("delivery")] == []
     assert [row.delivery.rpartition(":")[2] for row in owed if row.kind == "notice"] == ["dropped"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clew.engine.live import Live
 from clew.engine.turns.completion import activities
-from clew.store.tables.items import TEXT, Item
+from clew.model.turns import TEXT, Item
 
 
 def test_a_partly_stored_answer_is_not_repeated_before_it() -> None:

@@ -17,10 +17,10 @@ from types import TracebackType
 
 from clew.config.settings import Config, InboxConfig, ThreadsConfig, TurnsConfig
 from clew.engine.core import Core
-from clew.engine.engine import LOCAL_CLIENT, Engine
+from clew.engine.engine import Engine
 from clew.engine.gates import dispatch
 from clew.model.gates import Gate
-from clew.model.messages import Accepted, Conversation, Inbound, Person, Role
+from clew.model.messages import LOCAL_CLIENT, Accepted, Conversation, Inbound, Person, Role
 from clew.model.runtime import Runtime, Session
 from clew.model.surface import Inbox, Never, NotSent, Outgoing, Receipt, Surface, SurfaceCan
 from clew.model.threads import ThreadKind
@@ -179,15 +179,17 @@ class Rig:
     async def say(self, text: str, *, id: str | None = None, room: str = "a", **more: object) -> Accepted:
         """Send a message in a room."""
         inbound = Inbound(self.where(room), id or self.clock.ulid(), "ann", text, **more)  # type: ignore[arg-type]
-        return await self.engine.say(inbound)
+        return await self.engine.inbox.accept(inbound)
 
     async def start(self, text: str, *, kind: ThreadKind = ThreadKind.TASK, **more: object) -> Accepted:
         """Start a thread as the local client does."""
         new = NewThread(self.clock.ulid(), text, kind=kind, **more)  # type: ignore[arg-type]
-        return await self.engine.start(new)
+        return await self.engine.threads.start(new)
 
     async def send(self, thread: str | None, text: str, *, queue: bool = False) -> Accepted:
-        return await self.engine.say(Inbound(LOCAL_CLIENT, self.clock.ulid(), "ann", text, thread=thread, queue=queue))
+        return await self.engine.inbox.accept(
+            Inbound(LOCAL_CLIENT, self.clock.ulid(), "ann", text, thread=thread, queue=queue)
+        )
 
     def fall_silent(self, turn: str | None) -> None:
         """Let the silence timeout of a turn expire now."""
@@ -226,7 +228,7 @@ class Rig:
     async def ended(self, turn: str | None) -> TurnView:
         assert turn is not None
         await self.until(lambda entry: entry.kind == "turn.ended" and entry.turn == turn)
-        return await self.engine.turn(turn)
+        return await self.engine.threads.turn(turn)
 
     async def started(self, turn: str | None) -> None:
         await self.until(lambda entry: entry.kind == "turn.started" and entry.turn == turn)

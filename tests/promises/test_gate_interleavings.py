@@ -25,12 +25,11 @@ from clew.engine.turns.queueing import queue_turn
 from clew.model.events import GateOpened, Phase
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState, Question
 from clew.model.messages import PromptMessage
-from clew.model.turns import Origin, Turn, TurnState
+from clew.model.turns import Item, Origin, Turn, TurnState
 from clew.store import Store, Tx
 from clew.store.migrate import migrate
 from clew.store.sqlite.driver import Inline, SqliteConnection
 from clew.store.tables import gates, turns
-from clew.store.tables.items import Item
 from clew.support.errors import Refused
 from tests.simulation.clock import VirtualClock
 

@@ -17,10 +17,10 @@ from clew.model.gate_views import GateView
 from clew.model.messages import Conversation, Fate
 from clew.model.runtime import Continuity
 from clew.model.surface import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
+from clew.model.threads import ThreadFilter
 from clew.model.turns import Problem, TurnState
 from clew.store import audit
 from clew.store.tables import bindings, inbox, turns
-from clew.store.tables.threads import Filter
 from clew.support.clock import SystemClock
 from clew.support.errors import Refused
 from clew.testing.scripted_runtime import FileLedger
@@ -37,9 +37,9 @@ async def test_01_never_silent(tmp_path: Path) -> None:
         await rig.saw("steer.sent")
         rig.scripted.holds.release("door")
         await rig.ended(first.turn)
-        await rig.engine.cancel(first.thread or "")
+        await rig.engine.threads.cancel(first.thread or "")
         await rig.say("too late", id="m5")
-        fates = await rig.engine.fates()
+        fates = await rig.engine.status.fates()
         rows = await rig.store.read(inbox.count_rows)
         each = await rig.store.read(lambda tx: [audit.fates_of(tx, f"m{number}") for number in range(1, 6)])
     assert each == [["turn"], ["steer"], ["refused"], ["turn"], ["refused"]]
@@ -74,7 +74,7 @@ async def test_02_a_backlog_is_kept_and_asked_about_once(tmp_path: Path, answer:
     await rig.kill()
     async with Rig(tmp_path, config=patient(stale_after=-1)) as rig:
         await rig.until(lambda entry: entry.kind == "delivery.sent" and entry.data["delivery"].endswith(":backlog"))
-        view = await rig.engine.thread(first.thread or "")
+        view = await rig.engine.threads.get(first.thread or "")
         assert (view.status, view.suspended_by, view.queued) == ("suspended", "backlog", 2)
         assert [sent.text for sent in rig.room.sent if sent.kind == "ask"] == [
             "clew was away, and 2 messages waited here. Reply `run all`, `merge` (into one) or `skip`."
@@ -141,7 +141,7 @@ async def test_03_cut_off_after_words_only_it_continues_by_itself_and_says_so(tm
         rig.scripted.holds.release("door")
         view = await rig.ended(cut.continued_by)
         await rig.delivered(f"{view.id}:final")
-        told = await rig.engine.transcript(thread, 50)
+        told = await rig.engine.threads.transcript(thread, 50)
     assert (view.text, rig.room.texts) == ("hello", ["hello"])
     assert "continued" in rig.room.sent[0].note
     assert [p.text for p in told if p.role == "person"] == ["!text so far\n!hold door\n!text hello"] * 2
@@ -152,7 +152,7 @@ async def test_03_cut_off_after_a_command_a_chat_asks_once(tmp_path: Path) -> No
     thread, turn = await _cut(tmp_path, "!shell make\n!hold door\n!text hello")
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
-        view = await rig.engine.thread(thread)
+        view = await rig.engine.threads.get(thread)
         assert (view.status, view.suspended_by) == ("suspended", "cut")
         reply = await rig.say("continue")
         rig.scripted.holds.release("door")
@@ -169,9 +169,9 @@ async def test_03_cut_off_after_a_command_a_task_continues_once_and_then_asks(tm
         await rig.kill()
     async with Rig(tmp_path) as rig:
         again = await rig.ended(cut.continued_by)
-        view = await rig.engine.thread(thread)
-        stopped = await rig.engine.resume(thread, "stop", rig.clock.ulid(), "ann")
-        after = await rig.engine.thread(thread)
+        view = await rig.engine.threads.get(thread)
+        stopped = await rig.engine.threads.resume(thread, "stop", rig.clock.ulid(), "ann")
+        after = await rig.engine.threads.get(thread)
     assert again.state == "interrupted" and again.continued_by is None
     assert (view.status, view.suspended_by) == ("suspended", "cut")
     assert (stopped.fate, after.status) == (Fate.ANSWER, "idle")
@@ -205,7 +205,7 @@ async def test_04_the_delivery_is_stored_with_the_end_of_the_turn(tmp_path: Path
         rig.scripted.holds.release("door")
         async with asyncio.timeout(TIMEOUT):
             await heard.said.wait()
-        state = (await rig.engine.turn(first.turn or "")).state
+        state = (await rig.engine.threads.turn(first.turn or "")).state
         ended = await rig.store.read(audit.ended_without_delivery)
         await rig.store.write(lambda tx: tx.run("DROP TRIGGER no_owing"))
     assert (state, ended) == ("running", [])
@@ -250,7 +250,7 @@ async def test_05_delivered_once(tmp_path: Path, rung: str) -> None:
         room.after = [InDoubt("the answer was lost", 0.0)]
         rig.scripted.holds.release("door")
         await rig.delivered(f"{accepted.turn}:final")
-        [row] = [row for row in await rig.engine.where(accepted.thread or "") if row.kind == "final"]
+        [row] = [row for row in await rig.engine.threads.where(accepted.thread or "") if row.kind == "final"]
     assert room.texts == shown
     assert {sent.id for sent in room.sent if sent.kind == "final"} == {f"{accepted.turn}:final"}
     assert row.state == "sent" and row.message_id
@@ -325,7 +325,7 @@ async def test_05_a_manual_send_does_not_overtake_earlier_deliveries(tmp_path: P
         await leaving.wait()
         second = await rig.say("!text two")
         await rig.ended(second.turn)
-        assert [row.state for row in await rig.engine.notify()] == ["pending"] and rig.room.texts == []
+        assert [row.state for row in await rig.engine.deliveries.notify()] == ["pending"] and rig.room.texts == []
         arrives.set()
         await rig.delivered(f"{second.turn}:final")
     assert rig.room.texts == ["one", "two"]
@@ -338,7 +338,7 @@ async def test_05_a_manual_retry_does_not_overtake_earlier_failures(tmp_path: Pa
         second = await rig.say("!text two")
         await rig.until(lambda entry: rig.kinds().count("delivery.failed") == 2)
         rig.room.troubles = [TryAgain("busy", 0.05)]
-        assert [row.state for row in await rig.engine.notify(retry_failed=True)] == ["pending", "pending"]
+        assert [row.state for row in await rig.engine.deliveries.notify(retry_failed=True)] == ["pending", "pending"]
         await rig.delivered(f"{second.turn}:final")
     assert rig.room.texts == ["one", "two"]
 
@@ -351,7 +351,7 @@ async def test_06_a_waiting_state_always_has_something_to_act_on(tmp_path: Path)
     for _ in range(3):
         async with Rig(tmp_path) as rig:
             gate = await _what_waits(rig)
-            turn = await rig.engine.turn(gate.turn)
+            turn = await rig.engine.threads.turn(gate.turn)
             assert (turn.state, gate.title) == ("waiting", "deploy")
     async with Rig(tmp_path) as rig:
         gate = await _what_waits(rig)
@@ -366,7 +366,7 @@ async def _what_waits(rig: Rig) -> GateView:
     """The gate; if the thread first asks whether to continue, say yes."""
     happened = await rig.until(lambda entry: entry.kind in ("gate.opened", "thread.status"))
     if happened.kind == "thread.status":
-        await rig.engine.resume(happened.thread, "continue", rig.clock.ulid(), "ann")
+        await rig.engine.threads.resume(happened.thread, "continue", rig.clock.ulid(), "ann")
         await rig.saw("gate.opened")
     (gate,) = await rig.engine.gates.all()
     return gate
@@ -377,7 +377,7 @@ async def test_07_running_is_never_stored(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!hold for-ever")
         await rig.started(accepted.turn)
-        view = await rig.engine.thread(accepted.thread or "")
+        view = await rig.engine.threads.get(accepted.thread or "")
         stored = await rig.store.read(lambda tx: tx.one("SELECT status FROM threads WHERE id = ?", accepted.thread))
     assert view.status == "running" and stored is not None and stored["status"] == "idle"
 
@@ -404,7 +404,7 @@ async def test_09_every_change_of_state_is_a_compare_and_set(tmp_path: Path) -> 
         task = await rig.start("!text one")
         await rig.ended(task.turn)
         both = await asyncio.gather(
-            *(rig.engine.resume(task.thread or "", "!hold door", rig.clock.ulid(), "ann") for _ in range(2)),
+            *(rig.engine.threads.resume(task.thread or "", "!hold door", rig.clock.ulid(), "ann") for _ in range(2)),
             return_exceptions=True,
         )
         won = [result for result in both if not isinstance(result, BaseException)]
@@ -428,7 +428,7 @@ async def test_11_history_is_append_only_and_verifiable(tmp_path: Path) -> None:
         sound = await rig.start("!text two")
         for accepted in (damaged, sound):
             await rig.ended(accepted.turn)
-        head = (await rig.engine.turn(damaged.turn or "")).id
+        head = (await rig.engine.threads.turn(damaged.turn or "")).id
         node = await rig.store.read(lambda tx: tx.one("SELECT request_node FROM turns WHERE id = ?", head))
         assert node is not None
         await rig.store.write(
@@ -438,8 +438,8 @@ async def test_11_history_is_append_only_and_verifiable(tmp_path: Path) -> None:
             )
         )
         await rig.store.write(lambda tx: tx.run("UPDATE threads SET kind = 'nonsense' WHERE id = ?", damaged.thread))
-        verdicts = {verdict.thread: verdict async for verdict in rig.engine.verify(None)}
-        page = await rig.engine.threads(Filter(history=True))
+        verdicts = {verdict.thread: verdict async for verdict in rig.engine.threads.verify(None)}
+        page = await rig.engine.threads.page(ThreadFilter(history=True))
     assert verdicts[damaged.thread or ""].bad_node == node["request_node"]
     assert verdicts[sound.thread or ""].sound
     assert [view.status for view in page.threads] == ["completed", "damaged"]

@@ -19,7 +19,7 @@ LAYERS: Mapping[str, str] = {
     "cli": "daemon server client engine runtimes surfaces store process config texts model support testing",
     "testing": "engine store process config texts model support",
     "daemon": "server engine runtimes surfaces store process config texts model support",
-    "server": "engine surfaces store process config texts model support",
+    "server": "engine surfaces process config texts model support",
     "client": "daemon process config texts model support",
     "engine": "store config texts model support",
     "surfaces": "config texts model support",
@@ -89,6 +89,18 @@ def upward_imports(source: Path) -> list[str]:
         allowed = {mine, *LAYERS[mine].split()} if mine in LAYERS else set()
         wrong += [f"{name} imports {other}" for other in sorted(imported) if other.split(".")[0] not in allowed]
     return wrong
+
+
+def imports_of_tables(source: Path) -> list[str]:
+    """Only the engine and the store read and write rows. Everybody else calls the engine's services."""
+    rows = ("store.tables", "store.metrics")
+    return [
+        f"{name} imports {other}"
+        for name, imported in graph(source).items()
+        if name.split(".")[0] not in ("engine", "store", "testing")
+        for other in sorted(imported)
+        if other.startswith(rows)
+    ]
 
 
 def upward_imports_in_engine(source: Path) -> list[str]:
@@ -171,6 +183,7 @@ def shadowing_names(source: Path) -> list[str]:
 
 CHECKS: tuple[Callable[[Path], list[str]], ...] = (
     upward_imports,
+    imports_of_tables,
     upward_imports_in_engine,
     cycles,
     full_folders,
@@ -188,6 +201,8 @@ PLANTED: tuple[tuple[Callable[[Path], list[str]], str, str], ...] = (
     (upward_imports, "model/threads.py", "from clew.engine import core\n"),
     (upward_imports, "engine/core.py", "def f() -> None:\n    from clew.server import app\n"),
     (upward_imports, "attic/things.py", "from clew.model import threads\n"),
+    (imports_of_tables, "server/sse.py", "from clew.store.tables import log\n"),
+    (imports_of_tables, "daemon/main.py", "from clew.store.tables.log import newest\n"),
     (upward_imports_in_engine, "engine/rules/decide.py", "from clew.engine.turns.runner import Runner\n"),
     (upward_imports_in_engine, "engine/progress.py", "from clew.engine.gates import gates\n"),
     (cycles, "support/text.py", "def f() -> None:\n    from clew.support import files\n"),

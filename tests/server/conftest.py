@@ -45,9 +45,9 @@ class Api:
 
     async def ended(self, turn: str) -> httpx.Response:
         """Wait for the end of a turn, and return it."""
-        view = await self.engine.turn(turn)
+        view = await self.engine.threads.turn(turn)
         with self.engine.live.subscribe(view.thread) as subscription:
-            while (await self.engine.turn(turn)).ended_at is None:
+            while (await self.engine.threads.turn(turn)).ended_at is None:
                 await subscription.batch()
         return await self.client.get(f"/api/turns/{turn}")
 
@@ -72,7 +72,7 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
     entries_by_kind: dict[str, asyncio.Queue[dict[str, Any]]] = defaultdict(asyncio.Queue)
     store.listen(lambda entries: _record(entries_by_kind, entries))
     about = DaemonView(1, 2, "3", str(home.root), None, False)
-    state = AppState(engine, store, home, about, lambda grace, restart: stopped.append((grace, restart)))
+    state = AppState(engine, home, about, lambda grace, restart: stopped.append((grace, restart)))
     transport = httpx.ASGITransport(unix_app(state), raise_app_exceptions=False)
     async with asyncio.TaskGroup() as group, httpx.AsyncClient(transport=transport, base_url="http://clew") as client:
         running = group.create_task(engine.run())

@@ -106,7 +106,7 @@ async def test_an_unexpected_error_is_a_problem_too(api: Api, monkeypatch: pytes
     async def broken(prefix: str) -> str:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(api.engine, "find", broken)
+    monkeypatch.setattr(api.engine.threads, "find", broken)
     answer = await api.client.get("/api/threads/0000")
     assert (answer.status_code, answer.json()["code"]) == (500, "error")
     assert "ZeroDivisionError" in answer.json()["detail"]

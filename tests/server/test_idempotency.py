@@ -101,7 +101,7 @@ async def test_after_a_failure_waiting_and_new_requests_run_one_by_one(api: Api)
         begun.release()
         await JSONResponse({}, await answers.get())(scope, receive, send)
 
-    middleware = IdempotencyMiddleware(app, api.store)
+    middleware = IdempotencyMiddleware(app, api.engine.stored_responses)
     first, second, third = asked = [KeyedRequest(middleware) for _ in range(3)]
     async with asyncio.TaskGroup() as group:
         group.create_task(first.run())

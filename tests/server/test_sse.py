@@ -10,6 +10,7 @@ import pytest
 
 from clew.client.sync import Event, parse_sse
 from clew.engine.live import Live
+from clew.engine.services.events import EventService
 from clew.model.views import Snapshot
 from clew.server import sse
 from clew.store import Store
@@ -70,7 +71,7 @@ def chunks(
     async def snapshot(thread: str | None) -> Snapshot:
         return Snapshot((), (), ())
 
-    return sse.stream(live, store, thread, after, lambda: reason, snapshot)
+    return sse.stream(live, EventService(store), thread, after, lambda: reason, snapshot)
 
 
 async def test_a_stream_begins_with_hello_and_its_start_seq(store: Store, live: Live) -> None:

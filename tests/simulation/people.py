@@ -12,9 +12,8 @@ from clew.engine.engine import Engine
 from clew.engine.places.targets import HandoffRequest
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Decision, Effect
-from clew.model.threads import ThreadKind
+from clew.model.threads import ThreadFilter, ThreadKind
 from clew.model.views import NewThread
-from clew.store.tables.threads import Filter
 from clew.support.errors import BadInput, NotFound, Refused, StoreError
 from tests.simulation.fake_platform import POCKET
 
@@ -73,14 +72,14 @@ async def _do(engine: Engine, act: Act, tell: Callable[[str], None]) -> None:
 async def _act(engine: Engine, act: Act) -> str:
     if act.kind == "task":
         where = f"simulated:room-{int(act.pick * 4)}"
-        started = await engine.start(NewThread(act.id, act.words, kind=ThreadKind.TASK, notify=where))
+        started = await engine.threads.start(NewThread(act.id, act.words, kind=ThreadKind.TASK, notify=where))
         return f"thread {started.thread}"
     if act.kind in ("answer", "rule", "unrule"):
         return await _at_gates(engine, act)
     if act.kind in ("away", "back"):
-        return str(await engine.set_away(POCKET if act.kind == "away" else None))
+        return str(await engine.away.set(POCKET if act.kind == "away" else None))
     if act.kind == "notify":
-        return f"{len(await engine.notify(retry_failed=act.pick < 0.5))} tried"
+        return f"{len(await engine.deliveries.notify(retry_failed=act.pick < 0.5))} tried"
     if act.kind == "take back":
         return await _take_back(engine)
     thread = await _some_thread(engine, act)
@@ -88,21 +87,21 @@ async def _act(engine: Engine, act: Act) -> str:
         return "nothing to do it to"
     match act.kind:
         case "stop":
-            await engine.stop(thread)
+            await engine.threads.stop(thread)
         case "resume":
-            await engine.resume(thread, act.words, act.id, "somebody")
+            await engine.threads.resume(thread, act.words, act.id, "somebody")
         case "done":
-            await engine.done(thread)
+            await engine.threads.done(thread)
         case "fork":
-            await engine.fork(thread, None, act.id)
+            await engine.threads.fork(thread, None, act.id)
         case "cancel":
-            await engine.cancel(thread)
+            await engine.threads.cancel(thread)
         case "handoff":
             return (await engine.handoffs.request(_wish(act, thread))).id
         case "unqueue":
             return await _unqueue(engine, thread)
         case "wheel":
-            await engine.drive_locally(thread)
+            await engine.threads.drive_locally(thread)
         case "yes all":
             await engine.gates.accept_all(thread, act.id)
     return thread
@@ -120,8 +119,8 @@ async def _take_back(engine: Engine) -> str:
 
 
 async def _unqueue(engine: Engine, thread: str) -> str:
-    queued = await engine.queue(thread)
-    return (await engine.unqueue(queued[-1].turn)).id if queued else "nothing is queued"
+    queued = await engine.threads.queue(thread)
+    return (await engine.threads.unqueue(queued[-1].turn)).id if queued else "nothing is queued"
 
 
 async def _at_gates(engine: Engine, act: Act) -> str:
@@ -149,5 +148,5 @@ def _answer(gate: GateView, act: Act) -> AnswerGate:
 
 async def _some_thread(engine: Engine, act: Act) -> str | None:
     finished = act.kind == "resume"
-    views = (await engine.threads(Filter(history=finished, limit=20))).threads
+    views = (await engine.threads.page(ThreadFilter(history=finished, limit=20))).threads
     return views[int(act.pick * len(views))].id if views else None

@@ -10,18 +10,17 @@ from pathlib import Path
 import pytest
 
 from clew.model.messages import Conversation
-from clew.model.threads import ThreadStatus
+from clew.model.threads import ThreadFilter, ThreadStatus
 from clew.store import Row, Tx, metrics
 from clew.store.migrate import open_store
 from clew.store.tables import bindings, deliveries, inbox, log, nodes, threads, turns
-from clew.store.tables.threads import Filter
 from clew.support.clock import SystemClock
 
 HOT: dict[str, Callable[[Tx], object]] = {
-    "list": lambda tx: threads.page(tx, Filter()),
-    "history": lambda tx: threads.page(tx, Filter(history=True, before="01Z")),
-    **{f"all {status}": partial(threads.page, wanted=Filter(status=status)) for status in ThreadStatus},
-    "all running": lambda tx: threads.page(tx, Filter(running=True)),
+    "list": lambda tx: threads.page(tx, ThreadFilter()),
+    "history": lambda tx: threads.page(tx, ThreadFilter(history=True, before="01Z")),
+    **{f"all {status}": partial(threads.page, wanted=ThreadFilter(status=status)) for status in ThreadStatus},
+    "all running": lambda tx: threads.page(tx, ThreadFilter(running=True)),
     "show": lambda tx: threads.summary(tx, "x"),
     "find": lambda tx: threads.matching(tx, "01K"),
     "a repeated message": lambda tx: inbox.find(tx, Conversation("cli"), "x"),

@@ -35,7 +35,6 @@ from clew.server.listen import binding
 from clew.server.listen.servers import HttpServers
 from clew.server.routing.schemas import DaemonView
 from clew.store import Store
-from clew.store.tables import deliveries
 from clew.support import private_files
 from clew.support.clock import Clock, SystemClock
 from clew.support.errors import ClewError
@@ -138,7 +137,7 @@ async def _serve(
             environment=environment.marks(settings.runtimes.codex),
             left_out=[str(trouble) for trouble in parts.troubles],
         )
-        door = AppState(engine, store, home, about, stop.ask, settings)
+        door = AppState(engine, home, about, stop.ask, settings)
         serving = HttpServers(door, unix, parts.routers)
         stack.callback(serving.close)
         serving.add(settings.http)
@@ -182,9 +181,7 @@ async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[
             parts = assemble(settings, clock, home, scan.Marks(store.id, incarnation), live.announce)
             try:
                 engine = build_engine(home, clock, settings, store, parts, incarnation, live)
-                if not dry_run:  # we hold the lock, so the process that was sending is dead
-                    await store.write(lambda tx: deliveries.release_sending(tx, clock.now()))
-                return await engine.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True)
+                return await engine.deliveries.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True)
             finally:
                 await close_all(parts)
 

@@ -11,7 +11,6 @@ from clew.engine.engine import Engine
 from clew.model.messages import Conversation
 from clew.model.surface import Inbox, Never, Outgoing, Receipt, Surface, SurfaceCan
 from clew.model.views import Notified
-from clew.store.tables import deliveries
 from clew.support.clock import SystemClock
 from clew.support.home import Home
 
@@ -35,8 +34,6 @@ async def notify_with(
     clock = SystemClock()
     with holding.held(found, clock, "notify") as held:
         async with holding.opened(found, clock, held) as store:
-            if not dry_run:  # what a dead daemon was sending may have arrived, and can be sent again
-                await store.write(lambda tx: deliveries.release_sending(tx, clock.now()))
             engine = Engine(
                 store=store,
                 clock=clock,
@@ -46,7 +43,7 @@ async def notify_with(
                 surfaces=_Everywhere(_Injected(notifier)),
                 workspace=str(found.root),
             )
-            return tuple(await engine.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True))
+            return tuple(await engine.deliveries.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True))
 
 
 class _Injected:

@@ -28,8 +28,8 @@ from clew.model.events import (
     TurnStarted,
     Usage,
 )
+from clew.model.turns import TEXT, Item
 from clew.model.turns import Usage as Tokens
-from clew.store.tables.items import TEXT, Item
 from clew.support.text import clean
 
 MAX_OUTPUT = 64_000  # characters of an activity's output that are stored

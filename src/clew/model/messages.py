@@ -41,6 +41,10 @@ class Conversation(Struct, frozen=True):
         return f"{self.surface}:{self.address}" if self.address else self.surface
 
 
+LOCAL_CLIENT = Conversation("cli")
+"""The conversation of messages from local API clients, which fetch their answers themselves."""
+
+
 class Attachment(Struct, frozen=True):
     """A file or an image attached to a message, stored in clew's own folder."""
 

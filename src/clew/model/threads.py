@@ -48,3 +48,16 @@ class Thread(Struct, frozen=True):
     forked_from: str | None = None
     last_turn: str | None = None  # the newest ended turn
     policy: Policy = Policy.CAREFUL
+
+
+class ThreadFilter(Struct, frozen=True):
+    """Which threads a list shows."""
+
+    history: bool = False
+    status: ThreadStatus | None = None
+    text: str | None = None
+    workspace: str | None = None
+    before: str | None = None  # the last id of the previous page
+    limit: int = 50
+    running: bool = False  # only threads with a live turn, whatever their stored status
+    since: str | None = None  # the oldest id to look at

@@ -94,3 +94,20 @@ class Steer(Struct, frozen=True):
     thread: str
     conversation: Conversation | None
     state: SteerState
+
+
+TEXT = "text"  # the kind of an item that is text of the agent
+
+
+class Item(Struct, frozen=True):
+    """A text or an activity of a live turn."""
+
+    item: str
+    kind: str  # `text`, or the kind of an activity
+    phase: str
+    title: str = ""
+    body: str = ""
+    outcome: str | None = None
+    exit_code: int | None = None
+    folder: str | None = None
+    position: int = 0  # in the order in which they started

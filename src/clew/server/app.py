@@ -30,7 +30,7 @@ def unix_app(state: AppState, routers: Sequence[Router] = ()) -> Starlette:
     app.router.redirect_slashes = False
     app.state.app_state = state
     app.state.is_local = True
-    app.add_middleware(IdempotencyMiddleware, store=state.store, streams=(chat.CHAT,))
+    app.add_middleware(IdempotencyMiddleware, responses=state.engine.stored_responses, streams=(chat.CHAT,))
     problems.install(app, {route_files.PATH: LARGEST + 1})
     return app
 

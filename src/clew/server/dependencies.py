@@ -13,7 +13,6 @@ from clew.config.settings import Config, HttpConfig
 from clew.engine.engine import Engine
 from clew.server.auth.login import Logins
 from clew.server.routing.schemas import DaemonView
-from clew.store import Store
 from clew.support.clock import SystemClock
 from clew.support.home import Home
 
@@ -25,7 +24,6 @@ class AppState:
     """What routes work with. One per daemon; routes take it as a parameter."""
 
     engine: Engine
-    store: Store
     home: Home
     about: DaemonView
     stop: Callable[[float, bool], None]  # takes the grace of running turns in seconds, and whether it is a restart

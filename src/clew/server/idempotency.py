@@ -7,23 +7,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from http import HTTPStatus
 from weakref import WeakValueDictionary
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from clew.engine.services.stored_responses import StoredResponse, StoredResponses
 from clew.server.problems import refusal
-from clew.store import Store
-from clew.store.tables import idempotency
-from clew.store.tables.idempotency import StoredResponse
 from clew.support.errors import StoreError
 
 log = logging.getLogger(__name__)
 
-DAY = 24 * 3600 * 1000  # milliseconds
 MAX_KEY = 200  # characters of a key
 MAX_BODY = 1 << 20  # bytes of a stored response
 
@@ -34,14 +30,12 @@ class IdempotencyMiddleware:
     def __init__(
         self,
         app: ASGIApp,
-        store: Store,
-        now: Callable[[], int] = lambda: int(time.time() * 1000),
+        responses: StoredResponses,
         streams: Collection[str] = (),
     ) -> None:
         self._app = app
-        self._store = store
+        self._responses = responses
         self._streams = frozenset(streams)
-        self._now = now
         self._busy: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by key; only while in use
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +62,7 @@ class IdempotencyMiddleware:
         if body is None:
             return None  # the client aborted the request
         digest = hashlib.sha256(b"\0".join((scope["path"].encode(), scope["query_string"], body))).hexdigest()
-        known = await self._store.read(lambda tx: idempotency.find(tx, key, self._now() - DAY))
+        known = await self._responses.find(key)
         if (known is None or known.digest == digest) and scope["path"] in self._streams:
             await self._store_response(StoredResponse(key, digest, 0, "", ""))
             return _replay(body, receive)
@@ -100,8 +94,7 @@ class IdempotencyMiddleware:
             log.warning("a response for an Idempotency-Key was not stored: %s", error.message)
 
     async def _store_response(self, answer: StoredResponse) -> None:
-        now = self._now()
-        await self._store.write(lambda tx: idempotency.save(tx, answer, now, now - DAY))
+        await self._responses.save(answer)
 
 
 class _Recorder:

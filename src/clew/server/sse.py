@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 
 import msgspec
 
 from clew.engine.live import Frame, Live, Subscription, frame_of
+from clew.engine.services.events import EventService
 from clew.model.views import Snapshot
-from clew.store import Entry, Store, Tx
-from clew.store.tables import log
 
 HEARTBEAT = 15.0  # seconds
-PAGE = 500  # log entries per read
 MEDIA_TYPE = "text/event-stream"
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -28,19 +25,19 @@ BEAT = b":\n\n"
 
 async def stream(
     live: Live,
-    store: Store,
+    events: EventService,
     thread: str | None,
     after: int | None,
     stop_reason: Callable[[], str | None],
     snapshot: Callable[[str | None], Awaitable[Snapshot]],
 ) -> AsyncIterator[bytes]:
     """`stop_reason` returns why the daemon stops, or None while it runs."""
-    newest, _ = await store.read(log.newest)
+    newest = await events.newest()
     seen = newest if after is None else min(after, newest)
     # Read the position before subscribing, and the log after it: an event in between is in both, and is sent once.
     with live.subscribe(thread) as subscription:
         yield Frame("hello", seen, msgspec.json.encode({"seq": seen, "newest": newest})).wire
-        async for frames in _replay(store, thread, seen, snapshot):
+        async for frames in _replay(events, thread, seen, snapshot):
             seen = frames[-1].seq or seen
             yield b"".join(frame.wire for frame in frames)
         async for chunk in _follow(subscription, seen):
@@ -50,13 +47,13 @@ async def stream(
 
 
 async def _replay(
-    store: Store, thread: str | None, seen: int, snapshot: Callable[[str | None], Awaitable[Snapshot]]
+    events: EventService, thread: str | None, seen: int, snapshot: Callable[[str | None], Awaitable[Snapshot]]
 ) -> AsyncIterator[list[Frame]]:
     """Send the log up to the newest entry; later ones wait in the subscription, in order. If entries were pruned, also
     just now, send a reset with a snapshot instead."""
-    newest, _ = await store.read(log.newest)
+    newest = await events.newest()
     while seen < newest:
-        is_lost, entries = await store.read(partial(_page, seen=seen, thread=thread))
+        is_lost, entries = await events.page(seen, thread)
         if is_lost:
             yield [await _reset(thread, newest, snapshot)]
             return
@@ -64,10 +61,6 @@ async def _replay(
             return
         seen = entries[-1].seq
         yield [frame_of(entry) for entry in entries]
-
-
-def _page(tx: Tx, seen: int, thread: str | None) -> tuple[bool, list[Entry]]:
-    return log.is_lost(tx, seen, thread), log.after(tx, seen, thread, PAGE)
 
 
 async def _reset(thread: str | None, seq: int, snapshot: Callable[[str | None], Awaitable[Snapshot]]) -> Frame:

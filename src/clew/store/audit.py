@@ -14,7 +14,8 @@ from clew.model.messages import Conversation, Fate, PromptMessage
 from clew.model.threads import ThreadStatus
 from clew.model.turns import Turn
 from clew.store.base import Tx
-from clew.store.tables import deliveries, gates, handoffs, turns
+from clew.store.sqlite.driver import SqliteConnection
+from clew.store.tables import deliveries, gates, handoffs, log, turns
 from clew.store.tables.inbox import Arrival
 
 
@@ -34,6 +35,11 @@ class ReceivedMessage(Struct, frozen=True):
     where: Conversation
     arrival: Arrival
     at: int
+
+
+def newest_entry(connection: SqliteConnection) -> int:
+    """The time of the newest log entry of a file that no daemon has open."""
+    return log.newest(Tx(connection))[1]
 
 
 def all_messages(tx: Tx) -> list[ReceivedMessage]:

@@ -304,5 +304,5 @@ async def test_if_no_files_can_be_sent_the_answer_only_links_them(tmp_path: Path
     async with Rig(tmp_path, room=room) as rig:
         turn = (await rig.say("!text [a](a.txt) [b](b.txt)")).turn
         await rig.delivered(f"{turn}:final")
-        rows = await rig.engine.where((await rig.engine.turn(turn or "")).thread)
+        rows = await rig.engine.threads.where((await rig.engine.threads.turn(turn or "")).thread)
     assert room.texts == ["[a](a.txt) [b](b.txt)"] and [row.state for row in rows] == [DeliveryState.SENT]

@@ -33,7 +33,7 @@ async def test_a_failed_delivery_that_notify_retries_gets_automatic_retries(tmp_
         accepted = await rig.say("!text hi")
         await rig.saw("delivery.failed")
         rig.room.troubles = [TryAgain("busy", 0.05)]
-        await rig.engine.notify(retry_failed=True)
+        await rig.engine.deliveries.notify(retry_failed=True)
         await rig.delivered(f"{accepted.turn}:final")
     assert rig.room.texts == ["hi"]
 
@@ -58,9 +58,9 @@ async def test_a_dry_run_without_a_daemon_lists_unfinished_sends(tmp_path: Path)
         while not await rig.store.read(deliveries.sending_finals):
             pass
     idle = Rig(tmp_path)
-    (would,) = await idle.engine.notify(dry_run=True, alone=True)
+    (would,) = await idle.engine.deliveries.notify(dry_run=True, alone=True)
     assert (would.delivery, would.state) == (f"{accepted.turn}:final", "would send")
-    assert await idle.engine.notify(dry_run=True) == []
+    assert await idle.engine.deliveries.notify(dry_run=True) == []
     await idle.kill()
 
 
@@ -74,7 +74,7 @@ async def test_deliveries_to_a_removed_surface_fail_with_a_reason(tmp_path: Path
         cut = await rig.ended(accepted.turn)
         rig.scripted.holds.release("door")
         await rig.ended(cut.continued_by)
-        view = await rig.engine.thread(accepted.thread or "")
+        view = await rig.engine.threads.get(accepted.thread or "")
     assert view.notification_status == "failed" and "no surface 'room'" in (view.notification_error or "")
 
 
@@ -82,10 +82,10 @@ async def test_stopping_a_cut_task_notifies_its_target(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!shell make\n!cut", notify="room:a")
         await rig.until(lambda entry: entry.kind == "delivery.sent" and str(entry.data["delivery"]).endswith(":ask"))
-        asked = await rig.engine.thread(accepted.thread or "")
-        await rig.engine.resume(accepted.thread or "", "stop", rig.clock.ulid(), "ann")
+        asked = await rig.engine.threads.get(accepted.thread or "")
+        await rig.engine.threads.resume(accepted.thread or "", "stop", rig.clock.ulid(), "ann")
         await rig.delivered(f"{asked.turn}:final")
-        view = await rig.engine.thread(accepted.thread or "")
+        view = await rig.engine.threads.get(accepted.thread or "")
     assert asked.notification_status == "sent" and view.notification_status == "sent"
     assert rig.room.texts[-1] == "(Stopped.)"
 

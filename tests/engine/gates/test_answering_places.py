@@ -65,6 +65,6 @@ async def test_a_person_cannot_pass_for_a_rule(tmp_path: Path, word: str) -> Non
         await rig.allow("7")
         await rig.say(f"!approve {COMMAND}", sender_id="7")
         (gate,) = await shown(rig)
-        await rig.engine.say(Inbound(rig.where(), "m2", "clew (the rule `rm *`)", word, sender_id="7"))
+        await rig.engine.inbox.accept(Inbound(rig.where(), "m2", "clew (the rule `rm *`)", word, sender_id="7"))
         by = (await rig.engine.gates.one(gate.id)).answered_by
         assert by == '"clew (the rule `rm *`)"' and not gate_messages.is_by_rule(by)

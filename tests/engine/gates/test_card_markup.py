@@ -14,7 +14,7 @@ from clew.engine.gates.cards import render_card
 from clew.engine.progress import Progress
 from clew.model.events import Phase
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState, Question
-from clew.store.tables.items import Item
+from clew.model.turns import Item
 from clew.support.display import escape_hidden
 from clew.surfaces.feishu.markup import Kind, markdown, pieces
 from clew.surfaces.telegram.entities import shown
@@ -124,7 +124,7 @@ async def test_a_warning_shows_its_subject_even_if_it_looks_like_markup(tmp_path
 async def test_titles_of_threads_and_gates_are_not_markup_in_command_replies(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         view = await _opens(rig, Asked(GateKind.COMMAND, LINK, folder=str(tmp_path)))
-        await rig.engine.retitle(view.thread, "[all good](https://evil.example)")
+        await rig.engine.threads.retitle(view.thread, "[all good](https://evil.example)")
         for command in ("/threads", "/status", "/resume 1"):
             said = await rig.say(command, sender_id="7")
             assert "[all good](https://evil.example)" in on_telegram(said.words), command

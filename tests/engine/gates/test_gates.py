@@ -20,9 +20,9 @@ from clew.model.gates import Asked, Decision, GateKind, Policy
 from clew.model.messages import Accepted, Fate
 from clew.model.surface import SurfaceCan
 from clew.model.threads import ThreadKind
+from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import gates, threads, turns
-from clew.store.tables.items import Item
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, NotFound, Refused
 from tests.helpers.rig import Rig, Room, patient
@@ -58,11 +58,11 @@ async def test_a_gate_is_stored_with_its_delivery_and_the_turn_waits(tmp_path: P
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
-        turn = await rig.engine.turn(accepted.turn or "")
+        turn = await rig.engine.threads.turn(accepted.turn or "")
         await rig.delivered(f"{gate.id}:ask")
         assert (gate.kind, gate.title, gate.state, turn.state) == ("command", COMMAND, "open", "waiting")
         assert gate.code in rig.room.texts[0] and COMMAND in rig.room.texts[0]
-        assert (await rig.engine.thread(accepted.thread or "")).gates == (gate.code,)
+        assert (await rig.engine.threads.get(accepted.thread or "")).gates == (gate.code,)
         await rig.engine.gates.answer(gate.code, YES)
         ended = await rig.ended(accepted.turn)
         assert ended.state == "completed" and executions(rig) == [COMMAND]
@@ -106,7 +106,7 @@ async def test_stop_answers_open_gates_first_and_a_late_yes_has_no_effect(tmp_pa
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
-        await rig.engine.stop(accepted.thread or "")
+        await rig.engine.threads.stop(accepted.thread or "")
         with pytest.raises(Refused, match="to stop"):
             await rig.engine.gates.answer(gate.code, YES)
         await rig.ended(accepted.turn)
@@ -275,7 +275,7 @@ async def test_a_chat_whose_yes_was_being_sent_asks_before_it_continues(tmp_path
         await answered_and_cut(rig, gate, sent=True)
     async with Rig(tmp_path) as rig:
         await rig.saw("thread.status")
-        thread = await rig.engine.thread(accepted.thread or "")
+        thread = await rig.engine.threads.get(accepted.thread or "")
         assert thread.status == "suspended" and (await rig.engine.gates.one(gate.id)).state == "void"
 
 
@@ -522,6 +522,6 @@ async def test_policies_are_kept_with_the_thread(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.start(f"!approve {COMMAND}", policy=Policy.YOLO, kind=ThreadKind.CHAT)
         await rig.ended(accepted.turn)
-        assert (await rig.engine.thread(accepted.thread or "")).policy == "yolo" and executions(rig) == [COMMAND]
-        forked = await rig.engine.fork(accepted.thread or "", None, None)
+        assert (await rig.engine.threads.get(accepted.thread or "")).policy == "yolo" and executions(rig) == [COMMAND]
+        forked = await rig.engine.threads.fork(accepted.thread or "", None, None)
         assert forked.policy == "yolo"

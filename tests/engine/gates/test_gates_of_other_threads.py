@@ -107,7 +107,7 @@ async def test_an_answer_that_it_does_not_ask_for_decides_nothing(tmp_path: Path
         chat, view, cut = await _cut_beside(rig)
         said = await chat.says(word)
         assert said.fate is Fate.REFUSED and view.code in said.words and await _state(rig, view) == "open"
-        assert (await rig.engine.thread(cut.thread or "")).status == "suspended"
+        assert (await rig.engine.threads.get(cut.thread or "")).status == "suspended"
 
 
 @pytest.mark.parametrize("word", ["y", "stop"])
@@ -117,7 +117,7 @@ async def test_a_gate_after_its_question_makes_a_short_answer_ambiguous(tmp_path
         sql = "UPDATE gates SET asked_at = ? WHERE id = ?"
         await rig.store.write(lambda tx: tx.run(sql, rig.clock.now() + 1, view.id))
         assert (await chat.says(word)).fate is Fate.REFUSED and await _state(rig, view) == "open"
-        assert (await rig.engine.thread(cut.thread or "")).status == "suspended"
+        assert (await rig.engine.threads.get(cut.thread or "")).status == "suspended"
         assert (await chat.says("continue")).thread == cut.thread
 
 

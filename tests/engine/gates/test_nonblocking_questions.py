@@ -43,7 +43,7 @@ async def test_stop_at_a_nonblocking_question_sends_nothing_to_the_agent(tmp_pat
         (gate,) = await rig.engine.gates.all()
         stopped = await rig.say(f"{gate.code} stop")
         assert stopped.fate is Fate.ANSWER and await rig.engine.gates.all() == []
-        assert (await rig.engine.thread(accepted.thread or "")).turn == accepted.turn
+        assert (await rig.engine.threads.get(accepted.thread or "")).turn == accepted.turn
 
 
 async def test_short_answers_in_a_suspended_thread_answer_the_suspension(tmp_path: Path) -> None:
@@ -54,14 +54,14 @@ async def test_short_answers_in_a_suspended_thread_answer_the_suspension(tmp_pat
         await rig.until(lambda entry: entry.kind == "thread.status" and entry.data["status"] == "suspended")
         stopped = await rig.say("stop")
         assert stopped.fate is Fate.ANSWER and "Stopped" in stopped.words
-        assert (await rig.engine.thread(accepted.thread or "")).status == "idle"
+        assert (await rig.engine.threads.get(accepted.thread or "")).status == "idle"
 
 
 async def test_cancel_closes_nonblocking_questions(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!aside Shall I also? | yes | no")
         await rig.ended(first.turn)
-        await rig.engine.cancel(first.thread or "")
+        await rig.engine.threads.cancel(first.thread or "")
         (gate,) = await rig.engine.gates.of_thread(first.thread or "")
         assert (gate.state, gate.why) == ("void", gate_messages.THREAD_OVER)
         with pytest.raises(Refused, match="is void"):

@@ -13,9 +13,9 @@ from clew.engine.gates.gates import open_gate
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gates import Asked, GateKind, Question
+from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import items, threads, turns
-from clew.store.tables.items import Item
 from clew.texts import gate_messages
 from tests.engine.gates.test_gates import COMMAND
 from tests.helpers.rig import Rig

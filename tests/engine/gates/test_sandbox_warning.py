@@ -16,9 +16,9 @@ from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import NewRuleView
 from clew.model.gates import Asked, Effect, GateKind, RuleKind, Scope
 from clew.model.messages import Fate, Inbound
+from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import threads, turns
-from clew.store.tables.items import Item
 from clew.texts import gate_messages
 from tests.engine.gates.test_gates import asked
 from tests.engine.gates.test_visibility import PHONE, TOO_LONG, Chat, _opens, _row
@@ -66,7 +66,7 @@ async def test_one_line_without_the_warning_allows_nothing(tmp_path: Path) -> No
     """A front end shows a gate in one line."""
     async with Rig(tmp_path) as rig:
         where = rig.engine.conversations.place("browser-1")
-        begun = await rig.engine.say(Inbound(where, "m1", "ann", "!hold here", begins=rig.clock.ulid()))
+        begun = await rig.engine.inbox.accept(Inbound(where, "m1", "ann", "!hold here", begins=rig.clock.ulid()))
         await rig.held("here")
         thread = await rig.store.read(lambda tx: threads.get(tx, begun.thread or ""))
         assert thread is not None
@@ -81,5 +81,5 @@ async def test_one_line_without_the_warning_allows_nothing(tmp_path: Path) -> No
 
         await rig.store.write(body)
         (view,) = await asked(rig)
-        said = await rig.engine.say(Inbound(where, "m2", "ann", "y", thread=view.thread))
+        said = await rig.engine.inbox.accept(Inbound(where, "m2", "ann", "y", thread=view.thread))
         assert said.fate is Fate.REFUSED and f"`clew gates {view.code}`" in said.words

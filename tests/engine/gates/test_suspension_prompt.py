@@ -10,13 +10,12 @@ from msgspec.structs import replace
 
 from clew.config.settings import ChatsConfig, Config, ThreadsConfig
 from clew.engine.core import Core
-from clew.engine.engine import LOCAL_CLIENT
 from clew.engine.gates import cards
 from clew.engine.threads.import_turns import import_turns
 from clew.model.events import TurnEnded
 from clew.model.gate_views import AnswerGate
 from clew.model.gates import Decision
-from clew.model.messages import Accepted, Fate, Inbound, Person, PromptMessage, Role
+from clew.model.messages import LOCAL_CLIENT, Accepted, Fate, Inbound, Person, PromptMessage, Role
 from clew.model.shared_sessions import PastTurn
 from clew.model.surface import SurfaceCan
 from clew.model.threads import ThreadKind
@@ -75,7 +74,7 @@ async def test_every_negative_answer_stops_a_cut_turn(tmp_path: Path, said: str)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
         assert (await rig.say(said)).words in (messages.STOPPED, messages.STOPPED.zh)
-        assert (await rig.engine.thread(thread)).status == "idle"
+        assert (await rig.engine.threads.get(thread)).status == "idle"
 
 
 @pytest.mark.parametrize("said", UNCLEAR)
@@ -91,7 +90,7 @@ async def _is_put_aside(rig: Rig, thread: str, heard: Accepted) -> None:
     row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
     assert heard.fate is Fate.TURN and row is not None
     assert [each.author for each in row.request] == ["clew", "ann"] and "cut off" in row.request[0].text
-    assert (await rig.engine.thread(thread)).status != "suspended"
+    assert (await rig.engine.threads.get(thread)).status != "suspended"
 
 
 async def test_a_yes_sent_before_the_question_does_not_continue(tmp_path: Path) -> None:
@@ -156,9 +155,9 @@ async def test_a_yes_of_a_local_client_continues_only_if_it_names_the_question(t
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
-        asks = (await rig.engine.thread(thread)).asks if named else None
+        asks = (await rig.engine.threads.get(thread)).asks if named else None
         inbound = Inbound(LOCAL_CLIENT, rig.clock.ulid(), "ann", "y", thread=thread, answers=asks)
-        heard = await rig.engine.say(inbound)
+        heard = await rig.engine.inbox.accept(inbound)
         row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
         assert row is not None and (row.continues == turn) is named
 
@@ -167,14 +166,16 @@ async def test_a_yes_of_a_local_client_continues_only_if_it_names_the_question(t
 async def test_a_yes_of_a_front_end_continues_only_if_it_was_sent_the_question(tmp_path: Path, is_told: bool) -> None:
     async with Rig(tmp_path) as rig:
         where = rig.engine.conversations.place("front-1")
-        begun = await rig.engine.say(Inbound(where, "m1", "ann", "!shell make\n!hold door", begins=rig.clock.ulid()))
+        begun = await rig.engine.inbox.accept(
+            Inbound(where, "m1", "ann", "!shell make\n!hold door", begins=rig.clock.ulid())
+        )
         await rig.held("door")
         await rig.kill()
     async with Rig(tmp_path) as rig:
         await rig.until(lambda entry: entry.kind == "thread.status" and entry.data.get("status") == "suspended")
         if is_told:
             rig.engine.conversations.has_told("front-1", begun.turn or "")
-        heard = await rig.engine.say(Inbound(where, "m2", "ann", "y"))
+        heard = await rig.engine.inbox.accept(Inbound(where, "m2", "ann", "y"))
         row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
         assert row is not None and (row.continues == begun.turn) is is_told
 
@@ -186,7 +187,7 @@ async def test_an_answer_sent_before_the_backlog_question_runs_nothing(tmp_path:
         await rig.say("!text stale", sent_at=rig.clock.now() - 3_600_000)
         early = await rig.say("run all", sent_at=rig.clock.now() - 3_000_000)
         assert early.fate is Fate.TURN
-        assert (await rig.engine.thread(first.thread or "")).status == "suspended"
+        assert (await rig.engine.threads.get(first.thread or "")).status == "suspended"
         assert (await rig.say("run all")).fate is Fate.ANSWER
 
 
@@ -220,7 +221,7 @@ async def test_a_backlog_that_was_withdrawn_is_not_asked_about_any_more(tmp_path
         await rig.ended(first.turn)
         old = await rig.say("!text two", sent_at=rig.clock.now() - 3_600_000)
         await rig.delivered(f"{old.turn}:backlog")
-        await rig.engine.unqueue(old.turn or "")
+        await rig.engine.threads.unqueue(old.turn or "")
         await rig.delivered(f"{old.turn}:backlog:over")
         new = await rig.say("!text three")
         assert (await rig.ended(new.turn)).text == "three"
@@ -263,7 +264,7 @@ async def test_an_unsent_question_is_asked_when_its_thread_comes_back(tmp_path: 
     rig = Rig(tmp_path, room=Room(can=replace(CAN, chat=True)))
     await rig.allow("7")
     waits = await rig.say("!text one", sender_id="7", sent_at=1)
-    await rig.engine.drive_locally(waits.thread or "")
+    await rig.engine.threads.drive_locally(waits.thread or "")
     await rig.say("/resume 1", sender_id="7")
     async with rig:
         asked = await rig.until(lambda entry: entry.kind == "delivery.sent" and ":backlog" in entry.data["delivery"])
@@ -285,7 +286,9 @@ async def test_merging_messages_of_several_places_answers_in_each_place(tmp_path
         told = await rig.say("merge", thread=first.thread, room="b")
         await rig.delivered(f"{first.turn}:final")
         await rig.delivered(f"{second.turn}:final")
-        asked = {turn: (await rig.engine.turn(turn or "")).request for turn in (first.turn, second.turn, third.turn)}
+        asked = {
+            turn: (await rig.engine.threads.turn(turn or "")).request for turn in (first.turn, second.turn, third.turn)
+        }
     assert told.words.startswith("Merged 3 into 2, one for each chat")
     assert asked == {first.turn: "!text one\n\n!text three", second.turn: "!text two", third.turn: ""}
     answered = [(sent.conversation.address, sent.turn) for sent in rig.room.sent if sent.kind == "final"]
@@ -337,7 +340,7 @@ async def test_ending_a_thread_settles_its_question(tmp_path: Path) -> None:
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path, room=Room(can=CAN)) as rig:
         await rig.delivered(f"{turn}:ask")
-        await rig.engine.cancel(thread)
+        await rig.engine.threads.cancel(thread)
         await rig.delivered(f"{turn}:ask:over")
     assert rig.room.edits[-1][1].text.endswith("→ the thread was cancelled")
 
@@ -436,7 +439,7 @@ async def test_a_no_to_a_nonblocking_question_does_not_answer_about_a_cut_turn(t
             await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("no",),)))
         else:
             assert (await rig.say(f"{gate.code} no")).fate is Fate.TURN
-        assert (await rig.engine.thread(gate.thread)).status in ("idle", "running")
+        assert (await rig.engine.threads.get(gate.thread)).status in ("idle", "running")
 
 
 @pytest.mark.parametrize("is_local", [True, False])

@@ -13,9 +13,9 @@ from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import GateView
 from clew.model.gates import Asked, Decision, GateKind, Question
 from clew.model.messages import Fate
+from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import deliveries, threads, turns
-from clew.store.tables.items import Item
 from clew.texts import gate_messages
 from tests.engine.gates.test_gates import executions
 from tests.engine.gates.test_visibility import PHONE, TOO_LONG, Chat, _opens

@@ -46,7 +46,7 @@ async def test_a_person_who_says_something_else_is_asked_again(tmp_path: Path) -
     accepted = await cut_after_a_yes(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{accepted.turn}:ask")
-        goes_on = await rig.engine.resume(accepted.thread or "", "but do not deploy today", "m-resume", "ann")
+        goes_on = await rig.engine.threads.resume(accepted.thread or "", "but do not deploy today", "m-resume", "ann")
         (again,) = await asked(rig)
         assert (again.turn, again.state, executions(rig)) == (goes_on.turn, "open", [])
 
@@ -124,7 +124,7 @@ async def test_no_yes_is_kept_for_a_turn_that_a_person_stops(tmp_path: Path) -> 
         await answered_and_cut(rig, gate)
     async with Rig(tmp_path) as rig:
         await rig.held("door")
-        await rig.engine.stop(accepted.thread or "")
+        await rig.engine.threads.stop(accepted.thread or "")
         assert not any(row.carried for row in await rig.store.read(gates.all_rows))
 
 
@@ -150,6 +150,6 @@ async def test_a_yes_that_a_stop_overtook_is_not_shown_as_allowed(
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
         await rig.engine.gates.answer(gate.code, YES)
-        await rig.engine.stop(accepted.thread or "")
+        await rig.engine.threads.stop(accepted.thread or "")
         await rig.ended(accepted.turn)
         assert (await rig.engine.gates.one(gate.id)).state == "void" and executions(rig) == []

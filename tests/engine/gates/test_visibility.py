@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from clew.engine.engine import LOCAL_CLIENT
 from clew.engine.gates.cards import remind
 from clew.engine.gates.gates import open_gate, reopen_gate
 from clew.engine.gates.inspection import inspect_request
@@ -22,11 +21,11 @@ from clew.model.delivery import Delivery
 from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Asked, Decision, Gate, GateKind, Question
-from clew.model.messages import Accepted, Fate, Inbound
+from clew.model.messages import LOCAL_CLIENT, Accepted, Fate, Inbound
 from clew.model.surface import Down, InDoubt, NotSent, Outgoing, Receipt, SurfaceCan, TryAgain, Units
+from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, threads, turns
-from clew.store.tables.items import Item
 from clew.support.clock import SystemClock
 from clew.testing.scripted_model import script
 from clew.testing.scripted_model.script import Step
@@ -465,10 +464,10 @@ async def test_a_front_end_with_one_line_allows_only_one_line_requests(
     async with Rig(tmp_path) as rig:
         rig.scripted.play = plays(command)
         where = rig.engine.conversations.place("browser-1")
-        await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
+        await rig.engine.inbox.accept(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
         (view,) = await asked(rig)
         rig.engine.conversations.has_told("browser-1", view.id)
-        said = await rig.engine.say(Inbound(where, "m2", "ann", "y", thread=view.thread))
+        said = await rig.engine.inbox.accept(Inbound(where, "m2", "ann", "y", thread=view.thread))
         assert said.fate is fate
         if fate is Fate.REFUSED:
             await rig.engine.gates.answer(view.code, AnswerGate(Decision.DECLINE))
@@ -481,11 +480,11 @@ async def test_a_front_end_allows_no_gate_that_it_was_not_sent_and_does_not_name
     async with Rig(tmp_path) as rig:
         rig.scripted.play = plays("make")
         where = rig.engine.conversations.place("browser-1")
-        await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
+        await rig.engine.inbox.accept(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
         (view,) = await asked(rig)
         rig.engine.conversations.has_told("browser-2", view.id)
         text, sees = f"{view.code} y" if named == "code" else "y", (view.id,) if named == "sees" else None
-        said = await rig.engine.say(Inbound(where, "m2", "ann", text, thread=view.thread, sees=sees))
+        said = await rig.engine.inbox.accept(Inbound(where, "m2", "ann", text, thread=view.thread, sees=sees))
         assert said.fate is (Fate.ANSWER if named else Fate.REFUSED)
         if not named:
             assert executions(rig) == [] and f"`clew gates {view.code}`" in said.words
@@ -502,9 +501,9 @@ async def test_a_front_end_with_one_line_answers_no_longer_question(
     async with Rig(tmp_path) as rig:
         rig.scripted.play = lambda request: (script.Ask(question, options), script.Say("done"))
         where = rig.engine.conversations.place("browser-1")
-        await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
+        await rig.engine.inbox.accept(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
         (view,) = await asked(rig)
-        said = await rig.engine.say(Inbound(where, "m2", "ann", f"{view.code} 2", thread=view.thread))
+        said = await rig.engine.inbox.accept(Inbound(where, "m2", "ann", f"{view.code} 2", thread=view.thread))
         assert said.fate is Fate.REFUSED and (await rig.engine.gates.one(view.id)).state == "open"
 
 
@@ -514,15 +513,15 @@ async def test_a_front_end_with_one_line_creates_no_rule(tmp_path: Path, word: s
     async with Rig(tmp_path) as rig:
         rig.scripted.play = plays("pytest -q")
         where = rig.engine.conversations.place("browser-1")
-        await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
+        await rig.engine.inbox.accept(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
         (view,) = await asked(rig)
         assert view.rule is not None
         rig.engine.conversations.has_told("browser-1", view.id)
         text = word.replace("CODE", view.code)
-        said = await rig.engine.say(Inbound(where, "m2", "ann", text, thread=view.thread))
+        said = await rig.engine.inbox.accept(Inbound(where, "m2", "ann", text, thread=view.thread))
         assert said.fate is Fate.REFUSED and f"`{view.code} y`" in said.words
         assert await rig.engine.gates.rules() == [] and executions(rig) == []
-        assert (await rig.engine.say(Inbound(where, "m3", "ann", "y", thread=view.thread))).fate is Fate.ANSWER
+        assert (await rig.engine.inbox.accept(Inbound(where, "m3", "ann", "y", thread=view.thread))).fate is Fate.ANSWER
         await rig.ended(view.turn)
 
 
@@ -532,12 +531,12 @@ async def test_a_front_end_allows_no_gate_with_a_warning_or_a_reason_by_text(
 ) -> None:
     async with Rig(tmp_path) as rig:
         where = rig.engine.conversations.place("browser-1")
-        begun = await rig.engine.say(Inbound(where, "m1", "ann", "!hold here", begins=rig.clock.ulid()))
+        begun = await rig.engine.inbox.accept(Inbound(where, "m1", "ann", "!hold here", begins=rig.clock.ulid()))
         await rig.held("here")
         view = await _opens_in(rig, begun, Asked(GateKind.COMMAND, "make", folder=str(tmp_path), **more))
-        said = await rig.engine.say(Inbound(where, "m2", "ann", "y", thread=view.thread))
+        said = await rig.engine.inbox.accept(Inbound(where, "m2", "ann", "y", thread=view.thread))
         assert said.fate is Fate.REFUSED and f"`clew gates {view.code}`" in said.words
-        assert (await rig.engine.say(Inbound(where, "m3", "ann", "n", thread=view.thread))).fate is Fate.ANSWER
+        assert (await rig.engine.inbox.accept(Inbound(where, "m3", "ann", "n", thread=view.thread))).fate is Fate.ANSWER
 
 
 @pytest.mark.parametrize(("sees", "fate"), [(True, Fate.ANSWER), (False, Fate.REFUSED)])
@@ -547,7 +546,7 @@ async def test_a_local_client_says_which_gates_it_shows(tmp_path: Path, word: st
         task = await rig.start("!approve make\n!text done")
         (view,) = await asked(rig)
         shown, text = (view.code,) if sees else None, word.replace("CODE", view.code)
-        said = await rig.engine.say(Inbound(LOCAL_CLIENT, "m2", "ann", text, thread=task.thread, sees=shown))
+        said = await rig.engine.inbox.accept(Inbound(LOCAL_CLIENT, "m2", "ann", text, thread=task.thread, sees=shown))
         assert said.fate is fate and (sees or f"`clew approve {view.code}`" in said.words)
 
 

@@ -128,9 +128,9 @@ async def test_notify_lists_the_parts_of_an_answer_in_order(tmp_path: Path) -> N
     async with Rig(tmp_path, room=room) as rig:
         task = await rig.start("!text " + "word " * 250, notify="room:a")
         await rig.ended(task.turn)
-        for part in await rig.engine.where(task.thread or ""):
+        for part in await rig.engine.threads.where(task.thread or ""):
             await rig.until(lambda entry, part=part: entry.data.get("delivery") == part.delivery)  # type: ignore[misc]
-        found = [each.delivery for each in await rig.engine.notify(dry_run=True, retry_failed=True)]
+        found = [each.delivery for each in await rig.engine.deliveries.notify(dry_run=True, retry_failed=True)]
     names = [f"{task.turn}:final", *(f"{task.turn}:final:{number}" for number in range(2, len(found) + 1))]
     assert len(found) > 10 and found == names
 
@@ -162,9 +162,9 @@ async def test_an_unconfirmed_placeholder_does_not_stay_working(tmp_path: Path) 
 async def test_messages_between_people_are_ignored(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         await paired(rig)
-        before = await rig.engine.fates()
+        before = await rig.engine.status.fates()
         assert (await say(rig, "lunch?", direct=False, in_group=True)).words == ""
-        assert await rig.engine.fates() == before
+        assert await rig.engine.status.fates() == before
         first = await say(rig, "!text hi", room="topic", in_thread=True, in_group=True)
         await rig.ended(first.turn)
         there = await say(rig, "!text ho", room="topic", direct=False, in_thread=True, in_group=True)
@@ -176,8 +176,10 @@ async def test_quoting_an_answer_selects_its_thread(tmp_path: Path) -> None:
         await paired(rig)
         first = await say(rig, "!text one")
         await rig.delivered(f"{first.turn}:final")
-        receipt = next(row.message_id for row in await rig.engine.where(first.thread or "") if row.kind == "final")
-        await rig.engine.cancel(first.thread or "")
+        receipt = next(
+            row.message_id for row in await rig.engine.threads.where(first.thread or "") if row.kind == "final"
+        )
+        await rig.engine.threads.cancel(first.thread or "")
         other = await rig.start("!text two")
         await rig.ended(other.turn)
         quoted = await say(rig, "and this?", quoted=receipt)
@@ -189,7 +191,9 @@ async def test_a_platform_thread_under_an_old_answer_continues_its_thread(tmp_pa
         await paired(rig)
         first = await say(rig, "!text one")
         await rig.delivered(f"{first.turn}:final")
-        receipt = next(row.message_id for row in await rig.engine.where(first.thread or "") if row.kind == "final")
+        receipt = next(
+            row.message_id for row in await rig.engine.threads.where(first.thread or "") if row.kind == "final"
+        )
         here: dict[str, Any] = {"in_thread": True, "quoted": receipt, "quoted_in": rig.where("a"), "hangs": True}
         await say(rig, "/new")
         stranger = await rig.say("who is this?", sender_id="nobody", room="under", in_group=True, **here)

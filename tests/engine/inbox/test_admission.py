@@ -30,7 +30,7 @@ async def test_a_message_that_breaks_clew_is_refused_and_recorded(
 
 async def test_a_sender_named_clew_is_marked_as_a_sender(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
-        accepted = await rig.engine.say(Inbound(rig.where(), "m1", "Clew", "!hold door\n!text one"))
+        accepted = await rig.engine.inbox.accept(Inbound(rig.where(), "m1", "Clew", "!hold door\n!text one"))
         await rig.held("door")
         await rig.kill()
     async with Rig(tmp_path) as rig:

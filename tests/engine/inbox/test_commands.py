@@ -113,9 +113,9 @@ async def test_settings_of_a_conversation_apply_to_its_next_thread(rig: Rig, tmp
     assert "There is no runtime nobody" in await words(rig, "/runtime nobody", Fate.REFUSED)
     for folder_ in ("relative", "~nobody-of-that-name/x", "/" + "x" * 5000):
         assert "not a folder" in await words(rig, f"/dir {folder_}", Fate.REFUSED)
-    thread = await rig.engine.thread((await say(rig, "!text hi")).thread or "")
+    thread = await rig.engine.threads.get((await say(rig, "!text hi")).thread or "")
     assert (thread.workspace, thread.model) == (str(folder), "fast-one")
-    elsewhere = await rig.engine.thread((await say(rig, "!text hi", room="b")).thread or "")
+    elsewhere = await rig.engine.threads.get((await say(rig, "!text hi", room="b")).thread or "")
     assert elsewhere.model is None
 
 
@@ -132,7 +132,7 @@ async def test_a_fork_is_bound_to_the_conversation(rig: Rig) -> None:
     await words(rig, "/fork another way")
     second = await say(rig, "!text two")
     assert second.thread != first.thread
-    assert (await rig.engine.thread(second.thread or "")).forked_from == first.thread
+    assert (await rig.engine.threads.get(second.thread or "")).forked_from == first.thread
 
 
 async def test_what_only_looks_like_a_command_goes_to_the_agent(rig: Rig) -> None:

@@ -47,7 +47,7 @@ async def test_a_gate_refused_everywhere_is_asked_three_times_and_stays_open(tmp
         await rig.say("!approve deploy\n!text done")
         (gate,) = await asked(rig)
         await rig.until(lambda entry: rig.kinds().count("delivery.failed") == 3)
-        assert [row.state for row in await rig.engine.where(gate.thread) if row.kind == "ask"] == ["failed"] * 3
+        assert [row.state for row in await rig.engine.threads.where(gate.thread) if row.kind == "ask"] == ["failed"] * 3
         assert [each.code for each in await rig.engine.gates.all()] == [gate.code]
 
 

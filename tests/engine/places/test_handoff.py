@@ -97,7 +97,7 @@ async def hand(rig: Rig, thread: str | None, to: str = "phone", **more: object) 
 
 async def said_there(rig: Rig, text: str, where: str, surface: str = "phone") -> tuple[Fate, str | None, str | None]:
     inbound = Inbound(Conversation(surface, where), rig.clock.ulid(), "ann", text, sender_id="7")
-    accepted = await rig.engine.say(inbound)
+    accepted = await rig.engine.inbox.accept(inbound)
     return accepted.fate, accepted.thread, accepted.turn
 
 
@@ -115,7 +115,7 @@ async def test_the_first_reply_after_a_handoff_goes_to_the_same_thread(rig: Rig)
     assert (fate, thread) == (Fate.TURN, begun.thread)
     await rig.delivered(f"{turn}:final")
     assert phone_of(rig).sent[-1].text == "two"
-    assert [p.text for p in await rig.engine.transcript(begun.thread or "", 10)] == [
+    assert [p.text for p in await rig.engine.threads.transcript(begun.thread or "", 10)] == [
         "!text one",
         "one",
         "!text two",
@@ -171,9 +171,9 @@ async def test_a_non_blocking_question_moves_even_after_its_turn(rig: Rig) -> No
 async def test_a_non_blocking_question_moved_to_local_goes_to_the_away_target(rig: Rig) -> None:
     begun = await rig.say("!aside Which colour? | red | blue\n!text done", sender_id="7")
     [gate] = await _asked_in_passing(rig, begun)
-    await rig.engine.drive_locally(begun.thread or "")
+    await rig.engine.threads.drive_locally(begun.thread or "")
     await rig.delivered(f"{gate.id}:ask:moved")
-    await rig.engine.set_away("phone")
+    await rig.engine.away.set("phone")
     await rig.delivered(f"{gate.id}:ask:2")
     assert ["Which colour?" in sent.text for sent in phone_of(rig).sent] == [True]
     assert [sent.id for sent in rig.room.sent if sent.kind == "ask"] == [f"{gate.id}:ask"]
@@ -185,7 +185,7 @@ async def test_away_mode_moves_no_question_out_of_a_chat(rig: Rig) -> None:
     await rig.send(begun.thread, "!approve deploy\n!text two")
     await rig.until(lambda entry: entry.kind == "gate.opened" and entry.data["title"] == "deploy")
     [here, desk] = sorted(await rig.engine.gates.all(), key=lambda each: each.title == "deploy")
-    await rig.engine.set_away("phone")
+    await rig.engine.away.set("phone")
     await rig.delivered(f"{desk.id}:ask")
     assert ["deploy" in sent.text for sent in phone_of(rig).sent] == [True]
     await rig.say(f"{here.code} 1", sender_id="7")
@@ -207,7 +207,7 @@ async def test_the_agent_greets_after_a_handoff_in_a_turn_of_clew(rig: Rig) -> N
     greeting = await rig.until(lambda entry: entry.data.get("origin") == "greeting")
     await rig.delivered(f"{greeting.turn}:final")
     assert done.state == "completed"
-    told = await rig.engine.transcript(begun.thread or "", 10)
+    told = await rig.engine.threads.transcript(begun.thread or "", 10)
     assert [passage.role for passage in told] == ["person", "agent", "clew", "agent"]
 
 
@@ -298,7 +298,7 @@ async def test_a_cancelled_handoff_never_completes(rig: Rig) -> None:
 async def test_a_handoff_message_escapes_markup_in_the_title(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
-    await rig.engine.retitle(begun.thread or "", "[all good](https://evil.example)")
+    await rig.engine.threads.retitle(begun.thread or "", "[all good](https://evil.example)")
     await hand(rig, begun.thread)
     assert "You can go on here: `[all good](https://evil.example)`" in phone_of(rig).texts[0]
 
@@ -438,7 +438,7 @@ async def test_speaking_changes_the_driver_and_notifies_the_former_one(rig: Rig)
 async def test_driving_locally_moves_the_running_turn(rig: Rig) -> None:
     begun = await rig.say("!hold door\n!text one", sender_id="7")
     await rig.held("door")
-    await rig.engine.drive_locally(begun.thread or "")
+    await rig.engine.threads.drive_locally(begun.thread or "")
     rig.scripted.holds.release("door")
     await rig.ended(begun.turn)
     told = await rig.until(lambda entry: entry.kind == "delivery.sent" and "wheel" in entry.data["delivery"])
@@ -451,12 +451,12 @@ async def test_away_mode_redirects_local_questions(rig: Rig) -> None:
     waiting = await rig.start("!approve deploy\n!text one", kind=ThreadKind.CHAT)
     await rig.saw("gate.opened")
     [gate] = await rig.engine.gates.all()
-    assert (await rig.engine.set_away("phone")).conversation == "phone:home"
+    assert (await rig.engine.away.set("phone")).conversation == "phone:home"
     await rig.delivered(f"{gate.id}:ask")
     assert (await said_there(rig, f"{gate.code} y", "home"))[0] is Fate.ANSWER
     await rig.delivered(f"{waiting.turn}:final")
     assert phone_of(rig).sent[-1].text == "one"
-    assert (await rig.engine.set_away(None)).conversation is None
+    assert (await rig.engine.away.set(None)).conversation is None
     later = await rig.start("!text two", kind=ThreadKind.CHAT)
     await rig.ended(later.turn)
     assert "two" not in phone_of(rig).texts
@@ -474,10 +474,10 @@ async def test_away_mode_redirects_the_local_question_of_a_cut_turn(tmp_path: Pa
     begun = await _cut(tmp_path)
     async with desk_and_phone(tmp_path) as rig:
         await rig.until(lambda entry: entry.kind == "thread.status")
-        await rig.engine.set_away("phone")
+        await rig.engine.away.set("phone")
         await rig.delivered(f"{begun.turn}:ask:2")
-        await rig.engine.set_away(None)
-        await rig.engine.set_away("room:pocket")
+        await rig.engine.away.set(None)
+        await rig.engine.away.set("room:pocket")
         await rig.delivered(f"{begun.turn}:ask:3")
         assert [sent.conversation.address for sent in rig.room.sent] == ["pocket"]
 
@@ -491,10 +491,10 @@ async def test_driving_locally_sends_a_cut_turns_question_to_notify_or_away(
     async with desk_and_phone(tmp_path) as rig:
         await rig.until(lambda entry: entry.kind == "thread.status")
         if notify is None:
-            await rig.engine.set_away("phone")
+            await rig.engine.away.set("phone")
         assert (await rig.say("/resume 1", sender_id="7")).fate is Fate.COMMAND
         await rig.delivered(f"{begun.turn}:ask:{asked + 1}")
-        await rig.engine.drive_locally(begun.thread or "")
+        await rig.engine.threads.drive_locally(begun.thread or "")
         await rig.delivered(f"{begun.turn}:ask:{asked + 2}")
         assert phone_of(rig).sent[-1].buttons and phone_of(rig).sent[-1].conversation.address == "home"
         await rig.delivered(f"{begun.turn}:ask:{asked + 1}:over")
@@ -513,8 +513,8 @@ async def test_stopping_a_cut_turn_notifies_the_current_conversation(
     await hand(rig, begun.thread)
     await rig.delivered(f"{begun.turn}:ask:2")
     stop = Inbound(Conversation.parse(stopped_in), "stop", "ann", "stop", sender_id="7", thread=begun.thread)
-    assert (await rig.engine.say(stop)).fate is Fate.ANSWER
-    owed = {row.delivery: row for row in await rig.engine.where(begun.thread or "")}
+    assert (await rig.engine.inbox.accept(stop)).fate is Fate.ANSWER
+    owed = {row.delivery: row for row in await rig.engine.threads.where(begun.thread or "")}
     final = owed.get(f"{begun.turn}:final")
     assert ([final.conversation] if final else []) == told
 
@@ -522,9 +522,9 @@ async def test_stopping_a_cut_turn_notifies_the_current_conversation(
 async def test_stopping_a_cut_turn_of_a_local_thread_notifies_no_chat(rig: Rig) -> None:
     begun = await rig.say("!shell make\n!cut", sender_id="7")
     await rig.delivered(f"{begun.turn}:ask")
-    await rig.engine.drive_locally(begun.thread or "")
-    await rig.engine.resume(begun.thread or "", "stop", rig.clock.ulid(), "ann")
-    owed = {row.delivery: row.state for row in await rig.engine.where(begun.thread or "")}
+    await rig.engine.threads.drive_locally(begun.thread or "")
+    await rig.engine.threads.resume(begun.thread or "", "stop", rig.clock.ulid(), "ann")
+    owed = {row.delivery: row.state for row in await rig.engine.threads.where(begun.thread or "")}
     assert owed[f"{begun.turn}:final"] == "no_target"
 
 
@@ -535,8 +535,8 @@ async def test_away_mode_does_not_redirect_questions_for_others(tmp_path: Path) 
         await rig.held("door")
     async with desk_and_phone(tmp_path) as rig:
         asked = await rig.until(lambda entry: entry.kind == "delivery.sent" and entry.data["delivery"].endswith(":ask"))
-        await rig.engine.set_away("phone")
-        await rig.engine.resume(begun.thread or "", "stop", rig.clock.ulid(), "ann")
+        await rig.engine.away.set("phone")
+        await rig.engine.threads.resume(begun.thread or "", "stop", rig.clock.ulid(), "ann")
         await rig.delivered(f"{asked.data['delivery']}:over")
         assert not phone_of(rig).sent
         assert [out.text.split("\n")[-1] for _, out in rig.room.edits] == ["→ stopped by ann"]
@@ -544,17 +544,17 @@ async def test_away_mode_does_not_redirect_questions_for_others(tmp_path: Path) 
 
 async def test_away_mode_does_not_redirect_the_question_of_a_quoting_message(tmp_path: Path) -> None:
     async with desk_and_phone(tmp_path) as rig:
-        await rig.engine.set_away("room:boss")
+        await rig.engine.away.set("room:boss")
         begun = await rig.start("!text one", kind=ThreadKind.CHAT)
         await rig.delivered(f"{begun.turn}:final")
-        await rig.engine.set_away(None)
+        await rig.engine.away.set(None)
         quoting = await rig.say("!shell make\n!hold door", sender_id="7", room="boss", quoted="message-1")
         await rig.held("door")
     async with desk_and_phone(tmp_path) as rig:
         await rig.delivered(f"{quoting.turn}:ask")
         assert (quoting.thread, await driver(rig, begun.thread)) == (begun.thread, "None")
-        await rig.engine.set_away("phone")
-        owed = [row.delivery for row in await rig.engine.where(begun.thread or "")]
+        await rig.engine.away.set("phone")
+        owed = [row.delivery for row in await rig.engine.threads.where(begun.thread or "")]
         assert f"{quoting.turn}:ask" in owed and f"{quoting.turn}:ask:2" not in owed
 
 
@@ -566,10 +566,10 @@ async def test_a_surface_is_up_again_after_a_short_network_failure(rig: Rig) -> 
     while not await rig.store.read(lambda tx: _trouble(tx, f"{asked.id}:handoff")):
         pass
     with pytest.raises(Refused, match="phone is not connected: no route"):
-        await rig.engine.set_away("phone")
+        await rig.engine.away.set("phone")
     await rig.engine.handoffs.take_back(asked.id, "ann")
-    assert [each.state for each in await rig.engine.surfaces()] == ["up", "up"]
-    assert (await rig.engine.set_away("phone")).conversation == "phone:home"
+    assert [each.state for each in await rig.engine.status.surfaces()] == ["up", "up"]
+    assert (await rig.engine.away.set("phone")).conversation == "phone:home"
     assert (await hand(rig, begun.thread)).state == "completed"
 
 
@@ -580,7 +580,7 @@ async def test_a_refusal_shows_that_the_surface_is_up(rig: Rig) -> None:
         pass
     await rig.start("!text two", notify="phone:boss")
     await rig.saw("delivery.failed")
-    assert (await rig.engine.set_away("phone")).conversation == "phone:home"
+    assert (await rig.engine.away.set("phone")).conversation == "phone:home"
 
 
 def _trouble(tx: Tx, name: str) -> str | None:
@@ -590,7 +590,7 @@ def _trouble(tx: Tx, name: str) -> str | None:
 
 async def test_away_mode_can_be_set_and_ended_by_command(rig: Rig) -> None:
     assert "comes to room" in (await rig.say("/away", sender_id="7")).words
-    assert (await rig.engine.away_target()).conversation == "room:a"
+    assert (await rig.engine.away.target()).conversation == "room:a"
     assert "Welcome back" in (await rig.say("/back", sender_id="7")).words
     assert "not away" in (await rig.say("/back", sender_id="7")).words
 
@@ -607,7 +607,7 @@ async def test_a_turn_moved_to_local_leaves_no_working_placeholder(rig: Rig) -> 
     begun = await rig.say("!hold door\n!shell make\n!hold gate\n!text one", sender_id="7")
     await rig.delivered(f"{begun.turn}:placeholder")
     await rig.held("door")
-    await rig.engine.drive_locally(begun.thread or "")
+    await rig.engine.threads.drive_locally(begun.thread or "")
     await rig.delivered(f"{begun.turn}:placeholder:over")
     rig.scripted.holds.release("door")
     await rig.held("gate")
@@ -662,7 +662,7 @@ async def test_a_queued_greeting_does_not_count_as_backlog(rig: Rig) -> None:
         hold_backlog(tx, rig.engine._core, thread)
 
     await rig.store.write(absence)
-    assert (await rig.engine.thread(thread)).status == "idle"
+    assert (await rig.engine.threads.get(thread)).status == "idle"
     assert phone_of(rig).texts == []
 
 

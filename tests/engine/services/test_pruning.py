@@ -67,7 +67,9 @@ async def test_old_entries_are_pruned_at_the_next_start(tmp_path: Path) -> None:
     async with Rig(tmp_path, config=keeping(days=2.0), clock=clock) as rig:
         await gone_up_to(rig, before[-1] - 1)
         assert (await numbers(rig))[0] == before[-1], "the newest stays, so that numbers only grow"
-        assert (await rig.engine.transcript((await rig.say("!text two")).thread or "", 10))[0].text == "!text one"
+        assert (await rig.engine.threads.transcript((await rig.say("!text two")).thread or "", 10))[
+            0
+        ].text == "!text one"
 
 
 async def test_by_default_recent_entries_are_kept(tmp_path: Path) -> None:
@@ -83,8 +85,8 @@ async def test_a_snapshot_contains_threads_turns_and_gates(tmp_path: Path) -> No
         asked = await rig.start("!approve make deploy")
         await rig.held("here")
         await rig.saw("gate.opened", asked.thread)
-        everything = await rig.engine.snapshot(None)
-        one = await rig.engine.snapshot(held.thread)
+        everything = await rig.engine.threads.snapshot(None)
+        one = await rig.engine.threads.snapshot(held.thread)
     assert {view.id for view in everything.threads} == {held.thread, asked.thread}
     assert {turn.id for turn in everything.turns} == {held.turn, asked.turn}
     assert [gate.turn for gate in everything.gates] == [asked.turn]

@@ -86,7 +86,7 @@ class Place:
         return await self.rig.engine.adoption.adopt(Wanted(session, "shared", **more))  # type: ignore[arg-type]
 
     async def told(self, thread: str) -> list[str]:
-        passages = await self.rig.engine.transcript(thread, 100)
+        passages = await self.rig.engine.threads.transcript(thread, 100)
         return [f"{'outside ' if passage.outside else ''}{passage.role}: {passage.text}" for passage in passages]
 
 
@@ -132,14 +132,14 @@ async def test_imported_history_becomes_marked_turns_with_roles(place: Place) ->
         "outside person: and four",
         "outside agent: no luck",
     ]
-    view = await place.rig.engine.thread(thread)
+    view = await place.rig.engine.threads.get(thread)
     assert (view.adopted, view.workspace, view.status) == ("aa", place.folder, "idle")
-    turn = await place.rig.engine.turn(view.turn or "")
+    turn = await place.rig.engine.threads.turn(view.turn or "")
     assert (turn.origin, turn.state, turn.error, turn.request) == ("outside", "failed", "no luck", "three\n\nand four")
     assert turn.started_at == AT and turn.items[0].title == "ls"
-    assert [verdict.sound async for verdict in place.rig.engine.verify(thread)] == [True]
+    assert [verdict.sound async for verdict in place.rig.engine.threads.verify(thread)] == [True]
     assert await place.rig.store.read(audit.ended_without_delivery) == []
-    fork = await place.rig.engine.fork(thread, None, None)
+    fork = await place.rig.engine.threads.fork(thread, None, None)
     assert len(await place.told(fork.id)) == len(await place.told(thread)) + 1
 
 
@@ -155,7 +155,7 @@ async def test_what_cannot_be_adopted_is_refused_with_a_reason(place: Place, tmp
     with pytest.raises(Refused, match="is not there any more"):
         await place.adopt("aa-1")
     thread = await place.adopt("AA-1", workspace=place.folder)
-    assert (await place.rig.engine.thread(thread)).workspace == place.folder
+    assert (await place.rig.engine.threads.get(thread)).workspace == place.folder
     with pytest.raises(Refused, match=f"is thread {thread} already; `clew chat {thread}`"):
         await place.adopt("aa-1")
     with pytest.raises(Refused, match=r"sessions of scripted cannot be taken over.*these can: shared"):
@@ -187,7 +187,7 @@ async def test_a_session_in_use_is_not_adopted_but_can_be_forked(place: Place, i
         "outside person: one",
         "outside agent: re: one",
     ]
-    assert (await place.rig.engine.thread(copy)).adopted is None, "it is clew's own"
+    assert (await place.rig.engine.threads.get(copy)).adopted is None, "it is clew's own"
     await place.rig.ended((await place.rig.send(copy, "!text two")).turn)
     (seat,) = place.shared.seats
     assert seat.fork is not None and (seat.fork.continuity.data, seat.fork.runtime_turn) == ("aa", "aa-0")
@@ -208,7 +208,7 @@ async def test_turns_run_outside_precede_the_next_request_in_history(place: Plac
     await place.rig.ended((await place.rig.send(thread, "!text between")).turn)
     await place.rig.engine.adoption.release(thread)
     place.shared.done["aa"] += [past("aa-1", "two"), past("aa-2", "cut off there", ended=False)]
-    await place.rig.engine.refresh(thread)
+    await place.rig.engine.threads.refresh(thread)
     assert (await place.told(thread))[-1] == "outside agent: re: two", "what may still run is left for later"
     await place.rig.ended((await place.rig.send(thread, "!text four")).turn)
     assert (await place.told(thread))[-4:] == [
@@ -219,7 +219,7 @@ async def test_turns_run_outside_precede_the_next_request_in_history(place: Plac
     ]
     assert place.shared.seats[-1].lent
     await place.rig.engine.adoption.release(thread)
-    await place.rig.engine.refresh(thread)
+    await place.rig.engine.threads.refresh(thread)
     assert len([line for line in await place.told(thread) if "outside" in line]) == 6, "twice is once"
 
 
@@ -242,7 +242,7 @@ async def test_the_next_daemon_knows_adopted_sessions(tmp_path: Path) -> None:
     async with Rig(tmp_path, more={"shared": shared}) as rig:
         shared.done["aa"].append(past("aa-1", "two"))
         await rig.ended((await rig.send(thread, "!text three")).turn)
-        assert "re: two" in [passage.text for passage in await rig.engine.transcript(thread, 10)]
+        assert "re: two" in [passage.text for passage in await rig.engine.threads.transcript(thread, 10)]
         released = await rig.engine.adoption.release(thread)
         assert (released.thread, released.command) == (thread, "shared resume aa")
         assert "thread.released" in rig.kinds(thread)

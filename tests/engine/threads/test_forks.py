@@ -12,9 +12,9 @@ async def test_a_fork_of_a_fresh_fork_has_the_same_history(tmp_path: Path) -> No
     async with Rig(tmp_path) as rig:
         accepted = await rig.start("!text hi", kind=ThreadKind.CHAT)
         await rig.ended(accepted.turn)
-        one = await rig.engine.fork(accepted.thread or "", None, None)
-        two = await rig.engine.fork(one.id, None, None)
-        told = [passage.text for passage in await rig.engine.transcript(two.id, 50)]
+        one = await rig.engine.threads.fork(accepted.thread or "", None, None)
+        two = await rig.engine.threads.fork(one.id, None, None)
+        told = [passage.text for passage in await rig.engine.threads.transcript(two.id, 50)]
         said = await rig.send(two.id, "!recall")
         turn = await rig.ended(said.turn)
     assert told[:2] == ["!text hi", "hi"] and turn.text.startswith("I know 2 messages")

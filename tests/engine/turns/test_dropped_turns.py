@@ -30,7 +30,7 @@ async def test_cancelling_notifies_each_conversation_with_queued_turns_once(tmp_
         second = await rig.say("!text two", queue=True)
         await rig.say("!text three", queue=True)
         fourth = await rig.say("!text four", thread=first.thread, room="b", queue=True)
-        await rig.engine.cancel(first.thread or "")
+        await rig.engine.threads.cancel(first.thread or "")
         for delivery in (f"{first.turn}:final", f"{second.turn}:dropped", f"{fourth.turn}:dropped"):
             await rig.delivered(delivery)
         assert await _told(rig, first.thread) == {
@@ -43,8 +43,8 @@ async def test_cancelling_notifies_each_conversation_with_queued_turns_once(tmp_
 @pytest.mark.parametrize(
     ("wish", "why"),
     [
-        (lambda rig, accepted: rig.engine.stop(accepted.thread), "it was stopped before it began"),
-        (lambda rig, accepted: rig.engine.unqueue(accepted.turn), "it was taken back"),
+        (lambda rig, accepted: rig.engine.threads.stop(accepted.thread), "it was stopped before it began"),
+        (lambda rig, accepted: rig.engine.threads.unqueue(accepted.turn), "it was taken back"),
     ],
 )
 async def test_stopping_or_withdrawing_locally_notifies_the_sender(
@@ -81,7 +81,7 @@ async def test_the_placeholder_of_a_requeued_turn_ends_when_it_is_dropped(tmp_pa
     await rig.kill()
     async with Rig(tmp_path, room=room, config=patient(stale_after=-1)) as rig:
         await rig.saw("delivery.sent")
-        await rig.engine.cancel(accepted.thread or "")
+        await rig.engine.threads.cancel(accepted.thread or "")
         await rig.delivered(f"{accepted.turn}:placeholder:over")
         told = await _told(rig, accepted.thread)
     assert told == {"room:a": "这里等待的 1 条消息不再运行：会话已取消。"}

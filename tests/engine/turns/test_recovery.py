@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clew.model.turns import Item
 from clew.store.tables import items
-from clew.store.tables.items import Item
 from tests.helpers.rig import Rig
 
 
@@ -40,6 +40,6 @@ async def test_an_activity_without_an_end_is_recorded_as_unended(tmp_path: Path)
         accepted = await rig.say("!shell make\n!hold door")
         await rig.held("door")
         await rig.store.write(lambda tx: tx.run("UPDATE items SET phase = 'started', outcome = NULL"))
-        await rig.engine.stop(accepted.thread or "")
+        await rig.engine.threads.stop(accepted.thread or "")
         turn = await rig.ended(accepted.turn)
     assert [(item.kind, item.outcome) for item in turn.items] == [("command", "unended")]

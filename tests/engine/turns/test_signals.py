@@ -28,7 +28,7 @@ async def test_a_stop_before_the_turn_has_started_is_sent_once_it_has(tmp_path: 
     async with rig:
         accepted = await rig.say("!hold for-ever")
         await opening.wait()
-        await rig.engine.stop(accepted.thread or "")
+        await rig.engine.threads.stop(accepted.thread or "")
         may_open.set()
         turn = await rig.ended(accepted.turn)
     assert turn.state == "interrupted"
@@ -87,7 +87,7 @@ async def test_a_stop_applies_to_a_turn_that_is_about_to_run(tmp_path: Path) -> 
         first = await rig.start("!hold door")
         await rig.held("door")
         second = await rig.start("!text never")
-        await rig.engine.stop(second.thread or "")
+        await rig.engine.threads.stop(second.thread or "")
         assert (await rig.ended(second.turn)).state == "interrupted"
         rig.scripted.holds.release("door")
         await rig.ended(first.turn)
@@ -107,7 +107,7 @@ async def test_a_failing_steer_does_not_block_a_stop(tmp_path: Path) -> None:
         await _steered_by(rig, accepted.thread, broken)
         late = await rig.say("!text two", id="m2")
         await rig.saw("steer.sent")
-        await rig.engine.stop(accepted.thread or "")
+        await rig.engine.threads.stop(accepted.thread or "")
         turn = await rig.ended(accepted.turn)
         queued = await rig.saw("steer.queued")  # the record does not have it
         done = await rig.ended(queued.turn)

@@ -35,6 +35,6 @@ async def test_a_merge_keeps_turns_whose_request_is_in_history(tmp_path: Path) -
         await rig.saw("delivery.sent")
         await rig.say("merge")
         one, both = await rig.ended(first.turn), await rig.ended(second.turn)
-        dropped = await rig.engine.turn(third.turn or "")
+        dropped = await rig.engine.threads.turn(third.turn or "")
     assert (one.text, both.request) == ("one", "!text two\n\n!text three")
     assert (dropped.state, dropped.request) == ("interrupted", "")  # what was said is said once

@@ -60,13 +60,13 @@ class Workstation:
         return thread
 
     async def adopt(self, session: str, **more: Any) -> ThreadView:
-        return await self.rig.engine.thread(await self.rig.engine.adoption.adopt(Wanted(session, "codex", **more)))
+        return await self.rig.engine.threads.get(await self.rig.engine.adoption.adopt(Wanted(session, "codex", **more)))
 
     async def ask(self, thread: str, text: str) -> Any:
         return await self.rig.ended((await self.rig.send(thread, text)).turn)
 
     async def told(self, thread: str) -> list[tuple[str, str, bool]]:
-        passages = await self.rig.engine.transcript(thread, 100)
+        passages = await self.rig.engine.threads.transcript(thread, 100)
         return [(passage.role, passage.text, passage.outside) for passage in passages]
 
 
@@ -120,7 +120,7 @@ async def test_a_session_is_adopted_with_its_history_and_goes_on(
         ("person", "first words\n!shell echo seen\n!text the first answer", True),
         ("agent", "the first answer", True),
     ]
-    past = await workstation.rig.engine.turn(thread.turn or "")
+    past = await workstation.rig.engine.threads.turn(thread.turn or "")
     assert (past.origin, past.state, [item.body for item in past.items]) == ("outside", "completed", ["seen\n"])
 
     view = await workstation.ask(thread.id, "marker-go-on\n!text and on")
@@ -134,7 +134,7 @@ async def test_a_session_is_adopted_with_its_history_and_goes_on(
         await workstation.adopt(session)
     with pytest.raises(NotFound, match="no codex session 0000"):
         await workstation.adopt("0000")
-    verdicts = [verdict async for verdict in workstation.rig.engine.verify(thread.id)]
+    verdicts = [verdict async for verdict in workstation.rig.engine.threads.verify(thread.id)]
     assert [verdict.sound for verdict in verdicts] == [True]
 
 
@@ -181,7 +181,7 @@ async def test_turns_made_outside_meanwhile_are_noticed_and_imported(workstation
     await codex.ask("thread/resume", threadId=session)
     await turn(codex, session, "at the desk\n!text two", "outside")
 
-    await workstation.rig.engine.refresh(thread)
+    await workstation.rig.engine.threads.refresh(thread)
     assert (await workstation.told(thread))[-2:] == [("person", "at the desk\n!text two", True), ("agent", "two", True)]
     assert (await workstation.rig.saw("thread.taken_in", thread)).data == {"turns": 1}
 

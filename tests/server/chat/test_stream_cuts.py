@@ -174,7 +174,7 @@ def _stored(events: list[Event]) -> Got:
 
 
 async def events(api: Api, after: int) -> Any:
-    chunks = sse.stream(api.engine.live, api.store, None, after, lambda: None, api.engine.snapshot)
+    chunks = sse.stream(api.engine.live, api.engine.events, None, after, lambda: None, api.engine.threads.snapshot)
     with suppress(StopAsyncIteration):
         async for chunk in chunks:
             for event in parse_sse(iter([chunk])):
@@ -200,4 +200,4 @@ async def test_a_slow_chat_reader_gets_an_error_and_can_rejoin(api: Api, monkeyp
     assert (cut.last.data["code"], cut.last.data["retryable"]) == ("too_slow", True)
     again = Transcript.of(b"".join([piece async for piece in chat()]))
     again.check()
-    assert again.last.data["content"] == (await api.engine.turn(turn)).text
+    assert again.last.data["content"] == (await api.engine.threads.turn(turn)).text

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from clew.model.threads import Thread, ThreadKind, ThreadStatus
+from clew.model.threads import Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store import Tx
 from clew.store.migrate import open_store
 from clew.store.sqlite import driver
 from clew.store.tables import threads
-from clew.store.tables.threads import Filter, ThreadSummary
+from clew.store.tables.threads import ThreadSummary
 from clew.support.clock import SystemClock
 from clew.support.errors import SearchTooLong
 from tests.server.conftest import Api
@@ -67,7 +67,7 @@ async def test_searches_do_not_block_other_reads(api: Api, monkeypatch: pytest.M
     await fill(api)
     page, go_on = threads.page, threading.Event()
 
-    def slow(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
+    def slow(tx: Tx, wanted: ThreadFilter) -> list[ThreadSummary]:
         assert not wanted.text or go_on.wait(TIMEOUT)
         return page(tx, wanted)
 
@@ -88,9 +88,9 @@ async def test_a_search_that_takes_too_long_says_what_was_not_searched(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(api)
-    page, parts, now = threads.page, list[Filter](), [0.0]
+    page, parts, now = threads.page, list[ThreadFilter](), [0.0]
 
-    def slower_and_slower(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
+    def slower_and_slower(tx: Tx, wanted: ThreadFilter) -> list[ThreadSummary]:
         parts.append(wanted)
         now[0] = 100.0 if len(parts) == 3 else 0.0
         return page(tx, wanted)
@@ -124,12 +124,12 @@ async def test_an_endless_search_is_given_up_even_in_its_first_part(api: Api, mo
 async def test_searches_beyond_the_queue_limit_are_refused_at_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     page, go_on = threads.page, threading.Event()
 
-    def slow(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
+    def slow(tx: Tx, wanted: ThreadFilter) -> list[ThreadSummary]:
         assert go_on.wait(TIMEOUT)
         return page(tx, wanted)
 
     monkeypatch.setattr(threads, "page", slow)
-    searches = [asyncio.ensure_future(api.engine.threads(Filter(text="x"))) for _ in range(driver._SEARCHES)]
+    searches = [asyncio.ensure_future(api.engine.threads.page(ThreadFilter(text="x"))) for _ in range(driver._SEARCHES)]
     try:
         await api.store.read(lambda tx: None)  # by then all requests have arrived
         answer = await api.client.get("/api/threads", params={"text": "x"})

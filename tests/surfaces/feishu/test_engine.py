@@ -41,11 +41,11 @@ async def clew(app: App, folder: Path, **more: Any) -> AsyncIterator[Rig]:
 
 
 async def threads(rig: Rig) -> tuple[ThreadView, ...]:
-    return (await rig.engine.snapshot(None)).threads
+    return (await rig.engine.threads.snapshot(None)).threads
 
 
 async def fates(rig: Rig) -> dict[str, int]:
-    return {fate: count for fate, count in (await rig.engine.fates()).items() if count}
+    return {fate: count for fate, count in (await rig.engine.status.fates()).items() if count}
 
 
 async def answer(app: App, text: str, chat: str = ALONE) -> dict[str, Any]:
@@ -133,7 +133,7 @@ async def test_a_chat_that_removed_the_bot_fails_with_the_platforms_text(app: Ap
         rig.scripted.holds.release("one")
         await rig.saw("delivery.failed")
         [thread] = await threads(rig)
-        [failed] = [row for row in await rig.engine.where(thread.id) if row.state == "failed"]
+        [failed] = [row for row in await rig.engine.threads.where(thread.id) if row.state == "failed"]
         assert "out of the chat" in (failed.error or "")
 
 
@@ -219,7 +219,7 @@ async def test_a_quote_continues_its_thread_whatever_is_bound(app: App, tmp_path
         await answer(app, "other")
         await app.say("!text again", parent_id=first["message_id"], root_id=first["message_id"])
         await answer(app, "again")
-        seen = sorted([len(await rig.engine.transcript(thread.id, 10)) for thread in await threads(rig)])
+        seen = sorted([len(await rig.engine.threads.transcript(thread.id, 10)) for thread in await threads(rig)])
         assert seen == [2, 4]
 
 
@@ -260,7 +260,7 @@ async def test_a_local_thread_continues_in_a_feishu_thread(app: App, tmp_path: P
         await app.say("!text two", chat=chat, **inside)
         assert (await answer(app, "two", chat))["thread_id"] == notice["thread_id"]
         assert [thread.id for thread in await threads(rig)] == [begun.thread]
-        said_so_far = await rig.engine.transcript(begun.thread or "", 10)
+        said_so_far = await rig.engine.threads.transcript(begun.thread or "", 10)
         assert [passage.text for passage in said_so_far] == ["!text one", "one", "!text two", "two"]
 
 

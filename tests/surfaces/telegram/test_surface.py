@@ -514,12 +514,12 @@ async def test_an_answer_blocked_by_a_gateway_waits_and_arrives(bot: Bot, tmp_pa
     async with Rig(tmp_path, config=KNOWN, surfaces={"telegram": surface}) as rig:
         await bot.say("!text hello")
         await bot.called("sendMessage", 3)
-        [seen] = await rig.engine.surfaces()
+        [seen] = await rig.engine.status.surfaces()
         assert seen.state == "down" and seen.reason.startswith("HTTP 403 to sendMessage")
         await bot.do("set", faults=[])
         ended = await rig.saw("turn.ended")
         await rig.delivered(f"{ended.turn}:final")
-        [seen] = await rig.engine.surfaces()
+        [seen] = await rig.engine.status.surfaces()
         assert seen.state == "up" and any("hello" in message["text"] for message in await bot.shown(1))
     await surface.close()
 
@@ -680,6 +680,6 @@ async def test_a_missing_token_is_reported_and_deliveries_wait(tmp_path: Path) -
     assert "NOWHERE" in surface.trouble
     assert type(await failure(surface)) is Down
     async with Rig(tmp_path, surfaces={"telegram": surface}) as rig:
-        [seen] = await rig.engine.surfaces()
+        [seen] = await rig.engine.status.surfaces()
         assert (seen.name, seen.state, seen.reason) == ("telegram", "down", surface.trouble)
     await surface.close()

@@ -25,11 +25,10 @@ from clew.config import plugins
 from clew.config import settings as config_settings
 from clew.process import kept_programs, lock, start
 from clew.runtimes.codex.server import environment
-from clew.store import Tx
+from clew.store import audit
 from clew.store.migrate import migrations, version
 from clew.store.sqlite.driver import SqliteConnection, connect, explain
 from clew.store.sqlite.file import saved_of
-from clew.store.tables import log
 from clew.support import version as version_file
 from clew.support.clock import SystemClock
 from clew.support.errors import ClewError, NotAnswering
@@ -164,7 +163,7 @@ def _newest_entry(home: Home) -> int:
         return 0
     try:
         with closing(connect(home.database, read_only=True).raw) as raw:
-            return log.newest(Tx(SqliteConnection(raw)))[1]
+            return audit.newest_entry(SqliteConnection(raw))
     except sqlite3.Error:
         return 0
 

@@ -14,10 +14,9 @@ from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.events import ActivityKind, Phase
 from clew.model.messages import Conversation
 from clew.model.surface import Never, NotSent, Outgoing, Receipt, Surface
-from clew.model.turns import Turn, TurnState
+from clew.model.turns import TEXT, Item, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import deliveries
-from clew.store.tables.items import TEXT, Item
 from clew.support.display_code import plain_or_code
 from clew.support.text import visible
 from clew.texts import bilingual, handoff_messages, messages

@@ -17,11 +17,10 @@ from clew.engine.progress import gate_item
 from clew.model.events import GateOpened
 from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Verdict
 from clew.model.threads import Thread
-from clew.model.turns import Turn
+from clew.model.turns import Item, Turn
 from clew.store import Tx
 from clew.store.tables import gates, items, threads, turns
 from clew.store.tables import rules as rows
-from clew.store.tables.items import Item
 from clew.support.display import shortened
 from clew.support.errors import Refused
 from clew.support.text import clean

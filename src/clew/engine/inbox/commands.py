@@ -20,11 +20,11 @@ from clew.engine.places import away, driver
 from clew.engine.places.targets import HandoffRequest, request_for, resolve_target
 from clew.engine.threads import forks, lifecycle
 from clew.model.messages import Conversation, Fate, Inbound, Role
-from clew.model.threads import SuspendedBy, Thread
+from clew.model.threads import SuspendedBy, Thread, ThreadFilter
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, places, threads, turns
 from clew.store.tables.inbox import Arrival
-from clew.store.tables.threads import Damaged, Filter
+from clew.store.tables.threads import Damaged
 from clew.support.display_code import plain_or_code
 from clew.support.errors import BadInput, ClewError, NotFound, Refused
 from clew.texts import bilingual, messages, stored
@@ -104,7 +104,7 @@ def _threads(command: Command) -> str:
 
 
 def _listed(tx: Tx) -> list[threads.ThreadSummary]:
-    return threads.page(tx, Filter(limit=LISTED))
+    return threads.page(tx, ThreadFilter(limit=LISTED))
 
 
 def _line(command: Command, seen: threads.ThreadSummary) -> str:

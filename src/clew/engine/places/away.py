@@ -6,10 +6,9 @@ from clew.engine.core import Core
 from clew.engine.delivery.enqueue import reachable_target
 from clew.engine.gates import cards, suspension_prompt
 from clew.model.messages import Conversation
-from clew.model.threads import Thread, ThreadStatus
+from clew.model.threads import Thread, ThreadFilter, ThreadStatus
 from clew.store import Tx
 from clew.store.tables import bindings, gates, places, threads, turns
-from clew.store.tables.threads import Filter
 
 MAX_SUSPENDED = 100  # threads whose question is moved
 
@@ -25,7 +24,7 @@ def go(tx: Tx, core: Core, where: Conversation) -> None:
             continue
         if reachable_target(tx, core, thread, turn.conversation if gate.where else None) == where:
             cards.move(tx, core, thread, where, [gate])
-    for seen in threads.page(tx, Filter(status=ThreadStatus.SUSPENDED, limit=MAX_SUSPENDED)):
+    for seen in threads.page(tx, ThreadFilter(status=ThreadStatus.SUSPENDED, limit=MAX_SUSPENDED)):
         if isinstance(seen.thread, Thread) and _asks_local_client(tx, core, seen.thread, where):
             suspension_prompt.move(tx, core, seen.thread, where)
 

@@ -14,12 +14,11 @@ from clew.model import history
 from clew.model.history import Node
 from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
-from clew.model.turns import ENDED, Problem, Turn, Usage
+from clew.model.turns import ENDED, TEXT, Item, Problem, Turn, Usage
 from clew.model.views import AttachmentView, ConversationView, Diagnostics, MessageView
 from clew.store import Tx
 from clew.store.tables import bindings, gates, inbox, items, log, nodes, threads, turns
 from clew.store.tables.inbox import Arrival
-from clew.store.tables.items import TEXT, Item
 from clew.support.errors import NotFound
 from clew.support.text import visible
 from clew.texts import messages

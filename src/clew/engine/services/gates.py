@@ -19,6 +19,7 @@ from clew.engine.gates.choices import (
     make_reply,
 )
 from clew.engine.inbox.admission import Admission, write_fate
+from clew.engine.services.passages import with_closing
 from clew.engine.threads.lookup import existing_thread
 from clew.model.gate_views import (
     AnswerGate,
@@ -97,6 +98,16 @@ class GateService:
 
     async def rules(self) -> list[RuleView]:
         return await self._core.store.read(lambda tx: [_rule_view(rule) for rule in rows.all_rules(tx)])
+
+    async def history(self, thread: str) -> list[GateView]:
+        """All gates of a thread, newest first, with the reasons for which they were closed."""
+        found = await self.of_thread(thread)
+        return await self._core.store.read(lambda tx: [with_closing(tx, each) for each in found])
+
+    async def show(self, gate: str) -> GateView:
+        """A gate with the reason for which it was closed."""
+        found = await self.one(gate)
+        return await self._core.store.read(lambda tx: with_closing(tx, found))
 
     async def add_rule(self, new: NewRuleView) -> RuleView:
         from clew.engine.rules import decide, kinds

@@ -15,7 +15,7 @@ from clew.model import history
 from clew.model.delivery import DeliveryState
 from clew.model.gate_views import Verdict
 from clew.model.history import Node
-from clew.model.threads import Thread
+from clew.model.threads import Thread, ThreadFilter
 from clew.model.turns import Turn
 from clew.model.views import (
     BoundView,
@@ -30,7 +30,7 @@ from clew.model.views import (
 )
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, items, nodes, threads, turns
-from clew.store.tables.threads import Damaged, Filter, ThreadSummary
+from clew.store.tables.threads import Damaged, ThreadSummary
 from clew.support.errors import BadInput, NotFound, Refused, SearchTooLong
 
 WALK = 500  # nodes per read
@@ -50,17 +50,17 @@ async def find(core: Core, prefix: str) -> str:
     return found[0]
 
 
-async def page(core: Core, wanted: Filter) -> Page:
+async def page(core: Core, wanted: ThreadFilter) -> Page:
     if wanted.text:
         return await _search(core, wanted)
     return await core.store.read(lambda tx: _page(tx, core, wanted, threads.page(tx, wanted)))
 
 
-def _page(tx: Tx, core: Core, wanted: Filter, rows: Sequence[ThreadSummary]) -> Page:
+def _page(tx: Tx, core: Core, wanted: ThreadFilter, rows: Sequence[ThreadSummary]) -> Page:
     return Page(_views(tx, core, rows), rows[-1].thread.id if len(rows) == wanted.limit else None)
 
 
-async def _search(core: Core, wanted: Filter) -> Page:
+async def _search(core: Core, wanted: ThreadFilter) -> Page:
     """Search in parts: it may have to read every answer, so it has a deadline, and its error says how far it got."""
     rows: list[ThreadSummary] = []
     searched: list[str] = []  # the oldest thread of each part that was searched

@@ -27,10 +27,9 @@ from clew.model.events import ActivityKind, NoticeKind, Phase
 from clew.model.history import Deed
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadKind, ThreadStatus
-from clew.model.turns import Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
+from clew.model.turns import TEXT, Item, Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
 from clew.store import Tx
 from clew.store.tables import bindings, inbox, items, nodes, threads, turns
-from clew.store.tables.items import TEXT, Item
 from clew.support.clock import Clock
 from clew.texts import bilingual, gate_messages
 from clew.texts import messages as text_messages

@@ -30,10 +30,9 @@ from clew.model.events import (
 )
 from clew.model.runtime import Session
 from clew.model.threads import Thread
-from clew.model.turns import Turn, TurnState
+from clew.model.turns import TEXT, Item, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import bindings, items, turns
-from clew.store.tables.items import Item
 from clew.support import crash
 from clew.support.errors import RuntimeLost
 from clew.support.text import clean
@@ -123,7 +122,7 @@ class TurnConsumer:
     def partial(self) -> str:
         """The newest text, complete or not."""
         open_now = list(self._core.live.open_texts(self.thread.id).values())
-        done = [item.body for item in self._progress.items.values() if item.kind == items.TEXT and item.body]
+        done = [item.body for item in self._progress.items.values() if item.kind == TEXT and item.body]
         texts = [text for text in (*done, *open_now) if text]
         return texts[-1] if texts else ""
 

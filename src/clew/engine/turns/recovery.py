@@ -26,10 +26,9 @@ from clew.model.gates import GateState
 from clew.model.messages import CLEW, PromptMessage
 from clew.model.runtime import RecordState, Session, TurnRecord
 from clew.model.threads import SuspendedBy, Thread, ThreadKind
-from clew.model.turns import Origin, Steer, SteerState, Turn, TurnState
+from clew.model.turns import TEXT, Item, Origin, Steer, SteerState, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, inbox, items, log, threads, turns
-from clew.store.tables.items import TEXT, Item
 from clew.support import crash
 from clew.support.display_code import plain_or_code
 from clew.support.errors import RuntimeTrouble

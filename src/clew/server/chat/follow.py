@@ -17,6 +17,7 @@ from clew.engine.live import Frame as LiveFrame
 from clew.engine.live import Live, Subscription
 from clew.engine.services.conversations import CUT, AcceptedMessage, ConversationService, TurnStatus
 from clew.model.messages import Accepted, Attachment, Fate, Inbound
+from clew.model.turns import TEXT, Item
 from clew.server.chat import inputs
 from clew.server.chat.frames import GATE, Done, Error, Frame, Metadata, Progress, failure, wire
 from clew.server.chat.inputs import (
@@ -36,7 +37,6 @@ from clew.server.chat.inputs import (
 from clew.server.chat.reducer import ChatState, reduce
 from clew.server.problems import unexpected
 from clew.server.sse import BEAT, HEARTBEAT
-from clew.store.tables.items import TEXT, Item
 from clew.support.errors import ClewError, StoreError
 
 log = logging.getLogger(__name__)

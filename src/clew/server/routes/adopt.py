@@ -33,10 +33,10 @@ async def adopt(state: AppState, body: schemas.Adopt) -> Response:
     """The thread gets its history. If another program has the session open, it is refused; `fork` adopts a copy."""
     policy = Policy(body.policy) if body.policy else None
     wanted = Wanted(body.session, body.runtime, body.fork, body.workspace, policy)
-    return json_response(await state.engine.thread(await state.engine.adoption.adopt(wanted)), 201)
+    return json_response(await state.engine.threads.get(await state.engine.adoption.adopt(wanted)), 201)
 
 
 @router.post("/threads/{thread}/release", gives=ReleasedView, summary="Release an adopted session")
 async def release(state: AppState, thread: str) -> Response:
     """Its own program can continue it at once, with `command`."""
-    return json_response(await state.engine.adoption.release(await state.engine.find(thread)))
+    return json_response(await state.engine.adoption.release(await state.engine.threads.find(thread)))

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from clew.config import settings
 from clew.model.gate_views import Verdict
-from clew.model.views import Notified, SurfaceView
+from clew.model.views import Notified
 from clew.process import kept_programs
 from clew.process.start import is_supervised
 from clew.server.dependencies import AppState, json_response
@@ -20,9 +20,6 @@ from clew.server.metrics import MEDIA_TYPE, Measurements, render
 from clew.server.metrics import metrics as figures
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
-from clew.store import audit
-from clew.store import metrics as store_metrics
-from clew.store.tables import log
 from clew.support.errors import ClewError
 
 router = Router(tag="daemon")
@@ -40,39 +37,23 @@ async def healthz(state: AppState) -> Response:
 async def _reasons(state: AppState) -> AsyncIterator[str]:
     if state.not_ready_reason or state.stop_reason:
         yield f"clew is {state.stop_reason or state.not_ready_reason}"
-    try:
-        await state.store.read(log.newest)
-    except ClewError:
+    if not await state.engine.status.can_read_store():
         yield "the database cannot be read; `clew doctor` tells more"
-    if state.store.trouble:
+    if not state.engine.status.can_write_store():
         yield "the database cannot be written; `clew doctor` tells more"
 
 
 @router.get("/api/status", gives=schemas.StatusView, summary="Show the state of the daemon, its runtimes and surfaces")
 async def status(state: AppState) -> Response:
-    delivery_troubles = await state.store.read(audit.delivery_troubles)
     outdated = await asyncio.to_thread(_outdated, state)
     view = schemas.StatusView(
         daemon=replace(state.about, supervised=is_supervised(state.home), outdated=outdated),
-        runtimes=await state.engine.runtimes(),
-        surfaces=[_with_failures(each, delivery_troubles) for each in await state.engine.surfaces()],
-        fates=await state.engine.fates(),
+        runtimes=await state.engine.status.runtimes(),
+        surfaces=await state.engine.status.surfaces_with_failures(),
+        fates=await state.engine.status.fates(),
         gates=await state.engine.gates.count(),
     )
     return json_response(view)
-
-
-def _with_failures(view: SurfaceView, delivery_troubles: list[audit.DeliveryTrouble]) -> SurfaceView:
-    """Add failed deliveries to the reason: a surface may be up while it refuses messages."""
-    here = [each for each in delivery_troubles if each.surface == view.name]
-    if not here:
-        return view
-    waiting = sum(each.count for each in here if not each.for_good)
-    failed = sum(each.count for each in here if each.for_good)
-    counts = [f"{waiting} waiting for a retry"] if waiting else []
-    counts += [f"{failed} not delivered (`clew notify --retry-failed` retries)"] if failed else []
-    last = view.reason or f"the last error: {here[-1].error}"
-    return replace(view, reason=f"{', '.join(counts)}; {last}")
 
 
 def _outdated(state: AppState) -> bool:
@@ -88,11 +69,12 @@ async def metrics(state: AppState) -> Response:
 
 
 async def _measure(state: AppState) -> Measurements:
-    found, (newest, _) = await state.store.read(lambda tx: (store_metrics.count_open(tx), log.newest(tx)))
+    counts = await state.engine.status.counts()
+    found = counts.open
     now = time.time() * 1000
-    children = await asyncio.to_thread(kept_programs.children, state.home, state.store.id)
+    children = await asyncio.to_thread(kept_programs.children, state.home, state.engine.status.store_id)
     return Measurements(
-        fates=await state.engine.fates(),
+        fates=await state.engine.status.fates(),
         turns=found.turns,
         pending=found.pending,
         oldest_delivery=max(0.0, (now - found.oldest_delivery) / 1000) if found.oldest_delivery else 0.0,
@@ -101,9 +83,9 @@ async def _measure(state: AppState) -> Measurements:
         oldest_gate=max(0.0, (now - found.oldest_gate) / 1000) if found.oldest_gate else 0.0,
         children=len(children),
         store_bytes=state.home.database.stat().st_size,
-        newest_event=newest,
+        newest_event=counts.newest_event,
         since=state.about.since / 1000,
-        latency=state.engine.latency,
+        latency=state.engine.deliveries.latency,
         watchers=state.engine.live.watchers,
         furthest_behind=state.engine.live.furthest_behind,
     )
@@ -117,19 +99,19 @@ async def shutdown(state: AppState, body: schemas.Shutdown) -> Response:
 
 @router.post("/api/verify", gives=Verdict, summary="Verify the history of threads: one line of JSON each")
 async def verify(state: AppState, body: schemas.Verify) -> Response:
-    thread = await state.engine.find(body.thread) if body.thread else None
+    thread = await state.engine.threads.find(body.thread) if body.thread else None
     return StreamingResponse(_verdicts(state, thread), media_type=LINES)
 
 
 @router.post("/api/notify", gives=list[Notified], summary="Try all pending deliveries once, now")
 async def notify(state: AppState, body: schemas.Notify) -> Response:
-    return json_response(await state.engine.notify(dry_run=body.dry_run, retry_failed=body.retry_failed))
+    return json_response(await state.engine.deliveries.notify(dry_run=body.dry_run, retry_failed=body.retry_failed))
 
 
 async def _verdicts(state: AppState, thread: str | None) -> AsyncIterator[bytes]:
     """An error is sent as a line: the HTTP status was sent already."""
     try:
-        async for verdict in state.engine.verify(thread):
+        async for verdict in state.engine.threads.verify(thread):
             yield msgspec.json.encode(verdict) + b"\n"
     except ClewError as error:
         yield msgspec.json.encode({"error": {"code": error.code, "message": error.message}}) + b"\n"

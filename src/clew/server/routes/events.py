@@ -27,12 +27,12 @@ async def everything(state: AppState, after: After = None, last_event_id: LastEv
 
 @router.get("/threads/{thread}/events", summary="Stream events of a thread")
 async def of_thread(state: AppState, thread: str, after: After = None, last_event_id: LastEventId = None) -> Response:
-    return _stream(state, await state.engine.find(thread), after, last_event_id)
+    return _stream(state, await state.engine.threads.find(thread), after, last_event_id)
 
 
 def _stream(state: AppState, thread: str | None, after: int | None, last_event_id: int | None) -> Response:
     # A browser that reconnects repeats its first URL, so the header is newer than `after`.
     start = last_event_id if last_event_id is not None else after
-    stop_reason, snapshot = (lambda: state.stop_reason), state.engine.snapshot
-    frames = sse.stream(state.engine.live, state.store, thread, start, stop_reason, snapshot)
+    stop_reason, snapshot = (lambda: state.stop_reason), state.engine.threads.snapshot
+    frames = sse.stream(state.engine.live, state.engine.events, thread, start, stop_reason, snapshot)
     return StreamingResponse(frames, media_type=sse.MEDIA_TYPE, headers=sse.HEADERS)

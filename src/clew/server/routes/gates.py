@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from clew.engine.services.passages import with_closing
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView, RuleTest, RuleView
 from clew.model.gates import Asked, Decision, Effect, GateKind, RuleKind, Scope
 from clew.server.dependencies import AppState, json_response
@@ -18,15 +17,13 @@ router = Router("/api", "gates")
 async def gates(state: AppState, thread: str | None = None) -> Response:
     """With `thread`: all gates of that thread in any state, newest first."""
     if thread is not None:
-        found = await state.engine.gates.of_thread(await state.engine.find(thread))
-        return json_response(await state.store.read(lambda tx: [with_closing(tx, each) for each in found]))
+        return json_response(await state.engine.gates.history(await state.engine.threads.find(thread)))
     return json_response(await state.engine.gates.all())
 
 
 @router.get("/gates/{gate}", gives=GateView, summary="Show a gate completely")
 async def gate(state: AppState, gate: str) -> Response:
-    found = await state.engine.gates.one(gate)
-    return json_response(await state.store.read(lambda tx: with_closing(tx, found)))
+    return json_response(await state.engine.gates.show(gate))
 
 
 @router.post("/gates/{gate}/answer", gives=GateView, summary="Answer a gate; the first answer wins")
@@ -46,7 +43,9 @@ async def answer_gate(state: AppState, gate: str, body: schemas.Answer) -> Respo
 
 @router.post("/threads/{thread}/gates/accept", gives=list[GateView], summary="Approve all open gates of a thread")
 async def accept_all(state: AppState, thread: str, body: schemas.AcceptAll) -> Response:
-    return json_response(await state.engine.gates.accept_all(await state.engine.find(thread), body.sender, body.codes))
+    return json_response(
+        await state.engine.gates.accept_all(await state.engine.threads.find(thread), body.sender, body.codes)
+    )
 
 
 @router.get("/rules", gives=list[RuleView], summary="List rules")
@@ -56,7 +55,7 @@ async def rules(state: AppState) -> Response:
 
 @router.post("/rules", gives=RuleView, status=201, summary="Add a rule")
 async def add_rule(state: AppState, body: schemas.NewRule) -> Response:
-    place = await state.engine.find(body.place) if body.scope == "thread" else body.place
+    place = await state.engine.threads.find(body.place) if body.scope == "thread" else body.place
     new = NewRuleView(
         effect=Effect(body.effect),
         pattern=body.pattern,
@@ -79,5 +78,5 @@ async def test_rule(state: AppState, body: schemas.RuleTest) -> Response:
     kinds = {"command": GateKind.COMMAND, "change": GateKind.CHANGE, "tool": GateKind.PERMISSION}
     paths = (body.subject,) if body.kind == "change" else ()
     asked = Asked(kinds[body.kind], body.subject, paths=paths)
-    thread = await state.engine.find(body.thread) if body.thread else None
+    thread = await state.engine.threads.find(body.thread) if body.thread else None
     return json_response(await state.engine.gates.test_rule(asked, body.workspace, thread))

@@ -18,7 +18,7 @@ router = Router("/api", "handoffs")
 
 @router.post("/handoffs", gives=HandoffView, status=202, summary="Hand a thread to another surface")
 async def request(state: AppState, body: schemas.HandOver) -> Response:
-    thread = await state.engine.find(body.thread)
+    thread = await state.engine.threads.find(body.thread)
     wish = HandoffRequest(thread, body.target, body.sender, say=body.say, quiet=body.quiet)
     return json_response(await state.engine.handoffs.request(wish), 202)
 
@@ -40,19 +40,19 @@ async def take_back(state: AppState, handoff: str) -> Response:
 
 @router.post("/threads/{thread}/wheel", gives=ThreadView, summary="Take a thread back to the local client")
 async def take_wheel(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.drive_locally(await state.engine.find(thread)))
+    return json_response(await state.engine.threads.drive_locally(await state.engine.threads.find(thread)))
 
 
 @router.get("/away", gives=AwayView, summary="Show whether the person is away, and where")
 async def away(state: AppState) -> Response:
-    return json_response(await state.engine.away_target())
+    return json_response(await state.engine.away.target())
 
 
 @router.put("/away", gives=AwayView, summary="Go away: send what the local client would show to a chat")
 async def go_away(state: AppState, body: schemas.Away) -> Response:
-    return json_response(await state.engine.set_away(body.target))
+    return json_response(await state.engine.away.set(body.target))
 
 
 @router.delete("/away", gives=AwayView, summary="Come back: end away mode")
 async def come_back(state: AppState) -> Response:
-    return json_response(await state.engine.set_away(None))
+    return json_response(await state.engine.away.set(None))

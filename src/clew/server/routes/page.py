@@ -8,12 +8,12 @@ from msgspec.structs import asdict
 from starlette.responses import Response
 
 from clew.config import settings as config_settings
+from clew.model.threads import ThreadFilter
 from clew.model.views import ChoicesView, FiguresView, OwedView
 from clew.process.listing import list_processes
 from clew.server.dependencies import AppState, json_response
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
-from clew.store.tables.threads import Filter
 from clew.support.errors import BadInput, Refused
 
 router = Router("/api", "page")
@@ -55,7 +55,7 @@ def _rendered(texts: tuple[str, ...]) -> list[schemas.RenderedView]:
 
 @router.get("/choices", gives=ChoicesView, summary="List the choices for a new thread and for handoffs")
 async def choices(state: AppState) -> Response:
-    return json_response(await state.engine.choices())
+    return json_response(await state.engine.status.choices())
 
 
 @router.get("/figures", gives=FiguresView, summary="Show statistics of the last day")
@@ -65,13 +65,13 @@ async def figures(state: AppState) -> Response:
 
 @router.get("/outbox", gives=list[OwedView], summary="List deliveries that have not arrived")
 async def outbox(state: AppState) -> Response:
-    return json_response(await state.engine.undelivered(MAX_ROWS))
+    return json_response(await state.engine.deliveries.undelivered(MAX_ROWS))
 
 
 @router.get("/processes", gives=list[schemas.ProcessView], summary="List the processes of clew, as `clew ps` does")
 async def processes(state: AppState) -> Response:
-    running = (await state.engine.threads(Filter(running=True, limit=MAX_ROWS))).threads
-    names = [(each.pid, each.name) for each in await state.engine.runtimes() if each.pid]
+    running = (await state.engine.threads.page(ThreadFilter(running=True, limit=MAX_ROWS))).threads
+    names = [(each.pid, each.name) for each in await state.engine.status.runtimes() if each.pid]
     work = {pid: tuple(thread.id for thread in running if thread.runtime == name) for pid, name in names}
     rows = await asyncio.to_thread(list_processes, state.home, work)
     return json_response([schemas.ProcessView(**asdict(row)) for row in rows])

@@ -7,21 +7,16 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Literal
 
 from msgspec import Meta
-from msgspec.structs import replace
 from starlette.responses import Response
 
-from clew.engine.engine import LOCAL_CLIENT
-from clew.engine.services import passages
 from clew.model.gates import Policy
-from clew.model.messages import Accepted, Attachment, Inbound
-from clew.model.threads import ThreadKind, ThreadStatus
+from clew.model.messages import LOCAL_CLIENT, Accepted, Attachment, Inbound
+from clew.model.threads import ThreadFilter, ThreadKind, ThreadStatus
 from clew.model.views import ContinuityView, NewThread, Page, Passage, QueuedView, ThreadView, TurnView, WhereRow
 from clew.server.dependencies import AppState, json_response
 from clew.server.files import local, uploads
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
-from clew.store.tables import inbox
-from clew.store.tables.threads import Filter
 
 router = Router("/api", "threads")
 
@@ -32,7 +27,7 @@ Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
 async def start(state: AppState, body: schemas.Start) -> Response:
     new_id = state.new_id()
     async with _attached(state, body, new_id) as attachments:
-        accepted = await state.engine.start(
+        accepted = await state.engine.threads.start(
             NewThread(
                 message_id=body.message_id,
                 text=body.text,
@@ -78,25 +73,27 @@ async def threads(
 ) -> Response:
     running = status == "running"
     stored = ThreadStatus(status) if status and not running else None
-    after = await state.engine.find(before) if before else None
-    return json_response(await state.engine.threads(Filter(history, stored, text, workspace, after, limit, running)))
+    after = await state.engine.threads.find(before) if before else None
+    return json_response(
+        await state.engine.threads.page(ThreadFilter(history, stored, text, workspace, after, limit, running))
+    )
 
 
 @router.get("/threads/{thread}", gives=ThreadView, summary="Show a thread")
 async def thread(state: AppState, thread: str) -> Response:
-    found = await state.engine.find(thread)
-    await state.engine.refresh(found)
-    return json_response(await state.engine.thread(found))
+    found = await state.engine.threads.find(thread)
+    await state.engine.threads.refresh(found)
+    return json_response(await state.engine.threads.get(found))
 
 
 @router.patch("/threads/{thread}", gives=ThreadView, summary="Change the title of a thread")
 async def retitle(state: AppState, thread: str, body: schemas.Retitle) -> Response:
-    return json_response(await state.engine.retitle(await state.engine.find(thread), body.title))
+    return json_response(await state.engine.threads.retitle(await state.engine.threads.find(thread), body.title))
 
 
 @router.post("/threads/{thread}/messages", gives=Accepted, summary="Send a message to a thread")
 async def say(state: AppState, thread: str, body: schemas.Say) -> Response:
-    found = await state.engine.find(thread)
+    found = await state.engine.threads.find(thread)
     async with _attached(state, body, found) as attachments:
         inbound = Inbound(
             conversation=LOCAL_CLIENT,
@@ -109,33 +106,35 @@ async def say(state: AppState, thread: str, body: schemas.Say) -> Response:
             sees=body.sees,
             answers=body.answers,
         )
-        return json_response(await state.engine.say(inbound))
+        return json_response(await state.engine.inbox.accept(inbound))
 
 
 @router.post("/threads/{thread}/resume", gives=Accepted, summary="Resume a finished or suspended thread")
 async def resume(state: AppState, thread: str, body: schemas.Resume) -> Response:
-    found = await state.engine.find(thread)
-    return json_response(await state.engine.resume(found, body.supplement, body.message_id, body.sender))
+    found = await state.engine.threads.find(thread)
+    return json_response(await state.engine.threads.resume(found, body.supplement, body.message_id, body.sender))
 
 
 @router.post("/threads/{thread}/stop", gives=TurnView, summary="Stop the running turn")
 async def stop(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.stop(await state.engine.find(thread)))
+    return json_response(await state.engine.threads.stop(await state.engine.threads.find(thread)))
 
 
 @router.post("/threads/{thread}/done", gives=ThreadView, summary="Mark a thread as completed")
 async def done(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.done(await state.engine.find(thread)))
+    return json_response(await state.engine.threads.done(await state.engine.threads.find(thread)))
 
 
 @router.post("/threads/{thread}/cancel", gives=ThreadView, summary="Cancel a thread for good")
 async def cancel(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.cancel(await state.engine.find(thread)))
+    return json_response(await state.engine.threads.cancel(await state.engine.threads.find(thread)))
 
 
 @router.post("/threads/{thread}/fork", gives=ThreadView, status=201, summary="Fork a thread")
 async def fork(state: AppState, thread: str, body: schemas.Fork) -> Response:
-    return json_response(await state.engine.fork(await state.engine.find(thread), body.turn, body.title), 201)
+    return json_response(
+        await state.engine.threads.fork(await state.engine.threads.find(thread), body.turn, body.title), 201
+    )
 
 
 @router.get("/threads/{thread}/transcript", gives=list[Passage], summary="Read the transcript of a thread")
@@ -146,44 +145,40 @@ async def transcript(
     before: Annotated[str, Meta(max_length=64, description="a `node`: only entries before it")] | None = None,
     brief: Annotated[bool, Meta(description="shorten the output of commands")] = False,
 ) -> Response:
-    found = await state.engine.find(thread)
-    await state.engine.refresh(found)
-    window = await state.engine.transcript(found, limit, before, brief=brief)
-    return json_response(await state.store.read(lambda tx: passages.with_details(tx, found, window)))
+    found = await state.engine.threads.find(thread)
+    return json_response(await state.engine.threads.read(found, limit, before, brief=brief))
 
 
 @router.get("/threads/{thread}/queue", gives=list[QueuedView], summary="List queued messages")
 async def queue(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.queue(await state.engine.find(thread)))
+    return json_response(await state.engine.threads.queue(await state.engine.threads.find(thread)))
 
 
 @router.get("/threads/{thread}/deliveries", gives=list[WhereRow], summary="List the deliveries of its answers")
 async def deliveries(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.where(await state.engine.find(thread)))
+    return json_response(await state.engine.threads.where(await state.engine.threads.find(thread)))
 
 
 @router.get(
     "/threads/{thread}/continuity", gives=list[ContinuityView], summary="Show the sessions of runtimes for a thread"
 )
 async def continuity(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.continuity(await state.engine.find(thread)))
+    return json_response(await state.engine.threads.continuity(await state.engine.threads.find(thread)))
 
 
 @router.get(
     "/turns/{turn}/steers", gives=list[schemas.SteerView], summary="List messages on their way into a running turn"
 )
 async def steers(state: AppState, turn: str) -> Response:
-    rows = await state.store.read(lambda tx: inbox.open_steers(tx, turn))
-    return json_response([schemas.SteerView(row.message.id, row.message.author, row.message.text) for row in rows])
+    found = await state.engine.threads.steers(turn)
+    return json_response([schemas.SteerView(each.id, each.author, each.text) for each in found])
 
 
 @router.get("/turns/{turn}", gives=TurnView, summary="Show a turn")
 async def turn(state: AppState, turn: str) -> Response:
-    found = await state.engine.turn(turn)
-    items = await state.store.read(lambda tx: passages.with_reasons(tx, found.id, found.items))
-    return json_response(replace(found, items=items))
+    return json_response(await state.engine.threads.turn_with_reasons(turn))
 
 
 @router.delete("/turns/{turn}", gives=TurnView, summary="Remove a queued message")
 async def unqueue(state: AppState, turn: str) -> Response:
-    return json_response(await state.engine.unqueue(turn))
+    return json_response(await state.engine.threads.unqueue(turn))

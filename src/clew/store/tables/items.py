@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
+from clew.model.turns import Item
 from clew.store.base import Row, Tx
-
-TEXT = "text"
-
-
-class Item(Struct, frozen=True):
-    item: str
-    kind: str  # `text`, or the kind of an activity
-    phase: str
-    title: str = ""
-    body: str = ""
-    outcome: str | None = None
-    exit_code: int | None = None
-    folder: str | None = None
-    position: int = 0  # in the order in which they started
 
 
 def put(tx: Tx, turn: str, item: Item) -> None:

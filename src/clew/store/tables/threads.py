@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.gates import Policy
-from clew.model.threads import SuspendedBy, Thread, ThreadKind, ThreadStatus
+from clew.model.threads import SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store.base import Row, Tx
 
 _COLUMNS = (
@@ -22,17 +22,6 @@ class Damaged(Struct, frozen=True):
 
     id: str
     reason: str
-
-
-class Filter(Struct, frozen=True):
-    history: bool = False
-    status: ThreadStatus | None = None
-    text: str | None = None
-    workspace: str | None = None
-    before: str | None = None  # the last id of the previous page
-    limit: int = 50
-    running: bool = False  # only threads with a live turn, whatever their stored status
-    since: str | None = None  # the oldest id to look at
 
 
 def insert(tx: Tx, thread: Thread) -> None:
@@ -106,14 +95,14 @@ def summary(tx: Tx, thread: str) -> ThreadSummary | None:
     return _seen(row) if row else None
 
 
-def page(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
+def page(tx: Tx, wanted: ThreadFilter) -> list[ThreadSummary]:
     """One page, newest first. Active and finished threads are two views of one table."""
     where, params = _conditions(wanted)
     one_page = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"
     return [_seen(row) for row in tx.all(_SEEN.format(threads=one_page), *params, wanted.limit)]
 
 
-def slices(tx: Tx, wanted: Filter, size: int) -> Iterator[Filter]:
+def slices(tx: Tx, wanted: ThreadFilter, size: int) -> Iterator[ThreadFilter]:
     """Split a filter into filters over `size` threads each, newest first, so that a search can report how far it
     came."""
     before = wanted.before
@@ -150,7 +139,7 @@ _VIEWS = {  # same conditions as the partial indexes, so that SQLite uses them
 }
 
 
-def _conditions(wanted: Filter) -> tuple[list[str], list[str]]:
+def _conditions(wanted: ThreadFilter) -> tuple[list[str], list[str]]:
     where = [_view(wanted)]
     params: list[str] = []
     plain = (("workspace = ?", wanted.workspace), ("id < ?", wanted.before), ("id >= ?", wanted.since))
@@ -165,7 +154,7 @@ def _conditions(wanted: Filter) -> tuple[list[str], list[str]]:
     return where, params
 
 
-def _view(wanted: Filter) -> str:
+def _view(wanted: ThreadFilter) -> str:
     if wanted.running:
         return f"id IN ({_LIVE})"
     return _VIEWS[wanted.status] if wanted.status else _HISTORY if wanted.history else _ACTIVE

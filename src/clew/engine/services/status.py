@@ -1,0 +1,83 @@
+"""The state of the daemon for callers: runtimes, surfaces, what a new thread may choose, and counters."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clew.engine.core import Core
+from clew.engine.services import options
+from clew.model.views import ChoicesView, RuntimeView, SurfaceView
+from clew.store import Tx, audit, metrics
+from clew.store.audit import DeliveryTrouble
+from clew.store.metrics import OpenCounts
+from clew.store.tables import deliveries, inbox, log
+from clew.support.errors import ClewError
+
+
+class Counts(Struct, frozen=True):
+    open: OpenCounts
+    newest_event: int
+
+
+class StatusService:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def can_read_store(self) -> bool:
+        try:
+            await self._core.store.read(log.newest)
+        except ClewError:
+            return False
+        return True
+
+    def can_write_store(self) -> bool:
+        return not self._core.store.trouble
+
+    async def counts(self) -> Counts:
+        """Open turns, deliveries and gates, and the number of the newest event."""
+        return await self._core.store.read(lambda tx: Counts(metrics.count_open(tx), log.newest(tx)[0]))
+
+    async def choices(self) -> ChoicesView:
+        return await options.thread_options(self._core, await self.runtimes())
+
+    async def fates(self) -> dict[str, int]:
+        return await self._core.store.read(inbox.fates)
+
+    async def runtimes(self) -> list[RuntimeView]:
+        healths = [(name, await runtime.health()) for name, runtime in sorted(self._core.runtimes.items())]
+        installed = [(name, health) for name, health in healths if health.is_there]
+        return [RuntimeView(name, health.state, health.reason, health.pid) for name, health in installed]
+
+    async def surfaces(self) -> list[SurfaceView]:
+        return await self._core.store.read(self._surfaces)
+
+    async def surfaces_with_failures(self) -> list[SurfaceView]:
+        """The surfaces, with failed deliveries in the reason."""
+        troubles = await self._core.store.read(audit.delivery_troubles)
+        return [_with_failures(each, troubles) for each in await self.surfaces()]
+
+    @property
+    def store_id(self) -> str:
+        return self._core.store.id
+
+    def _surfaces(self, tx: Tx) -> list[SurfaceView]:
+        pending = deliveries.pending_by_surface(tx)
+        return [self._surface(tx, name, pending.get(name, 0)) for name in sorted(self._core.surfaces)]
+
+    def _surface(self, tx: Tx, name: str, pending: int) -> SurfaceView:
+        reason, can = self._core.trouble(tx, name), self._core.surfaces[name].can
+        return SurfaceView(name, "down" if reason else "up", reason, pending, can.delivery, can.backlog)
+
+
+def _with_failures(view: SurfaceView, delivery_troubles: list[DeliveryTrouble]) -> SurfaceView:
+    """Add failed deliveries to the reason: a surface may be up while it refuses messages."""
+    here = [each for each in delivery_troubles if each.surface == view.name]
+    if not here:
+        return view
+    waiting = sum(each.count for each in here if not each.for_good)
+    failed = sum(each.count for each in here if each.for_good)
+    counts = [f"{waiting} waiting for a retry"] if waiting else []
+    counts += [f"{failed} not delivered (`clew notify --retry-failed` retries)"] if failed else []
+    last = view.reason or f"the last error: {here[-1].error}"
+    return replace(view, reason=f"{', '.join(counts)}; {last}")

@@ -1,0 +1,213 @@
+"""What callers can do with threads and ask about them: the daemon's HTTP API, the page and other programs use it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from msgspec.structs import replace
+
+from clew.engine.core import Core
+from clew.engine.inbox.admission import repeated, resume_completed, write_fate
+from clew.engine.inbox.sender import message_of
+from clew.engine.places import driver
+from clew.engine.services import passages, queries
+from clew.engine.services.gates import GateService
+from clew.engine.services.transcript import transcript as read_transcript
+from clew.engine.threads import forks, lifecycle, lookup
+from clew.engine.threads.shared_sessions import SharedSessions
+from clew.engine.turns.queueing import queue_turn
+from clew.engine.turns.suspension import answer_suspended
+from clew.model.gate_views import Verdict
+from clew.model.messages import LOCAL_CLIENT, Accepted, Fate, Inbound, PromptMessage
+from clew.model.threads import Thread, ThreadFilter, ThreadStatus
+from clew.model.turns import Origin
+from clew.model.views import (
+    ContinuityView,
+    NewThread,
+    Page,
+    Passage,
+    QueuedView,
+    Snapshot,
+    ThreadView,
+    TurnView,
+    WhereRow,
+)
+from clew.store import Tx
+from clew.store.tables import inbox, places, turns
+from clew.store.tables.inbox import Arrival
+from clew.store.tables.threads import set_title
+from clew.support.errors import BadInput, Refused
+from clew.support.text import clean
+from clew.texts.messages import cannot_resume
+
+SNAPSHOT = 200  # threads in the snapshot of all
+
+
+class ThreadService:
+    def __init__(self, core: Core, gates: GateService, shared_sessions: SharedSessions) -> None:
+        self._core = core
+        self._gates = gates
+        self._shared_sessions = shared_sessions
+
+    # Changes
+
+    async def start(self, new: NewThread) -> Accepted:
+        """Create a thread with its first message. A repeated message id returns the first one's thread."""
+        opening = lifecycle.Opening.of_request(self._core, await self._with_home_target(new))
+        inbound = Inbound(LOCAL_CLIENT, _message_id(new.message_id), new.sender, new.text, new.attachments)
+        if not new.text.strip() and not new.attachments:
+            raise BadInput("The first message is empty; say what there is to do.")
+
+        def body(tx: Tx) -> Accepted:
+            seen = repeated(tx, inbound)
+            if seen is not None:
+                return seen
+            thread = lifecycle.open_thread(tx, self._core, opening)
+            turn = queue_turn(tx, self._core.clock, thread.id, Origin.MESSAGE, (message_of(inbound),), LOCAL_CLIENT)
+            return write_fate(tx, self._core, inbound, Arrival(Fate.TURN, thread.id, turn.id, ""))
+
+        return await self._core.store.write(body)
+
+    async def _with_home_target(self, new: NewThread) -> NewThread:
+        """If `notify` names only a surface, replace it with the surface's home, if `/home` was said there."""
+        if new.notify is None or ":" in new.notify:
+            return new
+        name = new.notify
+        home = await self._core.store.read(lambda tx: places.home(tx, name))
+        return replace(new, notify=str(home)) if home is not None else new
+
+    async def resume(self, thread: str, supplement: str, message_id: str, sender: str) -> Accepted:
+        """Resume a completed or suspended thread. Of two concurrent requests one runs and the other is refused."""
+        inbound = Inbound(LOCAL_CLIENT, _message_id(message_id), sender, supplement, thread=thread)
+        accepted = await self._core.store.write(lambda tx: self._resume(tx, inbound))
+        if accepted.fate is Fate.REFUSED:
+            raise Refused(accepted.words)
+        return accepted
+
+    def _resume(self, tx: Tx, inbound: Inbound) -> Accepted:
+        seen = repeated(tx, inbound)
+        if seen is not None:
+            return seen
+        thread = lookup.existing_thread(tx, inbound.thread or "")
+        return write_fate(tx, self._core, inbound, self._resumed(tx, thread, inbound))
+
+    def _resumed(self, tx: Tx, thread: Thread, inbound: Inbound) -> Arrival:
+        if thread.status is ThreadStatus.SUSPENDED:
+            return answer_suspended(tx, self._core, thread, message_of(inbound), inbound.conversation, resumes=True)
+        if thread.status is ThreadStatus.COMPLETED:
+            if not inbound.text.strip():
+                raise BadInput(f"Thread {thread.id} is completed; say with --supplement what to do with it now.")
+            return resume_completed(tx, self._core, thread, message_of(inbound), inbound)
+        status = "running" if turns.live(tx, thread.id) else str(thread.status)
+        return Arrival(Fate.REFUSED, thread.id, None, cannot_resume(thread.id, status))
+
+    async def stop(self, thread: str, by: str = "you") -> TurnView:
+        turn = await self._core.store.write(
+            lambda tx: lifecycle.ask_stop(tx, self._core, lookup.existing_thread(tx, thread), by)
+        )
+        return await self.turn(turn.id)
+
+    async def unqueue(self, turn: str) -> TurnView:
+        """Withdraw a queued turn."""
+        await self._core.store.write(lambda tx: lifecycle.unqueue(tx, self._core, turn))
+        return await self.turn(turn)
+
+    async def done(self, thread: str) -> ThreadView:
+        await self._core.store.write(lambda tx: lifecycle.finish(tx, self._core, lookup.existing_thread(tx, thread)))
+        return await self.get(thread)
+
+    async def cancel(self, thread: str, by: str = "you") -> ThreadView:
+        await self._core.store.write(
+            lambda tx: lifecycle.cancel(tx, self._core, lookup.existing_thread(tx, thread), by)
+        )
+        return await self.get(thread)
+
+    async def fork(self, thread: str, turn: str | None, title: str | None) -> ThreadView:
+        named = clean(title).strip() if title else None
+        new = await self._core.store.write(
+            lambda tx: forks.fork(tx, self._core, lookup.existing_thread(tx, thread), turn, named)
+        )
+        return await self.get(new)
+
+    async def drive_locally(self, thread: str, by: str = "you") -> ThreadView:
+        """Make the local client the driver of the thread."""
+        await self._core.store.write(
+            lambda tx: driver.drive_locally(tx, self._core, lookup.existing_thread(tx, thread), by)
+        )
+        return await self.get(thread)
+
+    async def retitle(self, thread: str, title: str) -> ThreadView:
+        named = clean(title).strip()
+        if not named:
+            raise BadInput("A title needs at least one visible character.")
+
+        def body(tx: Tx) -> None:
+            set_title(tx, lookup.existing_thread(tx, thread).id, named)
+            tx.log(thread, None, "thread.title", self._core.clock.now(), title=named)
+
+        await self._core.store.write(body)
+        return await self.get(thread)
+
+    async def find(self, prefix: str) -> str:
+        return await queries.find(self._core, prefix)
+
+    async def page(self, wanted: ThreadFilter) -> Page:
+        return await queries.page(self._core, wanted)
+
+    async def get(self, thread: str) -> ThreadView:
+        return await queries.thread(self._core, thread)
+
+    async def snapshot(self, thread: str | None) -> Snapshot:
+        """The current state of a thread, or of all, for a client whose events have been pruned."""
+        page = await self.page(ThreadFilter(limit=SNAPSHOT)) if thread is None else None
+        seen = page.threads if page else (await self.get(thread or ""),)
+        live = [view.turn for view in seen if view.status == "running" and view.turn]
+        waiting = [gate for gate in await self._gates.all() if thread in (None, gate.thread)]
+        return Snapshot(seen, tuple([await self.turn(name) for name in live]), tuple(waiting))
+
+    async def turn(self, turn: str) -> TurnView:
+        return await queries.turn(self._core, turn)
+
+    async def transcript(
+        self, thread: str, limit: int, before: str | None = None, *, brief: bool = False
+    ) -> list[Passage]:
+        return await read_transcript(self._core, thread, limit, before, brief=brief)
+
+    async def read(self, thread: str, limit: int, before: str | None, *, brief: bool) -> list[Passage]:
+        """The transcript with the details of its gates and cuts, and with the turns that other programs ran."""
+        await self.refresh(thread)
+        window = await self.transcript(thread, limit, before, brief=brief)
+        return await self._core.store.read(lambda tx: passages.with_details(tx, thread, window))
+
+    async def turn_with_reasons(self, turn: str) -> TurnView:
+        """A turn, with the reasons for which its gates were closed."""
+        found = await self.turn(turn)
+        items = await self._core.store.read(lambda tx: passages.with_reasons(tx, found.id, found.items))
+        return replace(found, items=items)
+
+    async def steers(self, turn: str) -> list[PromptMessage]:
+        """Messages on their way into a running turn."""
+        rows = await self._core.store.read(lambda tx: inbox.open_steers(tx, turn))
+        return [row.message for row in rows]
+
+    async def queue(self, thread: str) -> list[QueuedView]:
+        return await queries.queue(self._core, thread)
+
+    async def refresh(self, thread: str) -> None:
+        """Import the turns that other programs ran in the thread's session, before it is shown."""
+        await self._shared_sessions.refresh(thread)
+
+    async def continuity(self, thread: str) -> list[ContinuityView]:
+        return await queries.continuity(self._core, thread)
+
+    async def where(self, thread: str) -> list[WhereRow]:
+        return await queries.where(self._core, thread)
+
+    def verify(self, thread: str | None) -> AsyncIterator[Verdict]:
+        return queries.verify(self._core, thread)
+
+
+def _message_id(given: str) -> str:
+    if not given or len(given) > 256:
+        raise BadInput("A message needs an id of 1 to 256 characters, chosen by the sender.")
+    return given
