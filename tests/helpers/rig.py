@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ from clew.config.settings import Config, InboxConfig, ThreadsConfig, TurnsConfig
 from clew.engine.core import Core
 from clew.engine.engine import Engine
 from clew.engine.gates import dispatch
+from clew.engine.seams import Preparer, TurnEndListener
 from clew.model.gates import Gate
 from clew.model.messages import LOCAL_CLIENT, Accepted, Conversation, Inbound, Person, Role
 from clew.model.runtime import Runtime, Session
@@ -107,6 +108,8 @@ class Rig:
         outlives: bool = False,
         surfaces: Mapping[str, Surface] | None = None,
         more: Mapping[str, Runtime] | None = None,
+        preparers: Sequence[Preparer] = (),
+        turn_end_listeners: Sequence[TurnEndListener] = (),
     ) -> None:
         self.folder = folder
         self.clock = clock or SystemClock()
@@ -127,6 +130,8 @@ class Rig:
             surfaces={"room": self.room} if surfaces is None else surfaces,
             workspace=str(folder),
             files=folder / "files",
+            preparers=preparers,
+            turn_end_listeners=turn_end_listeners,
         )
         self._task: asyncio.Task[None] | None = None
         self._dead = False

@@ -10,6 +10,7 @@ import pytest
 
 from clew.client.sync import Event, parse_sse
 from clew.engine.live import Live
+from clew.engine.services import events
 from clew.engine.services.events import EventService
 from clew.model.views import Snapshot
 from clew.server import sse
@@ -84,7 +85,7 @@ async def test_a_stream_begins_with_hello_and_its_start_seq(store: Store, live: 
 
 
 async def test_missed_events_come_before_live_ones(store: Store, live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "PAGE", 4)
+    monkeypatch.setattr(events, "PAGE", 4)
     await happen(store, count=10)
     stream = opened(live, store, after=3)
     await stream.next()
@@ -95,7 +96,7 @@ async def test_missed_events_come_before_live_ones(store: Store, live: Live, mon
 async def test_nothing_is_missed_or_repeated_under_constant_writes(
     store: Store, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sse, "PAGE", 7)
+    monkeypatch.setattr(events, "PAGE", 7)
     newest = 300
     async with asyncio.TaskGroup() as group:
         reading = {}
@@ -191,7 +192,7 @@ async def test_a_thread_with_its_first_event_stored_gets_no_reset(store: Store, 
 async def test_pruning_during_a_read_gives_a_reset_too(
     store: Store, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sse, "PAGE", 2)
+    monkeypatch.setattr(events, "PAGE", 2)
     await happen(store, count=10)
     stream = opened(live, store, after=0)
     assert await stream.numbers(2) == [1, 2]

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from clew.config.settings import Config, section
 from clew.engine.live import Live
+from clew.engine.seams import TurnEndListener
 from clew.model.gates import Answer, Policy
 from clew.model.long_text import shortened
 from clew.model.messages import Conversation
@@ -36,6 +37,7 @@ class Core(Struct, frozen=True):
     live: Live
     workspace: str  # for threads that begin where there is no folder
     files: Path | None = None  # where what agents made is kept until it is sent; None: it stays where it is
+    turn_end_listeners: tuple[TurnEndListener, ...] = ()
     local_surface: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
     answers: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by conversation of a front end: what it was asked

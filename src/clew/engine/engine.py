@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from clew.config.settings import Config
@@ -21,6 +21,7 @@ from clew.engine.inbox.admission import Admission
 from clew.engine.live import Live
 from clew.engine.places.fallback import ask_elsewhere
 from clew.engine.places.handoff import Handoffs
+from clew.engine.seams import Preparer, TurnEndListener
 from clew.engine.services.away import AwayService
 from clew.engine.services.conversations import ConversationService
 from clew.engine.services.deliveries import DeliveryService
@@ -33,10 +34,12 @@ from clew.engine.services.stored_responses import StoredResponses
 from clew.engine.services.threads import ThreadService
 from clew.engine.threads.adoption import AdoptionService
 from clew.engine.threads.shared_sessions import SharedSessions
+from clew.engine.threads.tasks import TaskCompletion
 from clew.engine.turns.recovery import Recovery
 from clew.engine.turns.runner import Runner
 from clew.engine.turns.scheduler import Scheduler
 from clew.engine.turns.sessions import Sessions
+from clew.engine.turns.takeover import Takeover
 from clew.model.runtime import Runtime
 from clew.model.surface import Surface
 from clew.store import Store
@@ -61,25 +64,23 @@ class Engine:
         workspace: str,
         live: Live | None = None,
         files: Path | None = None,
+        preparers: Sequence[Preparer] = (),
+        turn_end_listeners: Sequence[TurnEndListener] = (),
     ) -> None:
         self.live = live or Live(config.turns.longest_text)
-        self._core = Core(store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files)
+        listeners = (TaskCompletion(clock), *turn_end_listeners)
+        self._core = Core(store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files, listeners)
         sessions = Sessions(self._core)
-        self._runner = Runner(self._core, sessions)
-        self._scheduler = Scheduler(self._core, self._runner)
-        self._recovery = Recovery(self._core, sessions, self._runner, self._scheduler)
-        self._outbox = Outbox(self._core, ask_elsewhere)
         self._shared_sessions = SharedSessions(self._core, sessions)
-        self._scheduler.needs_preparation, self._scheduler.prepare = (
-            self._shared_sessions.needs_preparation,
-            self._shared_sessions.prepare,
-        )
+        self._runner = Runner(self._core, sessions, preparers)
+        recovery = Recovery(self._core, sessions, self._runner)
+        self._scheduler = Scheduler(self._core, self._runner, recovery, self._shared_sessions)
+        self._takeover = Takeover(self._core, recovery, self._scheduler)
         self.adoption = AdoptionService(self._core, self._shared_sessions)
         self.inbox = Admission(self._core)
         self.handoffs = Handoffs(self._core, self.inbox.pass_on_and_record)
-        self._outbox.on_handoff_sent, self._outbox.on_handoff_refused = (
-            self.handoffs.first_words_sent,
-            self.handoffs.first_words_refused,
+        self._outbox = Outbox(
+            self._core, ask_elsewhere, self.handoffs.first_words_sent, self.handoffs.first_words_refused
         )
         self.gates = GateService(self._core, self.inbox)
         self.threads = ThreadService(self._core, self.gates, self._shared_sessions)
@@ -110,8 +111,8 @@ class Engine:
         await self._shared_sessions.load()
         await self._outbox.remove_sent_files()
         async with asyncio.TaskGroup() as group:
-            recovered = group.create_task(self._recovery.run())
-            await self._recovery.leases_taken.wait()
+            recovered = group.create_task(self._takeover.run())
+            await self._takeover.leases_taken.wait()
             group.create_task(self._scheduler.run())
             group.create_task(self._outbox.run())
             group.create_task(self._gate_expiry.run())

@@ -41,17 +41,19 @@ OnRefused = Callable[[Tx, Core, Delivery], None]
 
 
 class Outbox:
-    def __init__(self, core: Core, refused: OnRefused) -> None:
+    def __init__(
+        self, core: Core, on_refused: OnRefused, on_handoff_sent: OnHandoffSent, on_handoff_refused: OnHandoffRefused
+    ) -> None:
         self._core = core
-        self._on_refused = refused  # called if a question is refused for good
+        self._on_refused = on_refused  # called if a question is refused for good
+        self._on_handoff_sent = on_handoff_sent  # the first message of a handoff
+        self._on_handoff_refused = on_handoff_refused
         self._wakes = {name: asyncio.Event() for name in core.surfaces}
         self._downs: dict[str, int] = {}  # failed sends in a row, by surface that is down
         self._sends: set[asyncio.Task[None]] = set()
         self._claiming = {name: asyncio.Lock() for name in core.surfaces}
         self._clock_offset = self._read_clock_offset()
         self.latency = Histogram()  # seconds from enqueued to sent
-        self.on_handoff_sent: OnHandoffSent = lambda tx, delivery, where: None  # first message of a handoff
-        self.on_handoff_refused: OnHandoffRefused = lambda tx, delivery, reason: None
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
@@ -237,7 +239,7 @@ class Outbox:
         if deliveries.record_sent(tx, delivery, receipt.message_id, now, receipt.conversation):
             tx.log(delivery.thread, delivery.turn, "delivery.sent", now, delivery=delivery.id)
             if delivery.kind is DeliveryKind.HANDOFF:
-                self.on_handoff_sent(tx, delivery, receipt.conversation)
+                self._on_handoff_sent(tx, delivery, receipt.conversation)
 
     def _not_sent(self, tx: Tx, delivery: Delivery, failure: NotSent) -> None:
         now = self._core.clock.now()
@@ -245,7 +247,7 @@ class Outbox:
             deliveries.record_failed(tx, delivery, failure.reason)
             tx.log(delivery.thread, delivery.turn, "delivery.failed", now, delivery=delivery.id, error=failure.reason)
             if delivery.kind is DeliveryKind.HANDOFF:
-                self.on_handoff_refused(tx, delivery, failure.reason)
+                self._on_handoff_refused(tx, delivery, failure.reason)
             if delivery.kind is DeliveryKind.ASK or is_part(delivery):
                 self._on_refused(tx, self._core, delivery)
             return

@@ -20,13 +20,14 @@ from clew.engine.delivery.enqueue import (
 from clew.engine.delivery.placeholder import enqueue_end
 from clew.engine.gates.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
 from clew.engine.gates.suspension_prompt import ask
+from clew.engine.seams import EndedTurn, Follow
 from clew.engine.turns.queueing import queue_turn
 from clew.model import history
 from clew.model.delivery import DeliveryKind
 from clew.model.events import ActivityKind, NoticeKind, Phase
 from clew.model.history import Deed
 from clew.model.messages import Conversation, PromptMessage
-from clew.model.threads import SuspendedBy, Thread, ThreadKind, ThreadStatus
+from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.model.turns import TEXT, Item, Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
 from clew.store import Tx
 from clew.store.tables import bindings, inbox, items, nodes, threads, turns
@@ -65,17 +66,18 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     enqueue_answer(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
     enqueue_files(tx, core, turn, where, end.made.files if core.max_file_size(where) else ())
     enqueue_end(tx, core, turn, end.state, done)
-    if turn.origin is not Origin.GREETING:
-        _move_thread(tx, core, thread, end)
+    _notify(tx, core, thread, turn, end, Follow.ANSWER)
     return True
 
 
 def end_in_silence(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     """End a turn that nobody asked for, without an answer."""
-    if _close(tx, core, turn, end, settle_cut) is None:
+    thread = _close(tx, core, turn, end, settle_cut)
+    if thread is None:
         return False
     mark_superseded(tx, core, turn)
     enqueue_end(tx, core, turn, end.state, ())
+    _notify(tx, core, thread, turn, end, Follow.SILENCE)
     return True
 
 
@@ -83,11 +85,13 @@ def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Pr
     """End a turn that was cut off and queue a new one that continues it and gives the answer."""
     if turns.is_stopping(tx, turn.id):
         return end_turn(tx, core, turn, end)
-    if _close(tx, core, turn, end, settle_cut) is None:
+    thread = _close(tx, core, turn, end, settle_cut)
+    if thread is None:
         return False
     mark_superseded(tx, core, turn)
     enqueue_end(tx, core, turn, end.state, ())
     queue_continuation(tx, core.clock, turn, request, Origin.CONTINUATION)
+    _notify(tx, core, thread, turn, end, Follow.CONTINUATION)
     return True
 
 
@@ -102,6 +106,7 @@ def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, quest
     enqueue_end(tx, core, turn, end.state, ())
     if threads.suspend(tx, thread.id, by, question):
         log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)
+    _notify(tx, core, thread, turn, end, Follow.QUESTION)
     return True
 
 
@@ -260,13 +265,7 @@ def log_status(tx: Tx, core: Core, thread: str, status: ThreadStatus) -> None:
     tx.log(thread, None, "thread.status", core.clock.now(), status=status)
 
 
-def _move_thread(tx: Tx, core: Core, thread: Thread, end: End) -> None:
-    """Complete a task with its last turn; suspend it if the turn failed."""
-    if thread.kind is not ThreadKind.TASK or thread.status is not ThreadStatus.IDLE:
-        return
-    if end.state is TurnState.COMPLETED and not turns.count_queued(tx, thread.id):
-        threads.finish(tx, thread.id, ThreadStatus.IDLE, ThreadStatus.COMPLETED, core.clock.now())
-        log_status(tx, core, thread.id, ThreadStatus.COMPLETED)
-    elif end.state is TurnState.FAILED:
-        threads.suspend(tx, thread.id, SuspendedBy.FAILURE, text_messages.task_failed(end.problem))
-        log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)
+def _notify(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End, follow: Follow) -> None:
+    ended = EndedTurn(thread, turn, end.state, follow, end.text, end.problem)
+    for listener in core.turn_end_listeners:
+        listener.turn_ended(tx, ended)

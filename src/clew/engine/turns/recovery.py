@@ -7,7 +7,6 @@ turn's generation."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 
@@ -18,9 +17,8 @@ from clew.engine.gates.gates import settle_cut, unapproved_items
 from clew.engine.progress import GATE, may_have_acted
 from clew.engine.turns.completion import End, end_and_ask, end_and_continue, end_in_silence, end_turn
 from clew.engine.turns.runner import Runner, end_of_record
-from clew.engine.turns.scheduler import Scheduler
 from clew.engine.turns.sessions import Sessions
-from clew.engine.turns.suspension import hold_backlog, own_words
+from clew.engine.turns.suspension import own_words
 from clew.model.events import Phase
 from clew.model.gates import GateState
 from clew.model.messages import CLEW, PromptMessage
@@ -28,7 +26,7 @@ from clew.model.runtime import RecordState, Session, TurnRecord
 from clew.model.threads import SuspendedBy, Thread, ThreadKind
 from clew.model.turns import TEXT, Item, Origin, Steer, SteerState, Turn, TurnState
 from clew.store import Tx
-from clew.store.tables import deliveries, gates, inbox, items, log, threads, turns
+from clew.store.tables import gates, inbox, items, threads, turns
 from clew.support import crash
 from clew.support.display_code import plain_or_code
 from clew.support.errors import RuntimeTrouble
@@ -86,28 +84,11 @@ def repeated_request(clock_id: str, leftover: Leftover, begun: Sequence[str]) ->
 
 
 class Recovery:
-    def __init__(self, core: Core, sessions: Sessions, runner: Runner, scheduler: Scheduler) -> None:
+    def __init__(self, core: Core, sessions: Sessions, runner: Runner) -> None:
         self._core = core
         self._sessions = sessions
         self._runner = runner
-        self._scheduler = scheduler
-        self.leases_taken = asyncio.Event()
-        self._in_doubt: dict[str, list[Steer]] = {}  # by turn: steers that an earlier daemon may have sent
-        runner.on_unknown_outcome = self.resolve
-        runner.on_unsent = self.requeue
-
-    async def run(self) -> None:
-        """Recover all turns, once, at the start. A thread with a running turn starts nothing until it is recovered."""
-        orphans, waiting = await self._core.store.write(self._take_over)
-        for turn in orphans:
-            self._scheduler.hold(turn.thread)
-        for thread in waiting:
-            self._scheduler.wake(thread)
-        self.leases_taken.set()
-        async with asyncio.TaskGroup() as group:
-            for turn in orphans:
-                task = group.create_task(self._recover(turn))
-                self._scheduler.add_recovering(task, turn.id)
+        self.in_doubt: dict[str, list[Steer]] = {}  # by turn: steers that an earlier daemon may have sent
 
     async def resolve(self, turn: Turn, reason: str) -> None:
         """Find out what became of a turn, and continue from there."""
@@ -131,37 +112,7 @@ class Recovery:
             lost = await self._go_on(thread, turn, session, record)
             if lost is None:
                 return
-        await self._ask_about_unknown(turn, lost or reason)
-
-    def _take_over(self, tx: Tx) -> tuple[list[Turn], list[str]]:
-        """Take the leases of dead daemons over, in one transaction."""
-        now = self._core.clock.now()
-        self._hold_backlog(tx, now)
-        deliveries.release_sending(tx, now)
-        deliveries.retry_now(tx, now)
-        adopted = [turns.adopt(tx, turn, self._core.incarnation) for turn in turns.all_live(tx)]
-        self._in_doubt = {turn.id: _offered(tx, turn) for turn in adopted if turn is not None}
-        return [turn for turn in adopted if turn is not None], turns.threads_with_queued(tx)
-
-    def _hold_backlog(self, tx: Tx, now: int) -> None:
-        """After a long downtime, suspend threads with queued turns and ask once, instead of running all at once."""
-        _, last_alive = log.newest(tx)
-        if now - last_alive <= self._core.config.inbox.stale_after * 1000:
-            return
-        busy = {turn.thread for turn in turns.all_live(tx)}  # these are recovered instead
-        for thread in turns.threads_with_queued(tx):
-            if thread not in busy:
-                hold_backlog(tx, self._core, thread)
-
-    async def _recover(self, turn: Turn) -> None:
-        crash.point("recovery.taken-over-not-looked-up")
-        try:
-            await self.resolve(turn, "an earlier daemon left it running")
-        except Exception:
-            _log.exception("turn %s could not be recovered", turn.id)
-            await self._ask_about_unknown(turn, "clew itself failed; `clew logs` has the details")
-        finally:
-            self._scheduler.release(turn.thread)
+        await self.ask_about_unknown(turn, lost or reason)
 
     async def _look_up(self, thread: Thread, turn: Turn) -> tuple[Session, TurnRecord | None]:
         """Read the runtime's record of a turn, with retries while the runtime starts."""
@@ -184,7 +135,7 @@ class Recovery:
             await self.requeue(turn)
         elif record.state is RecordState.ALIVE:
             await self._core.write_with_retry(lambda tx: self._count_as_sent(tx, turn))
-            self._in_doubt.pop(turn.id, None)
+            self.in_doubt.pop(turn.id, None)
             return await self._runner.reattach(turn, session)
         elif record.state is RecordState.CUT:
             await self._cut(thread, turn, record)
@@ -195,7 +146,7 @@ class Recovery:
     def _count_as_sent(self, tx: Tx, turn: Turn) -> None:
         """Do not send a steer again that may have reached the turn, though the record does not contain it yet; at the
         turn's end the record decides."""
-        for steer in self._in_doubt.get(turn.id, ()):
+        for steer in self.in_doubt.get(turn.id, ()):
             inbox.move_steer(tx, steer, SteerState.SENT)
 
     async def _acted(self, thread: Thread, turn: Turn) -> bool:
@@ -239,7 +190,7 @@ class Recovery:
         question = messages.cut_off(list(map(plain_or_code, begun))) if acted else messages.CUT_AGAIN
         await self._core.write_with_retry(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
-    async def _ask_about_unknown(self, turn: Turn, reason: str) -> None:
+    async def ask_about_unknown(self, turn: Turn, reason: str) -> None:
         end = End(TurnState.INTERRUPTED)
         question = messages.unknown_outcome(reason)
         await self._core.write_with_retry(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
@@ -252,10 +203,6 @@ def _leftover(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Leftove
     asked = gates.of_turn(tx, turn.id)
     at_gate = any(gate.state is GateState.OPEN and gate.asked.blocking for gate in asked)
     return Leftover(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), unapproved_items(asked), at_gate)
-
-
-def _offered(tx: Tx, turn: Turn) -> list[Steer]:
-    return [steer for steer in inbox.open_steers(tx, turn.id) if steer.state is SteerState.OFFERED]
 
 
 def _has_acted(tx: Tx, turn: Turn) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine.core import Core
@@ -16,12 +17,13 @@ from clew.engine.delivery.artifacts import FOLDER, NOTHING_MADE, Artifacts, gath
 from clew.engine.delivery.enqueue import answer_target
 from clew.engine.delivery.placeholder import show
 from clew.engine.gates.dispatch import send_answers
+from clew.engine.seams import Preparer, prepare
 from clew.engine.turns.completion import End, end_turn
 from clew.engine.turns.consumer import RuntimeSilent, TurnConsumer
 from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.signals import Signals, interrupt, is_stopping, watch_steers, watch_stop
 from clew.model.events import Event, TurnEnded
-from clew.model.runtime import RecordState, Session, TurnRecord, TurnRequest
+from clew.model.runtime import RecordState, Session, TurnRecord
 from clew.model.threads import Thread
 from clew.model.turns import Problem, Turn, TurnState
 from clew.store import Tx
@@ -33,18 +35,23 @@ from clew.texts import messages
 _log = logging.getLogger(__name__)
 
 
-class Runner:
-    """Runs claimed turns. Recovery sets the two callbacks: `on_unknown_outcome`, if the connection to a turn was lost,
-    and `on_unsent`, if the turn was never sent to its runtime."""
+class Unfinished(Struct, frozen=True):
+    """Why it is not known how a turn ended."""
 
-    def __init__(self, core: Core, sessions: Sessions) -> None:
+    reason: str
+    was_sent: bool = True  # its runtime may have got it
+
+
+class Runner:
+    """Runs claimed turns. `preparers` may add to the request of a turn before its runtime gets it."""
+
+    def __init__(self, core: Core, sessions: Sessions, preparers: Sequence[Preparer] = ()) -> None:
         self._core = core
         self._sessions = sessions
         self._signals: dict[str, Signals] = {}
         self._consumers: dict[str, TurnConsumer] = {}
-        self.on_unknown_outcome: Callable[[Turn, str], Awaitable[None]]
-        self.on_unsent: Callable[[Turn], Awaitable[None]]
-        self.on_followed: Callable[[], None] = lambda: None
+        self._preparers = tuple(preparers)
+        self.changed = asyncio.Event()  # a turn started, ended or reached a gate
 
     def signal(self, turn: str | None, kind: str) -> None:
         """Wake the watcher of a running turn for a kind of log entry: a stop, a steer or an answer."""
@@ -63,24 +70,23 @@ class Runner:
         runtime = self._core.runtimes.get(work.thread.runtime)
         return runtime is not None and runtime.can.outlives
 
-    async def run(self, turn: Turn) -> None:
-        """Run a claimed turn to its end."""
+    async def run(self, turn: Turn) -> Unfinished | None:
+        """Run a claimed turn to its end. Returns why it is not known to have ended."""
         crash.point("turn.claimed-not-sent")
         thread = await self._thread(turn)
         try:
+            request = await prepare(self._preparers, thread, turn)
             session = await self._sessions.open(thread)
         except RuntimeLost as lost:
             _log.warning("turn %s could not be given to its runtime: %s", turn.id, lost.message)
             await self._sessions.drop(thread.id)
-            await self.on_unsent(turn)
-            return
+            return Unfinished(lost.message, was_sent=False)
         except RuntimeTrouble as trouble:
             await self._core.write_with_retry(partial(self._fail, turn=turn, thread=thread, trouble=trouble))
-            return
+            return None
         work = TurnConsumer(self._core, turn, thread, session, self._sessions.attach_mode(thread.id, is_known=True))
-        reason = await self._follow(work, session.run(TurnRequest(turn.id, turn.request)))
-        if reason is not None:
-            await self.on_unknown_outcome(turn, reason)
+        reason = await self._follow(work, session.run(request))
+        return Unfinished(reason) if reason is not None else None
 
     async def reattach(self, turn: Turn, session: Session) -> str | None:
         """Follow a turn that its runtime still works on. Returns the reason if the connection was lost again."""
@@ -124,7 +130,7 @@ class Runner:
         """Follow a turn to its end. Returns the reason if its outcome is unknown."""
         signals = self._signals[work.turn.id] = Signals()
         self._consumers[work.turn.id] = work
-        self.on_followed()
+        self.changed.set()
         work.on_started, work.on_asked = signals.set_all, signals.answer.set
         beside = (
             watch_stop(self._core, work, signals.stop),

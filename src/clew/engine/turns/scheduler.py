@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
+from typing import Protocol
 
 from clew.engine.core import Core
 from clew.engine.delivery.placeholder import enqueue_placeholder
 from clew.engine.turns.completion import End
+from clew.engine.turns.recovery import Recovery
 from clew.engine.turns.runner import Runner
 from clew.model import history
 from clew.model.turns import Problem, Turn, TurnState
@@ -24,20 +26,28 @@ FREEING = frozenset({"gate.opened"})  # a turn that waits at a gate does not cou
 SIGNALS = frozenset({"steer.offered", "turn.stop_asked", "gate.answered", "gate.expired"})
 
 
+class BeforeClaim(Protocol):
+    """What a thread may need before its next turn is claimed: turns that other programs ran in its session go into its
+    history first."""
+
+    def needs_preparation(self, thread: str) -> bool: ...
+
+    async def prepare(self, thread: str) -> None: ...
+
+
 class Scheduler:
-    def __init__(self, core: Core, runner: Runner) -> None:
+    def __init__(self, core: Core, runner: Runner, recovery: Recovery, before_claim: BeforeClaim) -> None:
         self._core = core
         self._runner = runner
+        self._recovery = recovery
+        self._before_claim = before_claim
         self._ready: dict[str, None] = {}  # threads to look at, in order
         self._held: set[str] = set()  # threads that are not recovered yet
         self._wake = asyncio.Event()
         self._running: dict[asyncio.Task[None], str] = {}  # values: turns
         self._recovering: dict[asyncio.Task[None], str] = {}  # turns that an earlier daemon started
-        self._changed = asyncio.Event()  # a turn started, ended or reached a gate
+        self._changed = runner.changed
         self._draining = False
-        runner.on_followed = self._changed.set
-        self.needs_preparation: Callable[[str], bool] = lambda thread: False  # before its next turn may be claimed
-        self.prepare: Callable[[str], Awaitable[None]]
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
@@ -99,13 +109,17 @@ class Scheduler:
     def _to_prepare(self) -> list[str]:
         if self._draining:
             return []
-        return [thread for thread in self._ready if thread not in self._held and self.needs_preparation(thread)]
+        return [
+            thread
+            for thread in self._ready
+            if thread not in self._held and self._before_claim.needs_preparation(thread)
+        ]
 
     async def _prepare(self, thread: str) -> None:
         """Prepare a thread, then release it: if that failed, its turn is claimed all the same and fails with a
         message."""
         try:
-            await self.prepare(thread)
+            await self._before_claim.prepare(thread)
         except Exception:
             _log.exception("thread %s could not be prepared", thread)
         finally:
@@ -161,7 +175,11 @@ class Scheduler:
     async def _guarded(self, turn: Turn) -> None:
         """Run a turn. A bug of clew must not end other turns, nor leave this one in the state `running`."""
         try:
-            await self._runner.run(turn)
+            unfinished = await self._runner.run(turn)
+            if unfinished is not None and unfinished.was_sent:
+                await self._recovery.resolve(turn, unfinished.reason)
+            elif unfinished is not None:
+                await self._recovery.requeue(turn)
         except Exception:
             _log.exception("turn %s broke clew", turn.id)
             await self._look_up(turn)
@@ -169,7 +187,7 @@ class Scheduler:
     async def _look_up(self, turn: Turn) -> None:
         """Ask the runtime how the turn ended, since it may have completed; if that fails too, the turn has failed."""
         try:
-            await self._runner.on_unknown_outcome(turn, "clew itself failed on it; `clew logs` has the details")
+            await self._recovery.resolve(turn, "clew itself failed on it; `clew logs` has the details")
         except Exception:
             _log.exception("turn %s broke clew again", turn.id)
             await self._fail(turn)
