@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.engine.rules import removals
 from clew.engine.rules.decide import RULE_KINDS, decide, describe, exact_pattern, validated_pattern
 from clew.engine.rules.read_only.safe_commands import SAFE_COMMANDS
 from clew.engine.rules.shell.wrappers import WRAPPERS
@@ -620,6 +621,38 @@ def test_a_deny_for_paths_needs_only_one_of_them(work: Path, pattern: str, path:
     asked = change("b.rs", path)
     assert effect(asked, deny(pattern, RuleKind.CHANGE), policy=Policy.YOLO, workspace=work) == "deny"
     assert effect(change("b.rs"), deny(pattern, RuleKind.CHANGE), policy=Policy.YOLO, workspace=work) == "allow"
+
+
+@pytest.mark.parametrize(
+    "pattern", ["src/deep/", "src/deep/*.pem", "src/deep/key", "**/key", "src/**/key", "{}/src/*/key"]
+)
+def test_a_deny_for_a_path_is_also_for_removing_a_folder_above(work: Path, pattern: str) -> None:
+    (work / "src/deep/key").write_text("x")
+    rules = [deny(pattern.format(work), RuleKind.CHANGE), allow("**", RuleKind.CHANGE)]
+    for path in ("src", "src/", "link/../src", str(work / "src"), ".", str(work), str(work.parent)):
+        asked = Asked(GateKind.CHANGE, path, paths=("b.rs", path), removes=True)
+        assert effect(asked, *rules, policy=Policy.YOLO, workspace=work) == "deny", path
+    for path in ("docs", "src/m.py", "other"):
+        asked = Asked(GateKind.CHANGE, path, paths=(path,), removes=True)
+        assert effect(asked, *rules, policy=Policy.YOLO, workspace=work) == "allow", path
+    assert effect(change("src"), *rules, policy=Policy.YOLO, workspace=work) == "allow"
+
+
+def test_removing_a_folder_with_a_protected_one_is_asked_about(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def removing(path: str, pattern: str) -> str:
+        asked = Asked(GateKind.CHANGE, path, paths=(path,), removes=True)
+        return effect(asked, allow(pattern, RuleKind.CHANGE), workspace=work)
+
+    asked = Asked(GateKind.CHANGE, "other", paths=("other",), removes=True)
+    assert effect(asked, policy=Policy.TRUSTED, workspace=work) == removing("other", "**") == "allow"
+    (work / "other/x/.GIT").mkdir(parents=True)
+    assert effect(asked, policy=Policy.TRUSTED, workspace=work) == removing("other", "**") == "ask"
+    (work / "other link").symlink_to(work / "other")
+    assert removing("other link", "**") == removing("other", "other/**") == "ask"
+    assert removing("src", "**") == "allow"
+    monkeypatch.setattr(removals, "_MAX_ENTRIES", 1)
+    assert removing("src", "**") == "ask"
+    assert effect(asked, deny("**/key", RuleKind.CHANGE), policy=Policy.YOLO, workspace=work) == "deny"
 
 
 def test_tools_are_matched_by_name() -> None:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from clew.engine.rules import suspicion
+from clew.engine.rules import removals, suspicion
 from clew.engine.rules.deny_commands import deny_matches_command
 from clew.engine.rules.offered import link_walk, matching
 from clew.engine.rules.patterns import (
@@ -237,6 +237,8 @@ def _allows_change(pattern: str, asked: Asked, workspace: str) -> bool:
     workspace. A pattern without wildcards, or one that ends in `…`, does not allow deletions."""
     if asked.removes and (pattern.endswith(ELLIPSIS) or not WILDCARD.search(pattern)):
         return False
+    if asked.removes and any(removals.removes_protected(pattern, path, workspace) for path in asked.paths):
+        return False
     if (
         not allow_matches_paths(pattern, asked.paths, workspace)
         or link_walk.find_hard_link(asked.paths, workspace) is not None
@@ -250,7 +252,8 @@ def _may_match(rule: Rule, asked: Asked, workspace: str) -> bool:
         pattern = split_words(rule.pattern)
         return any(deny_matches_command(pattern, words) for words in possible_commands(asked.title))
     if asked.kind is GateKind.CHANGE:
-        return any(deny_matches_path(rule.pattern, path, workspace) for path in asked.paths)
+        matchers = [deny_matches_path, removals.deny_matches_removal] if asked.removes else [deny_matches_path]
+        return any(matches(rule.pattern, path, workspace) for path in asked.paths for matches in matchers)
     return fnmatch(asked.title.lower(), rule.pattern.lower())
 
 

@@ -209,7 +209,7 @@ def _allow_matches_path(pattern: str, path: str, workspace: str) -> bool:
         first = next((at for at, part in enumerate(wanted) if WILDCARD.search(part)), len(wanted) - 1)
         if any(map(is_run_by_tools, parts[first:])) or not is_source_or_text(parts[-1]):
             return False
-    return protected.issubset(wanted) and _parts_match(wanted, parts)
+    return protected.issubset(wanted) and parts_match(wanted, parts)
 
 
 def is_run_by_tools(name: str) -> bool:
@@ -229,12 +229,18 @@ def is_source_or_text(name: str) -> bool:
 
 def deny_matches_path(pattern: str, path: str, workspace: str) -> bool:
     """Whether a deny or ask pattern may mean this path or a folder above it, with or without resolving symlinks."""
-    wanted = [[*_path_parts(_lower_each(each)), "**"] for each in {pattern, _resolve_fixed_folders(pattern)}]
-    return any(
-        _parts_match(each, _lower_each(spelling).split("/"))
-        for each in wanted
-        for spelling in _path_spellings(path, workspace)
-    )
+    wanted = [[*each, "**"] for each in deny_patterns(pattern)]
+    return any(parts_match(each, parts) for each in wanted for parts in deny_spellings(path, workspace))
+
+
+def deny_patterns(pattern: str) -> list[list[str]]:
+    """The names in a deny or ask pattern, in lower case; also with its symlinks resolved."""
+    return [_path_parts(_lower_each(each)) for each in {pattern, _resolve_fixed_folders(pattern)}]
+
+
+def deny_spellings(path: str, workspace: str) -> list[list[str]]:
+    """The names in each spelling of a path, in lower case."""
+    return [_lower_each(spelling).split("/") for spelling in _path_spellings(path, workspace)]
 
 
 def _lower_each(text: str) -> str:
@@ -266,7 +272,7 @@ def _path_parts(pattern: str) -> list[str]:
     return f"{pattern}**".split("/") if pattern.endswith("/") else pattern.removeprefix("./").split("/")
 
 
-def _parts_match(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+def parts_match(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     """Whether a path matches, name by name; `**` matches any number of names. `reached` holds the positions in the
     pattern that may be reached by now."""
     reached = _skip_double_stars({0}, pattern)
