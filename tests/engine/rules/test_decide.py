@@ -475,6 +475,22 @@ def test_a_rule_of_a_workspace_allows_nothing_that_runs_elsewhere(work: Path) ->
     assert effect(command("make", "/"), here, workspace=work) == "ask"
 
 
+def test_an_allow_for_a_relative_program_means_the_one_of_the_workspace(work: Path) -> None:
+    in_thread = allow("./run.sh *", scope=Scope.THREAD, place=THREAD)
+    in_workspace = allow("scripts/build.sh", scope=Scope.WORKSPACE, place=str(work))
+    everywhere = allow("./run.sh")
+    at_top, below, outside = (str(folder) for folder in (work, work / "src", work.parent / "away"))
+    assert effect(command("./run.sh x", at_top), in_thread, workspace=work) == "allow"
+    assert effect(command("./run.sh", outside), everywhere, workspace=work) == "allow"
+    assert effect(command("scripts/build.sh", at_top), in_workspace, workspace=work) == "allow"
+    for folder in (below, outside):
+        assert effect(command("./run.sh x", folder), in_thread, workspace=work) == "ask"
+        assert effect(command("scripts/build.sh", folder), in_workspace, workspace=work) == "ask"
+    for line in ("cd src && ./run.sh", "cd src && scripts/build.sh"):
+        assert effect(command(line, at_top), in_thread, in_workspace, everywhere, workspace=work) == "ask"
+    assert effect(command("cd src && make", at_top), allow("make"), workspace=work) == "allow"
+
+
 def test_a_rule_of_another_kind_does_not_match() -> None:
     for kind in RuleKind:
         if kind is not RuleKind.COMMAND:

@@ -23,6 +23,7 @@ from clew.engine.rules.patterns import (
     allow_matches_paths,
     deny_matches_path,
     is_inside,
+    real_path,
     split_words,
     wildcard_leaves_workspace,
 )
@@ -217,12 +218,24 @@ def _allows_command(rule: Rule, command: ScriptCommand, workspace: str) -> bool:
     here = rule.scope is not Scope.WORKSPACE or all(is_inside(folder, workspace) for folder in folders)
     if matching.is_ellipsis_pattern(rule.pattern):
         return here and matching.allows_in_script(rule.pattern, command, workspace)
+    if not here or not _means_same_program(rule, command.words[0], folders, workspace):
+        return False
     pattern = split_words(rule.pattern)
-    return here and all(
+    return all(
         allow_matches_command(pattern, words) and not wildcard_leaves_workspace(pattern, words, folder, workspace)
         for words in command.expansions
         for folder in folders
     )
+
+
+def _means_same_program(rule: Rule, program: str, folders: Sequence[str], workspace: str) -> bool:
+    """Whether a program with a relative path, such as `./run.sh`, is the one that the rule means: in the top folder of
+    the workspace. A rule for everywhere means the folder in which the script starts."""
+    if "/" not in program or program.startswith("/"):
+        return True
+    if rule.scope is Scope.EVERYWHERE:
+        return len(folders) == 1
+    return all(real_path("", folder) == real_path("", workspace) for folder in folders)
 
 
 def _allows_change_or_tool(rule: Rule, asked: Asked, workspace: str) -> bool:
