@@ -240,6 +240,10 @@ def test_for_a_change_its_folder_is_offered(work: Path) -> None:
 RUN_BY_TOOLS = """
     .git/config .github/workflows/ci.yml .vscode/tasks.json .husky/pre-commit .devcontainer/devcontainer.json .envrc
     .claude/settings.json .cursor/rules .gitattributes .npmrc .pre-commit-config.yaml .venv/x.py .env conftest.py
+    src/sitecustomize/__init__.py src/usercustomize/x.py tests/conftest/__init__.py src/a.egg-info/entry_points.txt
+    src/a-1.dist-info/top_level.txt src/knexfile.ts src/truffle-config.js src/ormconfig.ts src/serverless.ts
+    src/codegen.ts src/config-overrides.js src/cucumber.mjs src/tasks.py src/tasks/__init__.py tasks/build.py
+    project/Build.scala src/project/deep/X.scala requirements/base.txt src/requirements/dev.txt
     tests/conftest.py Makefile src/Makefile package.json src/package.json packages/a/package.json src/vite.config.ts
     src/build.rs Cargo.toml pyproject.toml setup.py justfile Rakefile Dockerfile src/Dockerfile AGENTS.md src/CLAUDE.md
     src/.hidden/x src/deep/.envrc node_modules/x/index.js bin/x src/bin/x hooks/post-commit src/x.pth flake.nix
@@ -271,7 +275,15 @@ def test_no_offered_rule_matches_files_that_tools_run(work: Path, path: str) -> 
 
 
 def test_a_folder_with_an_ellipsis_matches_files_at_any_depth(work: Path) -> None:
-    for path in ("src/m.py", "src/deep/new/x.ts", "in/m.py", "src/README.md", "src/m.test.tsx", "src/test_m.py"):
+    for path in (
+        "src/m.py",
+        "src/deep/new/x.ts",
+        "in/m.py",
+        "src/README.md",
+        "src/m.test.tsx",
+        "src/test_m.py",
+        "src/project/x.py",
+    ):
         assert effect(change(path), "src/…", RuleKind.CHANGE, work) == "allow", path
     for path in ("docs/x.md", "src/../a.txt", "src/../../secret.md", "link", "srcs/x.md"):
         assert effect(change(path), "src/…", RuleKind.CHANGE, work) == "ask", path

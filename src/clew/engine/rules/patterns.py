@@ -42,11 +42,15 @@ TOOL_FILES = word_set(
     " tupfile.lua build.dart build.zig build.cs build.jl make.jl cmakelists.txt *requirements*.txt *constraints*.txt"
     " meson_options.txt llms*.txt agent*.md claude*.md gemini*.md qwen*.md hermes*.md codex*.md iflow*.md"
     " codebuddy*.md opencode*.md cursor*.md warp.md crush.md replit.md soul.md memory.md system.md conventions.md"
+    " knexfile.* truffle-config.* ormconfig.* config-overrides.* serverless.*[jt]s codegen.*[jt]s cucumber.*[jt]s"
     " skill.md copilot-instructions.md *.instructions.md *.prompt.md *.agent.md *.chatmode.md"
 )
 PROGRAM_FOLDERS = word_set(
-    "bin sbin hooks githooks git-hooks buildsrc build-logic magefiles"
-)  # folders of programs that tools run
+    "bin sbin hooks githooks git-hooks buildsrc build-logic magefiles sitecustomize usercustomize conftest tasks"
+    " fabfile"
+)  # folders of programs, and packages, that tools run
+_METADATA_FOLDERS = (".egg-info", ".dist-info")  # of Python packages: they name code that tools run
+_TOOL_FILES_IN = {"project": ".scala", "requirements": ".txt"}  # files that tools run or trust in such a folder
 DEPENDENCY_FOLDERS = word_set(
     "node_modules site-packages venv .venv vendor third_party"
 )  # folders of other people's code
@@ -207,7 +211,9 @@ def _allow_matches_path(pattern: str, path: str, workspace: str) -> bool:
     if wanted[-1] == ELLIPSIS:
         wanted = [*wanted[:-1], "**"]
         first = next((at for at, part in enumerate(wanted) if WILDCARD.search(part)), len(wanted) - 1)
-        if any(map(is_run_by_tools, parts[first:])) or not is_source_or_text(parts[-1]):
+        if any(map(is_run_by_tools, parts[first:])) or _is_run_by_tools_there(parts):
+            return False
+        if not is_source_or_text(parts[-1]):
             return False
     return protected.issubset(wanted) and parts_match(wanted, parts)
 
@@ -217,9 +223,16 @@ def is_run_by_tools(name: str) -> bool:
     name = name.lower()
     return (
         name.startswith(".")
+        or name.endswith(_METADATA_FOLDERS)
         or name in PROGRAM_FOLDERS | DEPENDENCY_FOLDERS
         or any(fnmatchcase(name, each) for each in TOOL_FILES)
     )
+
+
+def _is_run_by_tools_there(parts: Sequence[str]) -> bool:
+    """Whether tools run or trust a file because of a folder above it: `project/Build.scala`, `requirements/dev.txt`."""
+    *folders, name = (part.lower() for part in parts)
+    return any(name.endswith(ending) and folder in folders for folder, ending in _TOOL_FILES_IN.items())
 
 
 def is_source_or_text(name: str) -> bool:
