@@ -339,6 +339,21 @@ DENIED = [
     ("cargo run", "cargo r"),
     ("docker push", "docker image push x"),
     ("docker image push", "docker push x"),
+    ("python scripts/x.py", "python3 scripts/x.py"),
+    ("python", "/usr/bin/python3.11 -c 1"),
+    ("python3 -c", "python -c 1"),
+    ("python3", "python3.12"),
+    *(("pip install", f"{rest} install x") for rest in ("pip3", "uv pip", "uv -q pip", "pip3.11", "python3 -m pip")),
+    ("pip3 install", "pip install x"),
+    ("docker compose down", "docker-compose -f x.yml down -v"),
+    ("docker-compose down", "docker compose -f x.yml down"),
+    ("scripts/deploy.py", "python3 -u scripts/deploy.py --now"),
+    ("scripts/deploy.py --now", "cd scripts && python -W ignore deploy.py --now"),
+    ("./scripts/deploy.js", "node --inspect scripts/deploy.js"),
+    ("scripts/deploy.ts", "deno run -A scripts/deploy.ts"),
+    ("scripts/deploy.sh", "sh < scripts/deploy.sh"),
+    ("scripts/deploy.sh", "sudo bash -s <scripts/deploy.sh"),
+    ("scripts/deploy.py", "python3 0< scripts/deploy.py"),
 ]
 NOT_DENIED = [
     ("git push --force", "git push origin main"),
@@ -379,6 +394,14 @@ NOT_DENIED = [
     ("push", "uv pip install push"),
     ("git push", "uv run pytest -k push"),
     ("git push", "git commit -m 'run git push'"),
+    ("python2", "python3 x.py"),
+    ("python", "pythonic x"),
+    ("base64", "base32 x"),
+    ("pip install", "uv pip list"),
+    ("docker compose down", "docker-compose up"),
+    ("scripts/deploy.py", "python scripts/test.py"),
+    ("scripts/deploy.py", "pytest scripts/deploy.py"),
+    ("make deploy", "make test < other"),
 ]
 
 

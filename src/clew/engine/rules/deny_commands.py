@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 
-from clew.engine.rules.shell.lenient import word_set
+from clew.engine.rules.shell.lenient import is_interpreter, word_set
 
 _TAKES_SEVERAL_TARGETS = word_set(
     "make gmake bmake nmake remake mvn mvnw mvnd gradle gradlew just task rake ninja samu ant sbt mill lein invoke inv"
@@ -20,6 +20,8 @@ _TAKES_ABBREVIATIONS = word_set("npm pnpm yarn bun cargo")  # of a subcommand: `
 _OPTIONAL_GROUPS = dict.fromkeys(
     word_set("docker podman nerdctl"), word_set("image container")
 )  # words that may be left out
+_VERSIONED = re.compile(r"(python|pypy|pip|node|ruby|gem|perl|php|lua|gcc|g\+\+|clang|clang\+\+)-?([0-9.]*)")
+_MAX_STARTS = 256
 _BUNDLE = re.compile(r"-[A-Za-z0-9]{1,4}")
 # Options that mean the same, or are as bad, by program. `+?*` is a branch that git overwrites: `git push origin +main`.
 _EQUAL_OPTIONS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
@@ -38,6 +40,25 @@ def deny_matches_command(pattern: Sequence[str], words: Sequence[str]) -> bool:
     fixed = pattern[:-1] if pattern and pattern[-1] == "*" else pattern
     if not fixed:
         return bool(pattern)
+    fixed = _usual_name(fixed)
+    return any(_matches(fixed, each) for each in _readings(words, fixed[0]))
+
+
+def _readings(words: Sequence[str], program: str) -> Iterator[Sequence[str]]:
+    """The command, and others that it also is: `uv pip install` is `pip install`, and `python x.py` runs `x.py`, if the
+    pattern is about a script."""
+    yield _usual_name(words)
+    if Path(words[0]).name == "uv" and "pip" in words:
+        yield words[words.index("pip") :]
+    if "." in program and is_interpreter(words[0]):
+        yield from (words[at:] for at in range(1, min(len(words), _MAX_STARTS)))
+
+
+def _usual_name(words: Sequence[str]) -> Sequence[str]:
+    return ("docker", "compose", *words[1:]) if Path(words[0]).name == "docker-compose" else words
+
+
+def _matches(fixed: Sequence[str], words: Sequence[str]) -> bool:
     name = Path(words[0]).name
     takes_several = not _TAKES_SEVERAL_TARGETS.isdisjoint({fixed[0], name})
     plain, options = _without_values(fixed[1:], words[1:])
@@ -101,11 +122,21 @@ def _may_be_program(pattern: str, program: str) -> bool:
     ignores case) match `rm`. Of `scripts/deploy.sh` the last name is enough: the command may run in that folder."""
     program = _plain_path(program.lower().removesuffix(".exe"))
     called = {program, Path(program).name}
+    if _is_other_version(Path(pattern.lower()).name, Path(program).name):
+        return True
     return any(
         fnmatchcase(name, wanted) or (name.strip("*?[]") and fnmatchcase(wanted, name))
         for name in called
         for wanted in _program_spellings(pattern.lower())
     )
+
+
+def _is_other_version(wanted: str, name: str) -> bool:
+    """`python` and `python3.11` are the same program; `python2` and `python3` are not."""
+    first, second = _VERSIONED.fullmatch(wanted), _VERSIONED.fullmatch(name)
+    if first is None or second is None or first[1] != second[1]:
+        return False
+    return first[2].startswith(second[2]) or second[2].startswith(first[2])
 
 
 def _program_spellings(program: str) -> set[str]:

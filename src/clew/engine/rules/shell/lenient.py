@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence, Set
 
 from clew.engine.rules.shell import here_documents
-from clew.engine.rules.shell.wrappers import FINDERS, LAUNCHERS, WRAPPERS
+from clew.engine.rules.shell.wrappers import FINDERS, INTERPRETERS, LAUNCHERS, WRAPPERS
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -176,27 +176,34 @@ class _Line:
     def __init__(self) -> None:
         self.words: list[str] = []
         self._word: str | None = None
-        self._is_target = False  # of a redirection, so not a word of the command
+        self._inputs: list[str] = []  # files that it reads
+        self._redirect = ""  # the sign before a target, which is not a word of the command
 
     def add(self, piece: str) -> None:
         self._word = (self._word or "") + piece
 
     def blank(self) -> None:
-        if self._word is not None and not self._is_target:
+        if self._word is None:
+            return
+        if not self._redirect:
             self.words.append(self._word)
-        self._is_target = self._is_target and self._word is None
-        self._word = None
+        elif self._redirect == "<":
+            self._inputs.append(self._word)
+        self._redirect, self._word = "", None
 
-    def redirect(self) -> None:
+    def redirect(self, sign: str) -> None:
         if self._word is not None and _DESCRIPTOR.fullmatch(self._word):
             self._word = None
         self.blank()
-        self._is_target = True
+        self._redirect = sign
 
-    def end(self) -> list[str]:
+    def end(self) -> Iterator[list[str]]:
+        """The words; and those with the script that a shell or an interpreter reads: `sh < x` is `sh x`."""
         self.blank()
-        words, self.words, self._is_target = self.words, [], False
-        return words
+        yield self.words
+        if self._inputs and any(map(_runs_scripts, self.words)):
+            yield [*self.words, *self._inputs]
+        self.words, self._inputs, self._redirect = [], [], ""
 
 
 def _split_commands(text: str) -> Iterator[list[str]]:
@@ -204,14 +211,22 @@ def _split_commands(text: str) -> Iterator[list[str]]:
     for token in _TOKEN.finditer(text):
         kind, piece = token.lastgroup, token[token.lastgroup or 0]
         if kind in ("end", "break"):
-            yield line.end()
+            yield from line.end()
         elif kind == "blank":
             line.blank()
         elif kind == "redirect":
-            line.redirect()
+            line.redirect(piece)
         elif kind != "joined":
             line.add(_ANSI.sub(_decode_ansi, piece) if kind == "ansi" else piece.replace("\\\n", ""))
-    yield line.end()
+    yield from line.end()
+
+
+def _runs_scripts(word: str) -> bool:
+    return _base_name(word) in _READS_SCRIPT or is_interpreter(word)
+
+
+def is_interpreter(word: str) -> bool:
+    return _VERSION.sub("", _base_name(word)) in INTERPRETERS
 
 
 def _decode_ansi(found: re.Match[str]) -> str:

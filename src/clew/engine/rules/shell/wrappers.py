@@ -64,6 +64,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 WRAPPERS = _words(" ".join(_GROUPS))
+INTERPRETERS = _words(
+    "python pypy node nodejs deno bun tsx ts-node ruby perl php lua Rscript julia"
+)  # they run the script that they are given; a number may follow, as in `python3.11`
 FINDERS = frozenset({"find", "gfind", "bfs", "fd", "fdfind"})  # these run a command only with certain options
 
 # These run another command too, if one of these words precedes it (none: always). They have many other uses, so a rule
