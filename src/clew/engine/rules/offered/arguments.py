@@ -115,6 +115,8 @@ def _option_with_value(name: str, option: _Option, value: str | None, left: list
         return Argument((name,), in_rule=option.in_rule)
     if option.takes == "~":
         return Argument((name,))
+    if option.takes == "?" and option.in_rule and not name.startswith("--"):
+        raise UnknownOption(name)  # in a rule, `-O clean` would be an option and a target
     words = (f"{name}={value}",) if name.startswith("--") else (name, value)
     return Argument(words, value, in_rule=option.in_rule)
 
