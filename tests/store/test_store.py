@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from clew.model.messages import Conversation, Fate, Inbound
 from clew.store import Entry, Store, Tx, migrate
 from clew.store.migrate import migrations, open_store
 from clew.store.sqlite.driver import WriterThread
+from clew.store.tables import inbox
 from clew.support.clock import SystemClock
 from clew.support.errors import StoreError
 
@@ -291,4 +293,57 @@ async def test_the_log_of_a_removed_file_is_not_read_into_a_new_one(path: Path) 
     store = open_store(path, SystemClock())
     assert await store.read(_names) == []
     assert path.with_name("clew.db-wal.left").read_bytes() == wal
+    await _close(store)
+
+
+async def test_what_is_logged_is_numbered_at_the_end_of_the_body(path: Path) -> None:
+    """So a body that logs early holds no number while it works, and nobody waits for it."""
+    store = open_store(path, SystemClock())
+    heard: list[tuple[int, str]] = []
+    store.listen(lambda entries: heard.extend((entry.seq, entry.kind) for entry in entries))
+
+    def body(tx: Tx) -> int:
+        tx.log("T", None, "first", 1)
+        tx.log("T", None, "second", 2)
+        return len(tx.all("SELECT seq FROM log"))
+
+    assert await store.write(body) == 0
+    assert [kind for _, kind in heard] == ["first", "second"] and heard[0][0] + 1 == heard[1][0]
+    await _close(store)
+
+
+async def test_actions_run_after_the_commit_and_before_listeners_and_only_then(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    order: list[str] = []
+    store.listen(lambda entries: order.append("listener"))
+
+    def body(tx: Tx) -> None:
+        tx.after(lambda: order.append("action"))
+        tx.log("T", None, "happened", 1)
+        order.append("body")
+
+    def fails(tx: Tx) -> None:
+        tx.after(lambda: order.append("never"))
+        raise ZeroDivisionError
+
+    await store.write(body)
+    with pytest.raises(ZeroDivisionError):
+        await store.write(fails)
+    assert order == ["body", "action", "listener"]
+    await _close(store)
+
+
+async def test_fates_are_counted_in_several_rows_and_added_to_what_was_counted(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    inbound = [Inbound(Conversation("room", "a"), f"m{number}", "ann", "hi") for number in range(100)]
+
+    def body(tx: Tx) -> None:
+        tx.run("INSERT INTO counters (name, value) VALUES ('fate.turn', 5)")  # as an earlier version counted
+        for each in inbound:
+            inbox.record(tx, each, inbox.Arrival(Fate.TURN, None, None, ""), 1)
+
+    await store.write(body)
+    assert (await store.read(inbox.fates))["turn"] == 105
+    rows = await store.read(lambda tx: tx.all("SELECT value FROM counters WHERE name LIKE 'fate.turn.%'"))
+    assert len(rows) > 8 and max(row["value"] for row in rows) < 30
     await _close(store)

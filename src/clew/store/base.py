@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from clew.support.errors import StoreError
 
@@ -37,11 +38,13 @@ class Connection(Protocol):
 
 
 class Tx:
-    """A transaction. Listeners get what it logs after the commit, never before."""
+    """A transaction. Its body only reads and writes rows: it may run again, and a failed commit undoes it. What has to
+    happen in memory is passed to `after`. Listeners get what it logs after the commit, never before."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.entries: list[Entry] = []
+        self._logged: list[Entry] = []  # not numbered yet
+        self._actions: list[Callable[[], object]] = []
 
     def run(self, sql: str, *params: Any) -> int:
         """Execute a statement. Returns how many rows it changed."""
@@ -55,18 +58,34 @@ class Tx:
         return rows[0] if rows else None
 
     def log(self, thread: str, turn: str | None, kind: str, at: int, **data: Any) -> None:
-        """Add an entry to the event log."""
-        seq = self._connection.insert(
-            "INSERT INTO log (thread, turn, kind, data, at) VALUES (?, ?, ?, ?, ?)",
-            (thread, turn, kind, msgspec.json.encode(data).decode(), at),
-        )
-        self.entries.append(Entry(seq, thread, turn, kind, at, data))
+        """Add an entry to the event log. It is written and numbered at the end of the body."""
+        self._logged.append(Entry(0, thread, turn, kind, at, data))
+
+    def after(self, action: Callable[[], object]) -> None:
+        """Call this on the event loop after the commit, before listeners and the caller learn of it."""
+        self._actions.append(action)
+
+    def finish(self) -> Committed:
+        """Write and number what was logged. The executor calls it, once, when the body has ended."""
+        return Committed([self._number(entry) for entry in self._logged], self._actions)
+
+    def _number(self, entry: Entry) -> Entry:
+        data = msgspec.json.encode(entry.data).decode()
+        sql = "INSERT INTO log (thread, turn, kind, data, at) VALUES (?, ?, ?, ?, ?)"
+        return replace(entry, seq=self._connection.insert(sql, (entry.thread, entry.turn, entry.kind, data, entry.at)))
+
+
+class Committed(Struct, frozen=True):
+    """What follows the commit of a body."""
+
+    entries: list[Entry]
+    actions: list[Callable[[], object]]
 
 
 class Executor(Protocol):
     """Runs bodies: in a writer thread with group commit, or inline in a simulation."""
 
-    async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T: ...
+    async def write(self, body: Body[T], committed: Callable[[Committed], None]) -> T: ...
 
     async def read(self, body: Body[T]) -> T: ...
 
@@ -108,6 +127,9 @@ class Store:
     def close(self) -> None:
         self._executor.close()
 
-    def _committed(self, entries: list[Entry]) -> None:
-        for listener in self._listeners:
-            listener(entries)
+    def _committed(self, committed: Committed) -> None:
+        for action in committed.actions:
+            action()
+        if committed.entries:
+            for listener in self._listeners:
+                listener(committed.entries)

@@ -84,7 +84,10 @@ class Outbox:
     async def deliver(self, delivery: Delivery, surface: Surface) -> None:
         """Send one claimed delivery and record the result."""
         outcome = await self._try(delivery, surface)
-        if outcome is not None and not isinstance(outcome, Down):
+        if isinstance(outcome, Down):
+            self._core.down[surface.name] = outcome.reason
+            self._downs[surface.name] = self._downs.get(surface.name, 0) + 1
+        elif outcome is not None:
             self._core.down.pop(surface.name, None)
             self._downs.pop(surface.name, None)
         if outcome is None:
@@ -251,14 +254,9 @@ class Outbox:
             if delivery.kind is DeliveryKind.ASK or is_part(delivery):
                 self._on_refused(tx, self._core, delivery)
             return
-        down = isinstance(failure, Down)
-        if down and delivery.conversation is not None:
-            name = delivery.conversation.surface
-            self._core.down[name] = failure.reason
-            self._downs[name] = self._downs.get(name, 0) + 1
         in_doubt = isinstance(failure, InDoubt) or delivery.in_doubt
         due = now + int(self._wait(delivery, failure) * 1000)
-        deliveries.postpone(tx, delivery, due, failure.reason, in_doubt=in_doubt, uncounted=down)
+        deliveries.postpone(tx, delivery, due, failure.reason, in_doubt=in_doubt, uncounted=isinstance(failure, Down))
 
     def _wait(self, delivery: Delivery, failure: NotSent) -> float:
         if failure.retry_after is not None:

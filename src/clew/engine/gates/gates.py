@@ -92,7 +92,7 @@ def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
     now = core.clock.now()
     if not gates.answer(tx, gate, _without_secrets(gate, given), by, now):
         raise Refused(stored.answered_before(_reload(tx, gate)))
-    core.answers[gate.id] = given
+    tx.after(lambda: core.answers.__setitem__(gate.id, given))
     about = {"gate": gate.id, "code": gate.code, "decision": given.decision, "by": by, "title": cards.title_line(gate)}
     tx.log(gate.thread, gate.turn, "gate.answered", now, **about)
     _resume_if_all_settled(tx, gate.turn)
@@ -148,7 +148,7 @@ def confirm_taken(tx: Tx, core: Core, gate: Gate) -> Gate:
     now = core.clock.now()
     if not gates.mark_taken(tx, gate, now):
         return _reload(tx, gate)
-    core.answers.pop(gate.id, None)
+    tx.after(lambda: core.answers.pop(gate.id, None))
     tx.log(gate.thread, gate.turn, "gate.taken", now, gate=gate.id, code=gate.code)
     return _publish_change(tx, core, gate)
 
@@ -156,7 +156,7 @@ def confirm_taken(tx: Tx, core: Core, gate: Gate) -> Gate:
 def void_gate(tx: Tx, core: Core, gate: Gate, why: str, *, carried: bool = False) -> None:
     now = core.clock.now()
     if gates.void(tx, gate, why, now, carried=carried):
-        core.answers.pop(gate.id, None)
+        tx.after(lambda: core.answers.pop(gate.id, None))
         tx.log(gate.thread, gate.turn, "gate.void", now, gate=gate.id, code=gate.code, why=str(why))
         _publish_change(tx, core, gate)
 

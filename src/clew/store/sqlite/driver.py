@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from clew.store.base import Body, Entry, Row, Tx
+from clew.store.base import Body, Committed, Row, Tx
 from clew.store.sqlite.file import OpenFile
 from clew.support import crash
 from clew.support.errors import SearchBusy, SearchTooLong, StoreError
@@ -116,10 +116,10 @@ class _Job:
     body: Body[Any]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
-    committed: Callable[[list[Entry]], None]
+    on_commit: Callable[[Committed], None]
     result: Any = None
     error: BaseException | None = None
-    entries: list[Entry] | None = None
+    committed: Committed | None = None
 
 
 class WriterThread:
@@ -146,7 +146,7 @@ class WriterThread:
         self._thread = threading.Thread(target=self._work, name="clew-writer", daemon=True)
         self._thread.start()
 
-    async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T:
+    async def write(self, body: Body[T], committed: Callable[[Committed], None]) -> T:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._jobs.put(_Job(body, loop, future, committed))
@@ -256,7 +256,7 @@ def _run_in_savepoint(connection: SqliteConnection, job: _Job) -> None:
     connection.raw.execute("SAVEPOINT body")
     try:
         job.result = job.body(tx)
-        job.entries = tx.entries
+        job.committed = tx.finish()
     except (sqlite3.IntegrityError, sqlite3.ProgrammingError) as error:
         connection.raw.execute("ROLLBACK TO body")
         job.error = error
@@ -288,7 +288,7 @@ def _answer(batch: list[_Job]) -> None:
 
 def _settle(batch: list[_Job]) -> None:
     for job in batch:
-        if job.error is None and job.entries:
+        if job.error is None and job.committed is not None:
             _notify_listeners(job)
         if job.future.done():
             continue
@@ -301,7 +301,8 @@ def _settle(batch: list[_Job]) -> None:
 def _notify_listeners(job: _Job) -> None:
     """A listener that raises must not leave the rest of the batch unanswered."""
     try:
-        job.committed(job.entries or [])
+        assert job.committed is not None
+        job.on_commit(job.committed)
     except Exception:
         _log.exception("a listener failed")
 
@@ -329,11 +330,10 @@ class Inline:
         self._hides = hides  # whether the file is unreadable now
         self.alive = True
 
-    async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T:
+    async def write(self, body: Body[T], committed: Callable[[Committed], None]) -> T:
         await asyncio.sleep(0)
-        result, entries = self._transact(body)
-        if entries:
-            committed(entries)
+        result, done = self._transact(body)
+        committed(done)
         await asyncio.sleep(0)
         return result
 
@@ -354,19 +354,20 @@ class Inline:
         if not self.alive:
             raise StoreError("this process is dead")
 
-    def _transact(self, body: Body[T]) -> tuple[T, list[Entry]]:
+    def _transact(self, body: Body[T]) -> tuple[T, Committed]:
         self._check()
         tx, is_full = Tx(self._connection), self._fails()
         self._connection.raw.execute("BEGIN IMMEDIATE")
         try:
             result = body(tx)
+            done = tx.finish()
             if is_full:
                 raise StoreError("no room left")
             self._connection.raw.execute("COMMIT")
         except BaseException:
             _roll_back(self._connection)
             raise
-        return result, tx.entries
+        return result, done
 
 
 def wipe(connection: SqliteConnection) -> None:

@@ -62,6 +62,8 @@ def thread_at(tx: Tx, where: Conversation) -> str | None:
 
 def of_threads(tx: Tx, threads: Sequence[str]) -> list[tuple[Conversation, str, bool]]:
     """(conversation, thread, whether it drives) of each binding of these threads; the oldest first."""
+    if not threads:
+        return []
     rows = tx.all(
         "SELECT surface, address, thread, drives FROM bindings"
         f" WHERE thread IN ({', '.join('?' * len(threads))}) ORDER BY bound_at",

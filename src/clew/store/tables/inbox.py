@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from zlib import crc32
+
 import msgspec
 from msgspec import Struct
 
@@ -9,6 +12,8 @@ from clew.model.messages import Conversation, Fate, Inbound, PromptMessage
 from clew.model.turns import Steer, SteerState
 from clew.store.base import Row, Tx
 from clew.support.text import clean
+
+COUNTER_ROWS = 16  # of each fate
 
 
 class Arrival(Struct, frozen=True):
@@ -73,7 +78,7 @@ def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
         at,
         int(inbound.pressed),
     )
-    _count(tx, arrival.fate, 1)
+    _count(tx, arrival.fate, inbound.message_id, 1)
 
 
 def change_fate(tx: Tx, steer: Steer, turn: str) -> None:
@@ -86,14 +91,16 @@ def change_fate(tx: Tx, steer: Steer, turn: str) -> None:
         steer.conversation.address,
         steer.message.id,
     )
-    _count(tx, Fate.STEER, -1)
-    _count(tx, Fate.TURN, 1)
+    _count(tx, Fate.STEER, steer.message.id, -1)
+    _count(tx, Fate.TURN, steer.message.id, 1)
 
 
 def fates(tx: Tx) -> dict[str, int]:
     """How many messages had each fate since the store was created. Counters, so that reading them is cheap."""
-    counted = {row["name"]: row["value"] for row in tx.all("SELECT name, value FROM counters WHERE name LIKE 'fate.%'")}
-    return {str(fate): int(counted.get(f"fate.{fate}", 0)) for fate in Fate}
+    found = Counter[str]()
+    for row in tx.all("SELECT name, value FROM counters WHERE name LIKE 'fate.%'"):
+        found[row["name"].split(".")[1]] += int(row["value"])
+    return {str(fate): found[str(fate)] for fate in Fate}
 
 
 def count_rows(tx: Tx) -> dict[str, int]:
@@ -148,11 +155,12 @@ def move_steer(tx: Tx, steer: Steer, state: SteerState) -> bool:
     return changed == 1
 
 
-def _count(tx: Tx, fate: Fate, by: int) -> None:
+def _count(tx: Tx, fate: Fate, message: str, by: int) -> None:
+    """Each fate has several rows, chosen by the message, so that writers at the same time rarely wait for one row."""
     tx.run(
         "INSERT INTO counters (name, value) VALUES (?, ?)"
         " ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value",
-        f"fate.{fate}",
+        f"fate.{fate}.{crc32(message.encode()) % COUNTER_ROWS}",
         by,
     )
 
