@@ -91,10 +91,10 @@ def press(words: Bilingual) -> Bilingual:
     )
 
 
-AT_THE_MACHINE = Bilingual("Answer it at the machine: `clew threads` lists it.", "请在本机答复；见 `clew threads`。")
+AT_THE_COMPUTER = Bilingual("Answer it at the computer: `clew threads` lists it.", "请在本机答复；见 `clew threads`。")
 _HINTS = (  # the longest first, since one may end with another
     *(how(words) for how in (press, quote) for words in (TO_CUT, TO_BACKLOG)),
-    *(CONTINUE_OR_STOP, ALL_MERGE_OR_SKIP, AT_THE_MACHINE),
+    *(CONTINUE_OR_STOP, ALL_MERGE_OR_SKIP, AT_THE_COMPUTER),
 )
 STOPPED = Bilingual("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。")
 RUNNING_ALL = Bilingual("Running them in order.", "按顺序运行。")

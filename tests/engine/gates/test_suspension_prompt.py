@@ -457,7 +457,7 @@ async def test_a_person_who_sees_no_edit_is_told_that_the_old_turn_is_dropped(tm
     [
         (replace(CAN, chat=True), "Press a button, or quote this message and reply `continue` or `stop`."),
         (SurfaceCan(chat=True, edit=True), "Quote this message and reply `continue` or `stop`."),
-        (SurfaceCan(edit=True), "Answer it at the machine: `clew threads` lists it."),
+        (SurfaceCan(edit=True), "Answer it at the computer: `clew threads` lists it."),
     ],
 )
 async def test_a_question_in_a_chat_of_no_thread_says_what_works_there(

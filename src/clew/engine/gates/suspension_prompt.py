@@ -112,7 +112,7 @@ def _hint(tx: Tx, core: Core, thread: str, by: SuspendedBy, where: Conversation 
         return reply
     surface = core.surfaces.get(where.surface)
     if surface is None or not surface.can.chat:
-        return messages.AT_THE_MACHINE
+        return messages.AT_THE_COMPUTER
     return messages.press(words) if surface.can.buttons else messages.quote(words)
 
 
