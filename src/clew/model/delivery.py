@@ -59,3 +59,7 @@ class Delivery(Struct, frozen=True):
     edits: str | None = None  # the delivery that this one rewrites
     buttons: tuple[Button, ...] = ()
     file: Attachment | None = None  # stored until it is sent
+    gate: str | None = None  # the gate that it shows, or a part or copy of it
+    handoff: str | None = None  # the handoff that is complete once this is sent
+    card: str | None = None  # of a part: the delivery that it comes before
+    part: int | None = None  # its number

@@ -54,6 +54,9 @@ def enqueue_delivery(
     edits: str | None = None,
     buttons: Sequence[Button] = (),
     file: Attachment | None = None,
+    gate: str | None = None,
+    card: str | None = None,
+    part: int | None = None,
 ) -> None:
     """Enqueue a delivery. Its id is deterministic, so that enqueueing twice creates one. It is due `after` so many
     milliseconds, and ordered behind all that was enqueued before `since`."""
@@ -61,6 +64,7 @@ def enqueue_delivery(
     body = body if kind is DeliveryKind.FINAL else shortened_to_fit(core, where, body)
     now = core.clock.now()
     state, error = _initial_state(core, where)
+    rewritten = deliveries.get(tx, edits) if edits is not None else None
     delivery = Delivery(
         id=id or f"{turn.id}:{kind}",
         kind=kind,
@@ -76,6 +80,9 @@ def enqueue_delivery(
         edits=edits,
         buttons=shown_buttons(tx, core, where, buttons),
         file=file,
+        gate=rewritten.gate if rewritten is not None else gate,
+        card=card,
+        part=part,
     )
     if deliveries.enqueue(tx, delivery) and state is DeliveryState.PENDING and where is not None:
         tx.log(turn.thread, turn.id, "delivery.owed", now, surface=where.surface)
@@ -151,9 +158,11 @@ def enqueue_dropped_notices(tx: Tx, core: Core, dropped: Sequence[Turn], why: st
             enqueue_notice(tx, core, where, messages.not_run(len(told), why), f"{told[0].id}:dropped", told[0].thread)
 
 
-def enqueue_handoff_notice(tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str) -> None:
+def enqueue_handoff_notice(
+    tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str, handoff: str
+) -> None:
     """Enqueue the first message of a handoff, in the new conversation."""
-    _enqueue(tx, core, where, words, id, thread, None, DeliveryKind.HANDOFF)
+    _enqueue(tx, core, where, words, id, thread, None, DeliveryKind.HANDOFF, handoff)
 
 
 def _enqueue(
@@ -165,11 +174,12 @@ def _enqueue(
     thread: str,
     turn: str | None,
     kind: DeliveryKind = DeliveryKind.NOTICE,
+    handoff: str | None = None,
 ) -> None:
     now = core.clock.now()
     at, pending = deliveries.time_after_queue(tx, thread, where, now), DeliveryState.PENDING
     text = shortened_to_fit(core, where, localized(tx, core, where, words))
-    notice = Delivery(id, kind, thread, turn, where, text, pending, at, due_at=now)
+    notice = Delivery(id, kind, thread, turn, where, text, pending, at, due_at=now, handoff=handoff)
     if deliveries.enqueue(tx, notice):
         tx.log(thread, turn, "delivery.owed", now, surface=where.surface)
 
@@ -215,12 +225,5 @@ def _initial_state(core: Core, where: Conversation | None) -> tuple[DeliveryStat
     return DeliveryState.FAILED, gone
 
 
-PART = ":part:"  # in the id of a delivery: `<card>:part:2`
-
-
-def is_part(delivery: Delivery) -> bool:
-    return PART in delivery.id
-
-
 def part_name(card: str, number: int) -> str:
-    return f"{card}{PART}{number}"
+    return f"{card}:part:{number}"

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.delivery.artifacts import FOLDER
-from clew.engine.delivery.enqueue import is_part
 from clew.engine.delivery.language import localized
 from clew.engine.delivery.placeholder import placeholder_of
 from clew.model.delivery import Delivery, DeliveryKind
@@ -251,7 +250,7 @@ class Outbox:
             tx.log(delivery.thread, delivery.turn, "delivery.failed", now, delivery=delivery.id, error=failure.reason)
             if delivery.kind is DeliveryKind.HANDOFF:
                 self._on_handoff_refused(tx, delivery, failure.reason)
-            if delivery.kind is DeliveryKind.ASK or is_part(delivery):
+            if delivery.kind is DeliveryKind.ASK or delivery.part is not None:
                 self._on_refused(tx, self._core, delivery)
             return
         in_doubt = isinstance(failure, InDoubt) or delivery.in_doubt

@@ -66,12 +66,14 @@ def show_at(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation, not
     whole_in = len(before) + 1 if before is not None else 0
     gates.set_card(tx, gate.id, card, where, whole_in)
     for number, text in enumerate(before or (), 1):
-        enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, where, text, id=part_name(card, number))
+        name = part_name(card, number)
+        enqueue_delivery(
+            tx, core, turn, DeliveryKind.NOTICE, where, text, id=name, gate=gate.id, card=card, part=number
+        )
     shown = [replace(gate, whole_in=whole_in)]
     text, offered = render_card(shown, say), buttons.card_buttons(shown)
-    enqueue_delivery(
-        tx, core, turn, DeliveryKind.ASK, where, text, note=note, id=card, after=JOIN_WINDOW, buttons=offered
-    )
+    ask, due = DeliveryKind.ASK, JOIN_WINDOW
+    enqueue_delivery(tx, core, turn, ask, where, text, note=note, id=card, after=due, buttons=offered, gate=gate.id)
 
 
 def _join_pending_card(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation) -> bool:
@@ -140,7 +142,9 @@ def _withdraw(tx: Tx, core: Core, copy: Delivery, moved_text: str) -> None:
         _redraw_unsent(tx, copy.id, left, text, ())
     elif turn is not None and copy.conversation is not None and _can_edit(core, copy.conversation):
         change = next_free_id(tx, f"{copy.id}:moved")
-        enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, copy.conversation, text, id=change, edits=copy.id)
+        enqueue_delivery(
+            tx, core, turn, DeliveryKind.REDRAW, copy.conversation, text, id=change, edits=copy.id, gate=copy.gate
+        )
 
 
 def redraw(tx: Tx, core: Core, gate: Gate) -> None:
@@ -167,7 +171,7 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
         enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, where, text, id=change, edits=copy.id, buttons=offered)
     elif copy.id == gate.card and gate.state in (GateState.TAKEN, GateState.VOID, GateState.EXPIRED):
         status = in_both_languages(lambda say: chat_status_line(gate, say))
-        enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, where, status, id=f"{gate.id}:{gate.state}")
+        enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, where, status, id=f"{gate.id}:{gate.state}", gate=gate.id)
 
 
 def remind(tx: Tx, core: Core, gate: Gate) -> None:
@@ -182,9 +186,8 @@ def _enqueue_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None
     shown = _as_copy(gate, message_limit(core, gate.where, f"{head}\n{bilingual.zh(head)}"), say)
     text = f"{say(head, bilingual.zh(head))}\n{render_card([shown], say)}"
     offered = buttons.card_buttons([shown])
-    enqueue_delivery(
-        tx, core, turn, DeliveryKind.ASK, gate.where, text, id=next_free_id(tx, f"{gate.id}:{name}"), buttons=offered
-    )
+    again = next_free_id(tx, f"{gate.id}:{name}")
+    enqueue_delivery(tx, core, turn, DeliveryKind.ASK, gate.where, text, id=again, buttons=offered, gate=gate.id)
 
 
 def render_alone(core: Core, gate: Gate, where: Conversation) -> Bilingual:

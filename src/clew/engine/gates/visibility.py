@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import PART, part_name, reserved_length
+from clew.engine.delivery.enqueue import part_name, reserved_length
 from clew.engine.delivery.split import size, split
 from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gates import Asked, Gate, GateKind
@@ -122,9 +122,8 @@ def part_deliveries(tx: Tx, card: str) -> Iterator[Delivery]:
 
 def gates_on(tx: Tx, message: Delivery) -> list[Gate]:
     """The gates of a message: a card, a part before it, an edit of it, or a reminder (`<gate>:remind`)."""
-    card = (message.edits or message.id).partition(PART)[0]
-    own = gates.get(tx, card.partition(":")[0])
-    return gates.on_card(tx, card) or ([own] if own is not None else [])
+    own = gates.get(tx, message.gate) if message.gate is not None else None
+    return gates.on_card(tx, message.edits or message.card or message.id) or ([own] if own is not None else [])
 
 
 def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,6 @@ It never answers a question."""
 from __future__ import annotations
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import PART, is_part
 from clew.engine.gates import cards, suspension_prompt
 from clew.model.delivery import Delivery
 from clew.model.gates import Gate, GateState
@@ -17,7 +16,7 @@ from clew.texts import gate_messages
 def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
     """Show the refused question elsewhere. If there is no other conversation, only local clients show it."""
     thread = threads.get(tx, refused.thread)
-    if is_part(refused):
+    if refused.part is not None:
         _mark_incomplete(tx, core, refused)
     to = _elsewhere(tx, core, refused.conversation) if refused.conversation else None
     if thread is None or to is None:
@@ -36,7 +35,7 @@ def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
 def _mark_incomplete(tx: Tx, core: Core, refused: Delivery) -> None:
     """A card whose part was refused must not be accepted, since its text is incomplete."""
     for gate in _asked_by(tx, refused):
-        if gate.state is GateState.OPEN and gate.card is not None and refused.id.startswith(f"{gate.card}{PART}"):
+        if gate.state is GateState.OPEN and gate.card == refused.card:
             cards.part_failed(tx, core, gate)
 
 
@@ -50,5 +49,5 @@ def _elsewhere(tx: Tx, core: Core, refused_by: Conversation) -> Conversation | N
 
 def _asked_by(tx: Tx, refused: Delivery) -> list[Gate]:
     """The gates on the refused card; or the gate that the delivery is a reminder or a part of."""
-    reminded = gates.get(tx, refused.id.partition(":")[0])
-    return gates.on_card(tx, refused.id) or ([reminded] if reminded is not None else [])
+    own = gates.get(tx, refused.gate) if refused.gate is not None else None
+    return gates.on_card(tx, refused.id) or ([own] if own is not None else [])

@@ -186,13 +186,13 @@ class Handoffs:
         text = handoff_messages.handed(
             plain_or_code(thread.title), running, plain_or_code(displaced.title) if displaced else None, again
         )
-        enqueue_handoff_notice(tx, self._core, where, text, _notice(handoff), thread.id)
+        enqueue_handoff_notice(tx, self._core, where, text, _notice(handoff), thread.id, handoff.id)
 
     # Ends
 
     def first_words_sent(self, tx: Tx, delivery: Delivery, where: Conversation) -> None:
         """The first message was sent: complete the handoff and move everything, in the same transaction."""
-        handoff = handoffs.get(tx, delivery.id.partition(":")[0])
+        handoff = handoffs.get(tx, delivery.handoff or "")
         if handoff is None:
             return
         thread, now = existing_thread(tx, handoff.thread), self._core.clock.now()
@@ -213,7 +213,7 @@ class Handoffs:
 
     def first_words_refused(self, tx: Tx, delivery: Delivery, reason: str) -> None:
         """The platform refused the first message for good."""
-        handoff = handoffs.get(tx, delivery.id.partition(":")[0])
+        handoff = handoffs.get(tx, delivery.handoff or "")
         if handoff is not None:
             self._fail(tx, handoff, reason)
 

@@ -14,7 +14,7 @@ from clew.store.base import Row, Tx
 
 _COLUMNS = (
     "id, kind, thread, turn, surface, address, body, state, attempts, due_at, generation, in_doubt, first_sent_at,"
-    " message_id, sent_at, error, created_at, note, edits, buttons, file"
+    " message_id, sent_at, error, created_at, note, edits, buttons, file, gate, handoff, card, part"
 )
 _buttons = msgspec.json.Decoder(tuple[Button, ...]).decode
 _file = msgspec.json.Decoder(Attachment).decode
@@ -26,7 +26,8 @@ def enqueue(tx: Tx, delivery: Delivery) -> bool:
     changed = tx.run(
         "INSERT INTO deliveries"
         " (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error, edits, buttons,"
-        " file) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        " file, gate, handoff, card, part)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         delivery.id,
         delivery.kind,
         delivery.thread,
@@ -42,6 +43,10 @@ def enqueue(tx: Tx, delivery: Delivery) -> bool:
         delivery.edits,
         _encode(delivery.buttons),
         _encode(delivery.file) if delivery.file else None,
+        delivery.gate,
+        delivery.handoff,
+        delivery.card,
+        delivery.part,
     )
     return changed == 1
 
@@ -327,6 +332,10 @@ def _delivery(row: Row) -> Delivery:
         edits=row["edits"],
         buttons=_buttons(row["buttons"]),
         file=_file(row["file"]) if row["file"] else None,
+        gate=row["gate"],
+        handoff=row["handoff"],
+        card=row["card"],
+        part=row["part"],
     )
 
 
