@@ -27,10 +27,10 @@ from clew.model.surface import Inbox, Never, NotSent, Outgoing, Receipt, Surface
 from clew.model.threads import ThreadKind
 from clew.model.views import NewThread, TurnView
 from clew.store import Entry, Store
-from clew.store.migrate import open_store
 from clew.store.tables import deliveries, people
 from clew.support.clock import Clock, SystemClock
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
+from tests.helpers.stores import open_quickly
 
 TIMEOUT = 60.0  # seconds that anything may take at most
 
@@ -114,7 +114,7 @@ class Rig:
         self.folder = folder
         self.clock = clock or SystemClock()
         self.room = room or Room()
-        self.store: Store = open_store(folder / "clew.db", self.clock)
+        self.store: Store = open_quickly(folder / "clew.db", self.clock)
         self.scripted = ScriptedRuntime(self.clock, FileLedger(folder / "scripted"), outlives=outlives)
         self.config = config or Config(threads=ThreadsConfig(runtime="scripted"))
         self._entries: list[Entry] = []

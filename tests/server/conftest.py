@@ -16,11 +16,11 @@ from clew.server.app import unix_app
 from clew.server.dependencies import AppState
 from clew.server.routing.schemas import DaemonView
 from clew.store import Entry, Store
-from clew.store.migrate import open_store
 from clew.support.clock import SystemClock
 from clew.support.home import Home
 from clew.surfaces.local import LocalSurface
 from clew.testing.scripted_runtime import MemoryLedger, ScriptedRuntime
+from tests.helpers.stores import open_quickly
 
 
 @dataclass
@@ -57,7 +57,7 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
     home = Home(tmp_path / "home")
     home.prepare()
     clock = SystemClock()
-    store = open_store(home.database, clock)
+    store = open_quickly(home.database, clock)
     runtime = ScriptedRuntime(clock, MemoryLedger())
     engine = Engine(
         store=store,
