@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
+from functools import lru_cache
 
 from clew.engine.rules.shell import here_documents
 from clew.engine.rules.shell.wrappers import FINDERS, INTERPRETERS, LAUNCHERS, WRAPPERS
@@ -91,6 +92,7 @@ def _base_name(word: str) -> str:
     return word.rsplit("/", 1)[-1]
 
 
+@lru_cache(maxsize=4)  # every deny and ask rule needs it
 def possible_commands(command: str) -> list[tuple[str, ...]]:
     """Every simple command that may run with this one: between operators, in substitutions, in the arguments of a
     shell, `sudo`, `xargs`, `uv run` or `find -exec`, or piped into a shell."""
