@@ -23,7 +23,9 @@ from clew.cli import main as cli
 from clew.config.reading import own_names, split, without_none
 from clew.config.settings import Config
 from clew.support.errors import ClewError
-from clew.texts.commands import MENU
+from clew.texts.bilingual import zh
+from clew.texts.commands import COMMANDS as SLASH_COMMANDS
+from clew.texts.commands import EVERYWHERE, CommandSpec
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "clew"
@@ -135,14 +137,17 @@ COMMANDS = """
 Every command and option, as `clew COMMAND --help` prints them. What they do in detail, their JSON and the exit codes:
 [the command line](cli.md). Every command but `codex` also takes `--json`.
 """
-CHATS = """
-These work in every chat app; `clew chat` has [its own list](cli.md#clew-chat-thread). The Chinese words for them are
-listed by `/帮助`.
+SLASH = """
+These work in every chat app and in `clew chat`, with the same meaning. Type the English or the Chinese name, with `/`
+or `／`. `/help` lists those that you may use. An argument in brackets may be left out. A message that begins with two
+slashes goes to the agent with one, and so does any other word with a slash, unless it looks like a mistyped command.
+*Who* is the least [role](glossary.md) in a chat; in the terminal you are the owner. Why they are as they are:
+[decisions](../explanation/decisions.md#commands).
 """
 
 
 def commands() -> str:
-    return page("List of commands", COMMANDS, [*_terminal(), *_chats()])
+    return page("List of commands", COMMANDS, [*_terminal(), *_slash_commands()])
 
 
 def _terminal() -> Iterator[str]:
@@ -181,9 +186,15 @@ def _help(command: click.Command) -> Iterator[str]:
             yield wrapped(paragraph)
 
 
-def _chats() -> Iterator[str]:
-    yield from ("", "## In chats", "", wrapped(CHATS))
-    yield from table(("command", "meaning", "中文"), ((f"`/{line.command}`", *line[1:]) for line in MENU))
+def _slash_commands() -> Iterator[str]:
+    yield from ("", "## In chats and `clew chat`", "", wrapped(SLASH))
+    yield from table(("command", "中文", "meaning", "含义", "who", "where"), map(_slash_command, SLASH_COMMANDS))
+
+
+def _slash_command(spec: CommandSpec) -> tuple[str, ...]:
+    where = "everywhere" if spec.places == EVERYWHERE else ", ".join(sorted(spec.places))
+    usages = f"`{spec.usage(chinese=False)}`", f"`{spec.usage(chinese=True)}`"
+    return *usages, str(spec.help), zh(spec.help), str(spec.least), where
 
 
 # Events

@@ -22,6 +22,7 @@ def test_a_line_entered_just_as_a_gate_appears_is_held_back() -> None:
         seen.show(shown)
         assert seen.is_too_new_for("y") is seen.is_too_new_for("rather not") is is_new
         assert not seen.is_too_new_for(f"{shown[-1]['code'].lower()} y") and not seen.is_too_new_for("/stop")
+        assert not seen.is_too_new_for("／停止") and seen.is_too_new_for("/compact") is is_new
         now[0] += 2 * MIN_REACTION
         assert not seen.is_too_new_for("y")
 

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from clew.texts.commands import Place, parse
+
 MIN_REACTION = 0.6  # seconds; nobody reads and answers a gate faster
 
 
@@ -28,7 +30,8 @@ class ShownGates:
 
     def is_too_new_for(self, line: str) -> bool:
         """Whether a new gate may have been shown too late for this line. A command or a code is explicit."""
-        is_explicit = line.lstrip().startswith("/") or any(view["code"] in line.upper() for view in self.gates)
+        is_command = parse(line, Place.TERMINAL) is not None
+        is_explicit = is_command or any(view["code"] in line.upper() for view in self.gates)
         return bool(self.gates) and not is_explicit and self._now() - self._appeared < MIN_REACTION
 
     def why_held(self) -> str:

@@ -26,11 +26,6 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
         "No thread is bound here; say something to begin one, or /threads and /resume.",
         "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。",
     ),
-    "needs": ("Usage: the command, then {what}.", "用法：命令后面写 {what}。"),
-    "unknown": (
-        "There is no /{word}; did you mean /{near}? /help lists all.",
-        "没有 /{word} 这个命令；是不是 /{near}？/帮助 列出全部命令。",
-    ),
     "no_code": (
         "{word} is not a gate code; /gates lists what waits.",
         "{word} 不是待办代码；/待办 列出等你答复的事项。",
@@ -75,18 +70,11 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
     "runtime_is": ("New threads here run on {name}; there are: {known}.", "这里的新会话使用 {name}；可选：{known}。"),
     "no_runtime": ("There is no runtime {name}; there are: {known}.", "没有名为 {name} 的代理；可选：{known}。"),
     "model_is": ("The model of new threads here: {name}.", "这里新会话的模型：{name}。"),
+    "folder_is": ("New threads here work in {name}.", "这里的新会话在 {name} 中工作。"),
     "from_now": ("From the next /new on: {what}.", "从下一次 /新建 起生效：{what}。"),
     "done": ("Done. Say something here whenever you want to pick it up again.", "已完成。想继续时直接在这里说话即可。"),
-    "help": (
-        "/new [text] begins a new thread · /threads, /resume N goes on with one · /fork · /stop · /queue text runs it"
-        " after what runs now · /status · /where tells what was delivered · /gates, /approve CODE, /deny CODE why,"
-        " /answer CODE words · /done · /handoff SURFACE moves this thread there · /away, /back: while you"
-        " are away, what the computer would show comes here · /home: this is where notices go · /runtime, /model, /dir"
-        " for the next thread here. Everything else is for the agent.",
-        "/新建 [内容] 开启新会话 · /会话、/继续 编号 · /分叉 · /停止 · /排队 内容：在当前任务之后运行 · /状态 ·"
-        " /回执 查看送达情况 · /待办、/同意 代码、/拒绝 代码 原因、/回答 代码 内容 · /完成 ·"
-        " /移交 平台：把本会话移到那里 ·"
-        " /离开、/回来：离开桌面期间把内容发到这里 · /主页：通知发到这里 ·"
-        " /代理、/模型、/目录：用于这里的下一个会话。其余内容都会交给代理。",
+    "other_messages": (
+        "Everything else is for the agent; two slashes begin a message with a slash.",
+        "其余内容都会交给代理；要发送以斜杠开头的消息，请写两个斜杠。",
     ),
 }

@@ -50,10 +50,10 @@ def test_piped_commands(clew: Clew, tmp_path: Path) -> None:
     assert [path.read_text() for path in clew.home.files.glob("*/notes.txt")] == ["chatted"]
 
 
-def test_an_unknown_command_fails_and_the_next_line_still_runs(clew: Clew) -> None:
+def test_a_mistyped_command_fails_and_the_next_line_still_runs(clew: Clew) -> None:
     code, out, err = by_pipe(clew, "/statsu", "!text fine")
     assert (code, out) == (1, "fine\n")
-    assert err.startswith("clew: there is no /statsu; did you mean /status")
+    assert err.startswith("clew: There is no /statsu; did you mean /status?")
 
 
 def test_a_failed_turn_says_why_and_sets_the_exit_code(clew: Clew) -> None:
@@ -63,10 +63,10 @@ def test_a_failed_turn_says_why_and_sets_the_exit_code(clew: Clew) -> None:
 
 
 def test_with_json_each_answer_is_a_line(clew: Clew) -> None:
-    code, out, _ = by_pipe(clew, "!text one", "/nope", "!text two", args=("--json",))
+    code, out, _ = by_pipe(clew, "!text one", "/hlep", "!text two", args=("--json",))
     one, wrong, two = map(json.loads, out.splitlines())
     assert (code, one["text"], two["text"], one["thread"]) == (1, "one", "two", two["thread"])
-    assert "there is no /nope" in wrong["error"]["message"]
+    assert "There is no /hlep" in wrong["error"]["message"]
 
 
 def test_a_piped_chat_survives_a_killed_daemon(clew: Clew) -> None:
@@ -200,7 +200,7 @@ def test_chat_switches_between_threads(chat: Terminal, clew: Clew) -> None:
     chat.read_until("turn completed")
     here = thread_of(chat)
     chat.type("/res")
-    chat.read_until("open a thread")  # the menu
+    chat.read_until("Continue a thread here")  # the menu
     chat.type(f"\t{other.lower()}\r")
     chat.read_until(f"· {other}, idle: the other")
     chat.read_until("from the other one\n")
@@ -209,6 +209,18 @@ def test_chat_switches_between_threads(chat: Terminal, clew: Clew) -> None:
     chat.read_until("turn completed", 2)
     assert "not seen" not in chat.shown
     chat.type("\x04")
+    assert chat.wait() == 0
+
+
+def test_gates_are_answered_by_commands_of_the_chats(chat: Terminal) -> None:
+    chat.type("!approve make deploy\r")
+    code = chat.find(r"([A-Z0-9]{4}): the agent asks to run a command")
+    chat.type("／待办\r")
+    chat.read_until("make deploy", 2)
+    chat.type(f"/deny {code} not today\r")
+    chat.read_until(f"· {code}: no by you")
+    chat.read_until("turn completed")
+    chat.type("/quit\r")
     assert chat.wait() == 0
 
 

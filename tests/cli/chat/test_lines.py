@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from clew.cli.chat.flow import Flow
 from clew.cli.chat.lines import (
-    COMMANDS,
     Command,
     Files,
     Image,
@@ -21,9 +20,14 @@ from clew.cli.chat.lines import (
     join_continued,
     parse_file_argument,
     parse_line,
+    path_argument,
+    reads_chinese,
     suggestions,
 )
 from clew.cli.view.events import InfoLine, TextChunk
+from clew.texts import commands
+
+NAMES = [spec.name for spec in commands.available(commands.Place.TERMINAL)]
 
 
 def parsed(line: str, *files: str) -> object:
@@ -45,21 +49,41 @@ def test_a_word_with_a_slash_is_a_command() -> None:
     assert parsed("/resume") == Command("resume")
 
 
-def test_an_unknown_command_suggests_the_nearest_and_is_no_message() -> None:
+def test_a_command_may_be_typed_in_chinese_and_with_a_full_width_slash() -> None:
+    assert parsed("／状态") == Command("status", in_chinese=True)
+    assert parsed("／resume　2") == Command("resume", "2")
+    assert parsed("/exit") == Command("quit")
+
+
+def test_a_mistyped_command_suggests_the_nearest_and_is_no_message() -> None:
     wrong = parsed("/statsu now")
     assert isinstance(wrong, Invalid)
-    assert "there is no /statsu; did you mean /status" in wrong.words
-    assert isinstance(parsed("/zzzz"), Invalid)
+    assert "There is no /statsu; did you mean /status?" in wrong.words
+    assert isinstance(parsed("/q"), Invalid)
 
 
-@given(st.from_regex(r"/[a-zA-Z-]+( .*)?", fullmatch=True))
-def test_no_slash_command_ever_reaches_the_agent(line: str) -> None:
-    assert not isinstance(parsed(line), Message)
+def test_a_command_of_chats_says_where_it_works() -> None:
+    wrong = parsed("/home")
+    assert isinstance(wrong, Invalid) and "works only in chats" in wrong.words
+
+
+def test_other_words_with_a_slash_are_for_the_agent_as_in_chats() -> None:
+    assert parsed("/compact") == Message("/compact")
+    assert parsed("/login returns 500") == Message("/login returns 500")
+
+
+@given(st.sampled_from([word for spec in commands.COMMANDS for word in spec.words]), st.sampled_from(["", " ", " x"]))
+def test_no_command_of_clew_ever_reaches_the_agent(word: str, rest: str) -> None:
+    assert isinstance(parsed(f"/{word}{rest}"), Command | Invalid)
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
-    [("/queue", "needs an argument: TEXT"), ("/file ", "needs an argument: PATH"), ("/stop it", "takes no argument")],
+    [
+        ("/queue", "needs an argument: /queue TEXT"),
+        ("/file ", "needs an argument: /file PATH"),
+        ("/done it", "takes no argument"),
+    ],
 )
 def test_a_command_names_its_arguments_when_used_wrongly(line: str, words: str) -> None:
     wrong = parsed(line)
@@ -109,18 +133,34 @@ def test_a_line_ending_with_a_backslash_continues() -> None:
 
 def test_help_names_every_command_and_the_keys() -> None:
     told = "\n".join(help_lines())
-    assert all(f"/{name}" in told for name in COMMANDS)
+    assert [line.split()[0] for line in told.splitlines() if line.startswith("  /")] == [f"/{name}" for name in NAMES]
     assert "Alt-Enter" in told and "Ctrl-D" in told
+    assert "  /继续 [编号|ID]" in "\n".join(help_lines(chinese=True))
+    assert help_lines("quit") == ["  /quit  Leave; a running turn continues"]
 
 
-def test_commands_and_thread_ids_are_completed() -> None:
+def test_the_locale_says_whether_help_is_in_chinese() -> None:
+    assert reads_chinese({"LANG": "zh_CN.UTF-8"}) and not reads_chinese({"LANG": "en_US.UTF-8"})
+    assert not reads_chinese({"LC_ALL": "C", "LANG": "zh_CN.UTF-8"}) and not reads_chinese({})
+
+
+def test_every_command_is_completed_in_both_languages() -> None:
+    assert [words.strip() for words, _, _ in suggestions("/", list)] == [f"/{name}" for name in NAMES]
+    chinese = [words.strip() for words, _, _ in suggestions("／", list, chinese=True)]
+    assert chinese == [f"/{spec.chinese}" for spec in commands.available(commands.Place.TERMINAL)]
+    assert [words for words, _, _ in suggestions("/状", list)] == ["/状态"]
+
+
+def test_commands_thread_ids_and_paths_are_completed() -> None:
     threads = [("01AB", "one"), ("01AC", "two")]
     assert list(suggestions("/st", lambda: threads)) == [
-        ("/stop", -3, COMMANDS["stop"][1]),
-        ("/status", -3, COMMANDS["status"][1]),
+        ("/stop", -3, "Stop the running turn"),
+        ("/status", -3, "Show the status of this thread"),
     ]
     assert list(suggestions("/resume 01ac", lambda: threads)) == [("01AC", -4, "two")]
+    assert list(suggestions("/继续 01ac", lambda: threads)) == [("01AC", -4, "two")]
     assert list(suggestions("say /st", lambda: threads)) == []
+    assert (path_argument("/file  ./a b"), path_argument("／文件 x"), path_argument("/dir x")) == ("./a b", "x", None)
 
 
 def lines(flow: Flow, *pieces: TextChunk | InfoLine, columns: int = 20) -> list[str]:

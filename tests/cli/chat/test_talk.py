@@ -133,18 +133,26 @@ LISTED: list[dict[str, Any]] = [
 
 def test_threads_are_numbered_and_opened_by_number_or_id() -> None:
     here = talk(RecordingClient(threads={"threads": LISTED}), "01C")
-    assert [line.split()[:2] for line in here.do("/threads").lines] == [["1", "01C"], ["2", "01B"], ["3", "01A"]]
+    *rows, how = here.do("/threads").lines
+    assert [line.split()[:2] for line in rows] == [["1", "01C"], ["2", "01B"], ["3", "01A"]]
+    assert how == "· /resume NUMBER opens one"
     assert (here.do("/resume 3").moved, here.thread) == (True, "01A")
     here.do("/resume 01b")
     assert here.thread == "01b"
     assert "no number 4" in here.do("/resume 4").lines[0]
 
 
-def test_resume_without_argument_opens_the_newest_other_thread() -> None:
-    here = talk(RecordingClient(threads={"threads": LISTED[:2]}), "01C")
-    here.do("/resume")
+def test_resume_without_argument_lists_threads_and_keeps_the_current_one() -> None:
+    here = talk(RecordingClient(threads={"threads": LISTED}), "01C")
+    assert here.do("/resume").lines == here.do("/threads").lines
+    assert here.thread == "01C"
+    assert "no threads yet" in talk(RecordingClient(threads={"threads": []})).do("/继续").lines[0]
+
+
+def test_a_number_needs_no_list_before_it() -> None:
+    here = talk(RecordingClient(threads={"threads": LISTED}), "01C")
+    here.do("/resume 2")
     assert here.thread == "01B"
-    assert "no other thread" in talk(RecordingClient(threads={"threads": []})).do("/resume").lines[0]
 
 
 def test_resuming_an_unknown_thread_keeps_the_current_one() -> None:
@@ -182,12 +190,15 @@ def test_away_and_back() -> None:
     assert "is also sent to telegram:7" in here.do("/away telegram").lines[0]
     assert here.do("/back").lines == ("· welcome back",)
     assert api.asked == [("away", {"target": "telegram"}), ("away", None)]
+    assert "not away" in talk(RecordingClient(away={"conversation": None})).do("/away").lines[0]
 
 
 def test_fork_switches_to_the_new_thread() -> None:
-    here = talk(RecordingClient(fork={"id": "F", "title": "x (fork)"}))
+    here = talk(api := RecordingClient(fork={"id": "F", "title": "x (fork)"}))
     reply = here.do("/fork")
     assert (reply.moved, reply.lines, here.thread) == (True, ("· forked: x (fork)",), "F")
+    here.do("/fork another way")
+    assert [asked[-1]["title"] for asked in api.asked] == [None, "another way"]
 
 
 def test_new_leaves_the_thread_and_the_next_message_starts_another() -> None:
@@ -195,6 +206,83 @@ def test_new_leaves_the_thread_and_the_next_message_starts_another() -> None:
     assert here.do("/new").moved
     assert here.do("hello").moved
     assert (here.thread, api.asked[0][0]) == ("N", "threads")
+
+
+def test_new_with_text_starts_the_thread_at_once() -> None:
+    here = talk(api := RecordingClient(threads=accepted(thread="N")))
+    reply = here.do("/new fix it")
+    assert (reply.moved, reply.turn, here.thread, api.asked[0][-1]["text"]) == (True, "U", "N", "fix it")
+    failing = talk(RecordingClient(threads=OutOfReach("no daemon answers")))
+    assert failing.do("/new fix it").failed and failing.thread == "T"
+
+
+GATE = {"id": "G", "code": "K7Q2", "thread": "T", "questions": [], "kind": "command", "title": "make", "state": "open"}
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("/approve k7q2", "K7Q2 y"),
+        ("/同意 K7Q2 yes", "K7Q2 y"),
+        ("/deny K7Q2 not today", "K7Q2 n not today"),
+        ("/answer K7Q2 blue, or green", "K7Q2 blue, or green"),
+    ],
+)
+def test_gates_are_answered_by_command_as_in_chats(line: str, text: str) -> None:
+    here = talk(api := RecordingClient(k7q2=GATE, K7Q2=GATE, messages=accepted("answer", "Allowed.")))
+    reply = here.do(line)
+    assert (reply.lines, reply.turn, reply.moved) == (("· Allowed.",), "U", False)
+    assert (api.asked[-1][:3], api.asked[-1][-1]["text"]) == (("threads", "T", "messages"), text)
+
+
+def test_a_gate_of_another_thread_is_answered_without_going_there() -> None:
+    here = talk(RecordingClient(K7Q2={**GATE, "thread": "O"}, messages=accepted("answer", thread="O")))
+    reply = here.do("/approve K7Q2")
+    assert (reply.turn, reply.moved, here.thread) == (None, False, "T")
+
+
+@pytest.mark.parametrize("line", ["/approve K7Q2 but only once", "/answer K7Q2", "/answer K7Q2 hunter2"])
+def test_an_unclear_or_secret_answer_is_not_sent(line: str) -> None:
+    secret = {**GATE, "questions": [{"secret": True}]}
+    here = talk(api := RecordingClient(K7Q2=secret))
+    assert here.do(line).failed
+    assert [asked for asked in api.asked if asked[0] != "gates"] == []
+
+
+def test_text_after_a_command_is_refused_while_a_secret_is_asked_for() -> None:
+    secret = {**GATE, "questions": [{"secret": True}]}
+    here = talk(api := RecordingClient())
+    for line in ("/new hunter2", "/fork hunter2", "/queue hunter2"):
+        assert here.do(line, [secret]).failed and here.thread == "T"
+    assert api.asked == []
+
+
+def test_open_gates_are_listed() -> None:
+    row = {**GATE, "asked_at": 0}
+    head, line = talk(RecordingClient(gates=[row])).do("/gates").lines
+    assert head.startswith("CODE") and line.startswith("K7Q2")
+    assert talk(RecordingClient(gates=[])).do("/待办").lines == ("· nothing waits for you",)
+
+
+def test_settings_apply_to_the_next_new_thread(tmp_path: Path) -> None:
+    status = {"runtimes": [{"name": "codex"}, {"name": "other"}]}
+    here = talk(api := RecordingClient(status=status, threads=accepted(thread="N")))
+    assert here.do("/runtime").lines == ("· new threads use the default; there are: codex, other",)
+    for line in ("/runtime other", "/model fast-one", f"/dir {tmp_path}"):
+        assert here.do(line).lines[0].startswith("· from the next /new on: ")
+    assert here.do("/runtime nobody").failed and here.do("/dir /nowhere/at/all").failed
+    assert here.do("/model").lines == ("· new threads use fast-one",)
+    here.do("/new hello")
+    body = api.asked[-1][-1]
+    assert (body["runtime"], body["model"], body["workspace"]) == ("other", "fast-one", str(tmp_path))
+
+
+def test_help_is_in_the_language_of_the_terminal_or_of_the_word() -> None:
+    here = talk(RecordingClient())
+    assert here.do("/help").lines[0].startswith("  /new [TEXT]")
+    assert here.do("/帮助").lines[0].startswith("  /新建 [内容]")
+    here.chinese = True
+    assert here.do("/help").lines[0].startswith("  /新建 [内容]")
 
 
 @pytest.mark.parametrize("line", ["/fork", "/stop", "/status", "/where", "/done"])

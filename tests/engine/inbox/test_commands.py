@@ -9,12 +9,11 @@ import pytest
 
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.delivery.language import CHINESE, detect_language
-from clew.engine.inbox.commands import COMMANDS
 from clew.model.messages import Accepted, Fate, Person, Role
 from clew.model.surface import SurfaceCan
 from clew.store.tables import people
+from clew.texts import commands
 from clew.texts.command_replies import SENTENCES
-from clew.texts.commands import MENU
 from tests.helpers.rig import Rig, Room
 
 
@@ -151,12 +150,88 @@ async def test_outside_chats_a_slash_is_not_a_command(tmp_path: Path) -> None:
         assert (await rig.say("/new")).fate is Fate.TURN
 
 
-def test_help_lists_all_commands_in_both_languages() -> None:
-    assert sorted(line.command for line in MENU) == sorted(w for w in COMMANDS if w.isascii() and w != "start")
-    assert all(detect_language(line.chinese) == CHINESE != detect_language(line.english) for line in MENU)
+async def test_a_full_width_slash_and_chinese_names_work(rig: Rig) -> None:
+    await rig.ended((await say(rig, "!text one")).turn)
+    for text in ("／状态", "／status", "/状态", "／Status　"):
+        assert "!text one" in await words(rig, text)
+    assert (await say(rig, "／新建　!text two")).fate is Fate.TURN
 
 
-def test_every_command_has_a_name_in_both_languages() -> None:
-    english = {word for word in COMMANDS if word.isascii()} - {"start"}
-    assert len(COMMANDS) - 1 == 2 * len(english)
+async def test_two_slashes_send_a_message_that_looks_like_a_command(rig: Rig) -> None:
+    first = await say(rig, "//status of the build?")
+    assert first.fate is Fate.TURN
+    assert (await rig.engine.threads.get(first.thread or "")).title == "/status of the build?"
+    second = await say(rig, "// a comment", room="b")
+    assert (await rig.engine.threads.get(second.thread or "")).title == "// a comment"
+
+
+async def test_a_command_of_the_terminal_is_explained_and_not_sent_to_the_agent(rig: Rig) -> None:
+    assert "send the file itself" in await words(rig, "/file notes.txt", Fate.REFUSED)
+    assert "works only in `clew chat`" in await words(rig, "/quit", Fate.REFUSED)
+    assert "/文件 只能在 `clew chat` 里使用。" in await words(rig, "/文件 笔记", Fate.REFUSED)
+
+
+async def test_a_wrong_use_names_the_arguments_and_does_nothing(rig: Rig) -> None:
+    await rig.ended((await say(rig, "!text one")).turn)
+    assert await words(rig, "/queue", Fate.REFUSED) == "/queue needs an argument: /queue TEXT"
+    assert "/done takes no argument; nothing was done." in await words(rig, "/done and fix it", Fate.REFUSED)
+    assert "idle" in await words(rig, "/status")
+    assert "did you mean /deny?" in await words(rig, "/deney K7Q2 no", Fate.REFUSED)
+
+
+async def test_stop_stops_whatever_is_written_after_it(rig: Rig) -> None:
+    await say(rig, "!hold door\n!text one")
+    await rig.held("door")
+    assert await words(rig, "/stop that now please") == "Stopping it."
+
+
+async def test_resume_alone_lists_threads(rig: Rig) -> None:
+    await rig.ended((await say(rig, "!text one")).turn)
+    assert await words(rig, "/resume") == await words(rig, "/threads")
+
+
+async def said_by(rig: Rig, role: Role, text: str) -> Accepted:
+    person = Person("room", str(role), "bob", role, 0, "test")
+    await rig.store.write(lambda tx: people.add(tx, person))
+    return await rig.say(text, sender_id=str(role))
+
+
+def listed(text: str) -> set[str]:
+    return {line.split()[0].rstrip(":")[1:] for line in text.splitlines() if line.startswith("/")}
+
+
+async def test_help_has_one_line_for_each_command_that_the_person_may_use(rig: Rig) -> None:
+    everything = {spec.name for spec in commands.COMMANDS} - {"file", "quit"}
+    told = {role: listed((await said_by(rig, role, "/help")).words) for role in Role}
+    assert told[Role.OWNER] == everything
+    assert told[Role.DRIVER] == everything - {"home", "away", "back"}
+    assert told[Role.WATCHER] == {"help", "status"}
+
+
+async def test_help_is_in_the_language_of_the_reader_and_may_be_about_one_command(rig: Rig) -> None:
+    chinese = (await words(rig, "/帮助")).splitlines()
+    assert chinese[0] == "/新建 [内容]：开启新会话" and all(detect_language(line) == CHINESE for line in chinese)
+    await say(rig, "/new !text good morning to you")
+    assert (await words(rig, "/help")).startswith("/new [TEXT]: Start a new thread\n")
+    for text in ("/help deny", "/help /拒绝", "/帮助 ／deny"):
+        assert len((await words(rig, text)).splitlines()) == 1
+    assert listed(await words(rig, "/start some-link")) == listed(await words(rig, "/help"))
+
+
+async def test_permissions_of_commands_are_those_of_the_table(rig: Rig) -> None:
+    await rig.ended((await say(rig, "!text one")).turn)
+    for spec in commands.available(commands.Place.CHAT):
+        for role in (Role.DRIVER, Role.WATCHER):
+            refused = await said_by(rig, role, f"/{spec.name} {'' if spec.is_complete_alone else 'x'}")
+            is_refused_for_role = "Only an owner" in refused.words or "You may look on" in refused.words
+            assert is_refused_for_role == (not spec.may_be_used_by(role)), (spec.name, role)
+
+
+async def test_a_watcher_sends_nothing_by_a_mistake_or_two_slashes(rig: Rig) -> None:
+    for text in ("/hlep", "//status", "hello", "/new !text x", "/queue !text x"):
+        refused = await said_by(rig, Role.WATCHER, text)
+        assert (refused.fate, "You may look on" in refused.words) == (Fate.REFUSED, True), text
+
+
+def test_every_reply_exists_in_both_languages() -> None:
     assert all(english and chinese and english != chinese for english, chinese in SENTENCES.values())

@@ -1,7 +1,4 @@
-"""Parses a line: a message for the agent, a command for clew, or files dropped on the terminal. Pure.
-
-An unknown word with a slash is an error; it never reaches the agent.
-"""
+"""Parses a line: a message for the agent, a command of `texts/commands.py`, or files dropped on the terminal. Pure."""
 
 from __future__ import annotations
 
@@ -9,41 +6,33 @@ import base64
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from msgspec import Struct
 
-# Each command: its argument and its help line.
-COMMANDS = {
-    "help": ("", "show this help"),
-    "new": ("", "start a new thread with your next message"),
-    "threads": ("", "list threads"),
-    "resume": ("[N|ID]", "open a thread by its number in /threads or its id; default: the newest other one"),
-    "fork": ("", "fork this thread, and open the fork"),
-    "stop": ("", "stop the running turn"),
-    "queue": ("TEXT", "send it after the running turn, not into it"),
-    "handoff": ("SURFACE", "continue on another surface, such as telegram, and leave"),
-    "away": ("SURFACE", "also send what this terminal would show to a chat"),
-    "back": ("", "end away mode"),
-    "file": ("PATH", "attach a file or an image to your next message"),
-    "status": ("", "show the state of this thread"),
-    "where": ("", "show where its answers were delivered"),
-    "done": ("", "mark this thread as completed; your next message reopens it"),
-    "quit": ("", "leave; a running turn continues"),
-}
+from clew.model.messages import Role
+from clew.texts import commands
+from clew.texts.bilingual import Bilingual, zh
+from clew.texts.commands import Mistake, Place, Typed
 
 IMAGE = "data:image/"
 SUFFIXES = {"png": ".png", "jpeg": ".jpg", "gif": ".gif", "webp": ".webp"}
 MAX_IMAGE = 20 << 20  # bytes; the same limit as for files
 
-_NOTES = """\
+_NOTES = Bilingual(
+    """\
 Enter sends. Alt-Enter starts a new line, and so does a \\ at the end of one.
 While a turn runs, your messages go into it. Ctrl-C stops the turn; Ctrl-D leaves it running.
 A file dropped here, or an image pasted as data:image/…, is sent with your next message.
-To send a message that begins with a slash, type two."""
+Everything else is for the agent; two slashes begin a message with a slash.""",
+    """\
+Enter 发送。Alt-Enter 换行，行末的 \\ 也换行。
+任务运行时，你的消息会插入其中。Ctrl-C 停止任务；Ctrl-D 离开，任务继续运行。
+拖到这里的文件，或以 data:image/… 粘贴的图片，会随下一条消息发送。
+其余内容都会交给代理；要发送以斜杠开头的消息，请写两个斜杠。""",
+)
 
 
 class Message(Struct, frozen=True):
@@ -53,6 +42,7 @@ class Message(Struct, frozen=True):
 class Command(Struct, frozen=True):
     name: str
     argument: str = ""
+    in_chinese: bool = False  # typed by its Chinese name
 
 
 class Files(Struct, frozen=True):
@@ -86,15 +76,16 @@ def parse_line(line: str, is_file: Callable[[Path], bool] = is_file) -> Parsed |
         return None
     if is_image(text):
         return _image(text)
-    if text.startswith("//"):
-        return Message(text[1:])
-    if word := re.match(r"/([A-Za-z-]+)(?:\s+|$)", text):
-        return _command(word[1].lower(), text[word.end() :].strip())
+    match commands.parse(text, Place.TERMINAL):
+        case Typed(spec, argument, in_chinese):
+            return Command(spec.name, argument, in_chinese)
+        case Mistake(words):
+            return Invalid(words)
     path = _path(text)
     for paths in ((path,) if path else (), dropped_paths(text)):
         if paths and all(map(is_file, paths)):
             return Files(paths)
-    return Message(text)
+    return Message(commands.unescape(text))
 
 
 def is_image(text: str) -> bool:
@@ -113,21 +104,6 @@ def _image(text: str) -> Parsed:
         return Image(SUFFIXES[kind], base64.b64decode("".join(body.split()), validate=True))
     except ValueError:
         return Invalid("the pasted image is incomplete; save it as a file and attach it with /file")
-
-
-def _command(name: str, argument: str) -> Parsed:
-    if name not in COMMANDS:
-        near = get_close_matches(name, COMMANDS, n=3, cutoff=0.5) or [each for each in COMMANDS if each[0] == name[0]]
-        listed = ", ".join(f"/{each}" for each in near) or "/help"
-        return Invalid(
-            f"there is no /{name}; did you mean {listed}? To send a message that begins with a slash, type two"
-        )
-    takes = COMMANDS[name][0]
-    if argument and not takes:
-        return Invalid(f"/{name} takes no argument")
-    if takes and not argument and not takes.startswith("["):
-        return Invalid(f"/{name} needs an argument: {takes}")
-    return Command(name, argument)
 
 
 def dropped_paths(text: str) -> tuple[Path, ...]:
@@ -174,21 +150,37 @@ def is_continued(text: str) -> bool:
     return text.endswith("\\") and not text.endswith("\\\\")
 
 
-def suggestions(text: str, threads: Callable[[], Iterable[tuple[str, str]]]) -> Iterator[tuple[str, int, str]]:
+def suggestions(
+    text: str, threads: Callable[[], Iterable[tuple[str, str]]], *, chinese: bool = False
+) -> Iterator[tuple[str, int, str]]:
     """Completions for this text: each with its text, its start position (negative), and its help."""
-    word = re.fullmatch(r"/([a-z]*)", text)
-    if word:
-        for name, (takes, line) in COMMANDS.items():
-            if name.startswith(word[1]):
-                yield f"/{name}{' ' if takes else ''}", -len(text), line
-    elif begun := re.fullmatch(r"/resume\s+(\w*)", text):
+    if word := re.fullmatch(r"[/／](\w*)", text):
+        for spec in commands.available(Place.TERMINAL):
+            names = (spec.chinese, spec.name) if chinese else (spec.name, spec.chinese)
+            name = next((each for each in names if each.startswith(word[1])), None)
+            if name is not None:
+                yield f"/{name}{' ' if spec.arguments else ''}", -len(text), spec.help_in(chinese=chinese)
+    elif (begun := re.fullmatch(r"[/／](\w+)\s+(\w*)", text)) and commands.find(begun[1]) is commands.find("resume"):
         for name, title in threads():
-            if name.startswith(begun[1].upper()):
-                yield name, -len(begun[1]), title
+            if name.startswith(begun[2].upper()):
+                yield name, -len(begun[2]), title
 
 
-def help_lines() -> list[str]:
+def path_argument(text: str) -> str | None:
+    """The path that is being typed after `/file`; None if this is something else."""
+    begun = re.fullmatch(r"[/／](\w+)\s+(.*)", text, re.DOTALL)
+    return begun[2] if begun and commands.find(begun[1]) is commands.find("file") else None
+
+
+def help_lines(about: str = "", *, chinese: bool = False) -> list[str]:
     from clew.cli.view.columns import table
 
-    rows = [(f"  /{name} {takes}".rstrip(), line) for name, (takes, line) in COMMANDS.items()]
-    return [*table(rows), *_NOTES.splitlines()]
+    rows = commands.help_lines(Place.TERMINAL, Role.OWNER, about, chinese=chinese)
+    notes = (zh(_NOTES) if chinese else str(_NOTES)).splitlines() if len(rows) > 1 else []
+    return [*table([(f"  {usage}", line) for usage, line in rows]), *notes]
+
+
+def reads_chinese(environ: Mapping[str, str]) -> bool:
+    """Whether the locale of the terminal is Chinese."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    return next((environ[name] for name in names if environ.get(name)), "").lower().startswith("zh")

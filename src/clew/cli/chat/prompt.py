@@ -23,7 +23,7 @@ from prompt_toolkit.keys import Keys
 
 from clew.cli.chat.flow import Flow
 from clew.cli.chat.follower import Follower
-from clew.cli.chat.lines import is_continued, is_image, suggestions
+from clew.cli.chat.lines import is_continued, is_image, path_argument, suggestions
 from clew.cli.chat.talk import Reply, Talk
 from clew.cli.completion import threads
 from clew.cli.shown_gates import ShownGates
@@ -66,7 +66,7 @@ class ChatPrompt:
             message=self._message,
             multiline=True,
             history=History(str(history_file(home)), self._is_secret),
-            completer=CommandCompleter(threads),
+            completer=CommandCompleter(threads, chinese=talk.chinese),
             complete_in_thread=True,
             complete_while_typing=True,
             key_bindings=bindings(self._on_ctrl_c, self._enqueue),
@@ -284,15 +284,16 @@ def bindings(interrupted: Callable[[KeyPressEvent], None], take: Callable[[str],
 
 
 class CommandCompleter(Completer):
-    def __init__(self, threads: Callable[[], Iterable[tuple[str, str]]]) -> None:
+    def __init__(self, threads: Callable[[], Iterable[tuple[str, str]]], *, chinese: bool = False) -> None:
         self._threads = threads
+        self._chinese = chinese
         self._paths = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         text = document.text_before_cursor
-        if text.startswith("/file "):
-            path = Document(text[len("/file ") :].lstrip())
-            yield from self._paths.get_completions(path, complete_event)
+        path = path_argument(text)
+        if path is not None:
+            yield from self._paths.get_completions(Document(path), complete_event)
             return
-        for words, start, help_line in suggestions(text, self._threads):
+        for words, start, help_line in suggestions(text, self._threads, chinese=self._chinese):
             yield Completion(words, start, display_meta=help_line)

@@ -5,6 +5,7 @@ It holds the current thread, the files for the next message, and the list that `
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -26,16 +27,18 @@ from clew.cli.chat.lines import (
     is_file,
     parse_file_argument,
     parse_line,
+    to_path,
 )
 from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.commands.threads import state_words, status_words, trace_words, waits_for
 from clew.cli.output import moment
 from clew.cli.view.columns import one_line, table
-from clew.cli.view.gates import refuse_secrets
-from clew.cli.view.threads import thread_table
+from clew.cli.view.gates import is_secret, refuse_secrets, secret_message
+from clew.cli.view.threads import gate_table, thread_table
 from clew.client.sync import new_message_id
 from clew.support.errors import ClewError, Refused
 from clew.support.text import clean
+from clew.texts import commands, messages
 
 LIST_SIZE = 20
 PASTED = "clew-pasted-"
@@ -70,6 +73,10 @@ class Talk:
     columns: Callable[[], int | None] = lambda: None  # width of the terminal; None without one
     files: list[str] = field(default_factory=list)
     say: Callable[[str], None] = lambda line: None  # called while a line takes time
+    chinese: bool = False  # the language of help
+    _in_chinese: bool = False  # this line
+    _sees: Sequence[Any] = ()  # the gates that this line's author sees as open
+    _settings: dict[str, str] = field(default_factory=dict)  # of the next new thread
     _listed: list[str] = field(default_factory=list)
     _said: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_OWN))
     _steer_explained: bool = False
@@ -100,8 +107,16 @@ class Talk:
                 return self._attach((save_pasted(data, suffix),))
             case Invalid(words):
                 raise Refused(words)
-            case Command(name, argument):
-                return _DO[name](self, argument)
+            case Command() as command:
+                return self._run(command, sees or ())
+
+    def _run(self, command: Command, sees: Sequence[Any]) -> Reply:
+        """Run a command of `texts/commands.py` by its method here."""
+        spec = commands.find(command.name)
+        assert spec is not None, command.name
+        self._sees, self._in_chinese = sees, self.chinese or command.in_chinese
+        run: Callable[[str], Reply] = getattr(self, spec.handler)
+        return run(command.argument)
 
     def _say(
         self, text: str, *, queue: bool = False, sees: Sequence[Any] | None = None, asks: str | None = None
@@ -124,7 +139,7 @@ class Talk:
 
     def _send(self, text: str, files: list[str], queue: bool, sees: Sequence[Any] | None, asks: str | None) -> Any:
         if self.thread is None:
-            return self.client.post("threads", body={**self.opening(text), "attachments": files})
+            return self.client.post("threads", body={**self.opening(text), **self._settings, "attachments": files})
         body = {"message_id": new_message_id(), "text": text, "queue": queue, "attachments": files}
         body |= {} if sees is None else {"sees": [view["id"] for view in sees]}
         body |= {} if asks is None else {"answers": asks}
@@ -150,49 +165,59 @@ class Talk:
             raise Refused("there is no thread yet; send a message to start one, or /resume one")
         return self.thread
 
-    def _help(self, _: str) -> Reply:
-        return Reply(tuple(help_lines()))
+    def do_help(self, about: str) -> Reply:
+        return Reply(tuple(help_lines(about, chinese=self._in_chinese)))
 
-    def _new(self, _: str) -> Reply:
-        self.thread = None
-        return Reply(("· your next message starts a new thread",), moved=True)
+    def do_new(self, text: str) -> Reply:
+        """The text goes to the new thread, and never answers a gate."""
+        refuse_secrets(text, self._sees if text else ())
+        former, self.thread = self.thread, None
+        if not text:
+            return Reply(("· your next message starts a new thread",), moved=True)
+        try:
+            return self._say(text)
+        except ClewError:
+            self.thread = former
+            raise
 
-    def _threads(self, _: str) -> Reply:
+    def do_threads(self, _: str) -> Reply:
         found = self.client.get("threads", limit=LIST_SIZE)["threads"]
         self._listed = [thread["id"] for thread in found]
         columns = self.columns()
         rows = thread_table(found, time.time(), columns and columns - 5)
         numbers = [*([""] if columns else []), *map(str, range(1, len(found) + 1))]
         listed = tuple(f"{number:>3}  {row}" for number, row in zip(numbers, rows, strict=False))
-        return Reply(listed or ("· there are no threads yet; send a message to start one",))
+        if not listed:
+            return Reply(("· there are no threads yet; send a message to start one",))
+        return Reply((*listed, "· /resume NUMBER opens one"))
 
-    def _resume(self, which: str) -> Reply:
+    def do_resume(self, which: str) -> Reply:
+        if not which:
+            return self.do_threads("")
         self.thread = self.client.post("threads", self._resolve(which), "wheel")["id"]
         return Reply(moved=True)
 
     def _resolve(self, which: str) -> str:
-        if which.isdigit() and len(which) < 4:
-            if not 0 < int(which) <= len(self._listed):
-                raise Refused(f"there is no number {which} in the list; see /threads")
-            return self._listed[int(which) - 1]
-        return which or self._newest_other()
+        """The id for a number of the list that was shown last, or of the list now; or the given id."""
+        if not which.isdigit() or len(which) > 3:
+            return which
+        if not self._listed:
+            self.do_threads("")
+        if not 0 < int(which) <= len(self._listed):
+            raise Refused(f"there is no number {which} in the list; see /threads")
+        return self._listed[int(which) - 1]
 
-    def _newest_other(self) -> str:
-        found = [each["id"] for each in self.client.get("threads", limit=2)["threads"] if each["id"] != self.thread]
-        if not found:
-            raise Refused("there is no other thread")
-        return str(found[0])
-
-    def _fork(self, _: str) -> Reply:
-        view = self.client.post("threads", self._here(), "fork", body={"turn": None, "title": None})
+    def do_fork(self, title: str) -> Reply:
+        refuse_secrets(title, self._sees if title else ())
+        view = self.client.post("threads", self._here(), "fork", body={"turn": None, "title": title or None})
         self.thread = view["id"]
         return Reply((f"· forked: {one_line(view['title'])}",), moved=True)
 
-    def _stop(self, _: str) -> Reply:
+    def do_stop(self, _: str) -> Reply:
         self.client.post("threads", self._here(), "stop")
         return Reply(("· stopping the turn…",))
 
-    def _handoff(self, target: str) -> Reply:
+    def do_handoff(self, target: str) -> Reply:
         """Hand the thread over and leave the chat; if it fails, nothing changes."""
         asked = self.client.post("handoffs", body={"thread": self._here(), "target": target})
         self.say(f"· handing the thread to {asked['surface']}…")
@@ -201,21 +226,82 @@ class Talk:
             raise Refused(f"the handoff to {ended['surface']} failed: {ended['error']} The thread stays here.")
         return Reply((f"· the thread continues in {ended['conversation']}",), leave=True)
 
-    def _away(self, target: str) -> Reply:
-        where = self.client.put("away", body={"target": target})
+    def do_away(self, target: str) -> Reply:
+        where = self.client.put("away", body={"target": target}) if target else self.client.get("away")
+        if where["conversation"] is None:
+            return Reply(("· you are not away; name a chat, such as /away telegram",))
         return Reply((f"· what this terminal would show is also sent to {where['conversation']}; /back ends that",))
 
-    def _back(self, _: str) -> Reply:
+    def do_back(self, _: str) -> Reply:
         self.client.delete("away")
         return Reply(("· welcome back",))
 
-    def _queue(self, text: str) -> Reply:
+    def do_gates(self, _: str) -> Reply:
+        rows = self.client.get("gates")
+        return Reply(tuple(gate_table(rows, time.time(), self.columns())) if rows else ("· nothing waits for you",))
+
+    def do_approve(self, given: str) -> Reply:
+        """Accept by code. Refused if there is more text, since a yes cannot have a condition."""
+        code, _, more = given.partition(" ")
+        if more and messages.word(more) not in messages.YES:
+            deny = f"/deny {code} REASON declines it and tells the agent why"
+            raise Refused(f"nothing was allowed: there is more than the code. /approve {code} alone allows it; {deny}")
+        return self._answer(code, "y")
+
+    def do_deny(self, given: str) -> Reply:
+        code, _, reason = given.partition(" ")
+        return self._answer(code, f"n {reason}".strip())
+
+    def do_answer(self, given: str) -> Reply:
+        code, _, answer = given.partition(" ")
+        if not answer.strip():
+            raise Refused(f"write the answer too: /answer {code} ANSWER")
+        return self._answer(code, answer.strip(), is_free=True)
+
+    def _answer(self, code: str, answer: str, *, is_free: bool = False) -> Reply:
+        """Send an answer to the thread of the gate, as a reply with its code. It does not change the current thread."""
+        view = self.client.get("gates", code)
+        if is_free and is_secret(view):
+            raise Refused(secret_message(view))
+        text = f"{view['code']} {answer}"
+        self._said.append(clean(text))
+        body = {"message_id": new_message_id(), "text": clean(text), "sees": [view["id"]]}
+        accepted = self.client.post("threads", view["thread"], "messages", body=body)
+        if accepted["fate"] == "refused":
+            raise Refused(accepted["words"])
+        lines = (f"· {accepted['words']}",) if accepted["words"] else ()
+        return Reply(lines, accepted["turn"] if view["thread"] == self.thread else None)
+
+    def do_runtime(self, name: str) -> Reply:
+        known = [each["name"] for each in self.client.get("status")["runtimes"]]
+        if name and name not in known:
+            raise Refused(f"there is no runtime {name}; there are: {', '.join(known)}")
+        return self._set("runtime", name, f"; there are: {', '.join(known)}")
+
+    def do_model(self, name: str) -> Reply:
+        return self._set("model", name)
+
+    def do_dir(self, folder: str) -> Reply:
+        if folder and not os.path.isdir(path := to_path(folder.strip("'\""))):  # noqa: PTH112 (text of any length)
+            raise Refused(f"{path} is not a folder")
+        return self._set("workspace", str(path) if folder else "")
+
+    def _set(self, name: str, value: str, more: str = "") -> Reply:
+        """Show a setting of the next new thread, or change it."""
+        if not value:
+            now = self._settings.get(name) or self.opening("").get(name) or "the default"
+            return Reply((f"· new threads use {now}{more}",))
+        self._settings[name] = value
+        return Reply((f"· from the next /new on: {value}",))
+
+    def do_queue(self, text: str) -> Reply:
+        refuse_secrets(text, self._sees)
         return self._say(text, queue=True)
 
-    def _file(self, path: str) -> Reply:
+    def do_file(self, path: str) -> Reply:
         return self._attach((parse_file_argument(path),))
 
-    def _status(self, _: str) -> Reply:
+    def do_status(self, _: str) -> Reply:
         view = self.client.get("threads", self._here())
         queued = f", {view['queued']} queued" if view["queued"] else ""
         rows = [
@@ -230,15 +316,15 @@ class Talk:
         ]
         return Reply(tuple(table([row for row in rows if row[1]])))
 
-    def _where(self, _: str) -> Reply:
+    def do_where(self, _: str) -> Reply:
         rows = self.client.get("threads", self._here(), "deliveries")
         return Reply(tuple(table([_receipt(row) for row in rows])) if rows else ("· it has no deliveries yet",))
 
-    def _done(self, _: str) -> Reply:
+    def do_done(self, _: str) -> Reply:
         self.client.post("threads", self._here(), "done")
         return Reply(("· completed; your next message reopens it",))
 
-    def _quit(self, _: str) -> Reply:
+    def do_quit(self, _: str) -> Reply:
         return Reply(leave=True)
 
 
@@ -264,22 +350,3 @@ def _names(files: list[str]) -> str:
 def _receipt(row: Any) -> tuple[str, ...]:
     place = "here" if row["conversation"] is None else row["conversation"]
     return f"  {row['delivery']}", place, state_words(row["state"]), moment(row["sent_at"]), trace_words(row)
-
-
-_DO: dict[str, Callable[[Talk, str], Reply]] = {
-    "help": Talk._help,
-    "new": Talk._new,
-    "threads": Talk._threads,
-    "resume": Talk._resume,
-    "fork": Talk._fork,
-    "stop": Talk._stop,
-    "handoff": Talk._handoff,
-    "away": Talk._away,
-    "back": Talk._back,
-    "queue": Talk._queue,
-    "file": Talk._file,
-    "status": Talk._status,
-    "where": Talk._where,
-    "done": Talk._done,
-    "quit": Talk._quit,
-}

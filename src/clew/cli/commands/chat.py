@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any
@@ -32,10 +33,17 @@ def chat_command(out: Out, /, thread: str | None, **options: Any) -> None:
 
 
 def _talk(client: Any, thread: str | None, options: dict[str, Any]) -> Talk:
+    from clew.cli.chat.lines import reads_chinese
     from clew.cli.chat.talk import Talk
 
     found = client.post("threads", thread, "wheel")["id"] if thread else None
-    return Talk(client, lambda text: new_thread_body("chat", text, options), found, files=list(options["files"]))
+    return Talk(
+        client,
+        lambda text: new_thread_body("chat", text, options),
+        found,
+        files=list(options["files"]),
+        chinese=reads_chinese(os.environ),
+    )
 
 
 def _on_terminal(out: Out, thread: str | None, options: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from clew.engine.gates.buttons import SUSPENSION_BUTTONS
 from clew.engine.gates.reply_parser import parse_reply
 from clew.engine.gates.visibility import gates_on, had_time_to_read, prompt_sent_at
 from clew.engine.inbox.access import SPEAKERS, refusal, role_of
-from clew.engine.inbox.commands import run_command
+from clew.engine.inbox.commands import run_command, run_for_watcher, without_escape
 from clew.engine.inbox.sender import message_of
 from clew.engine.places import driver
 from clew.engine.threads.lifecycle import Opening, open_thread
@@ -97,8 +97,8 @@ class Admission(Struct, frozen=True):
         return write_fate(tx, self.core, inbound, arrival)
 
     def _fate(self, tx: Tx, inbound: Inbound) -> Arrival:
-        if (stranger := refusal(tx, self.core, inbound)) is not None:
-            return stranger
+        if (refused := refusal(tx, self.core, inbound)) is not None:
+            return run_for_watcher(tx, self.core, inbound) or refused
         if not inbound.text.strip() and not inbound.attachments:
             return Arrival(Fate.REFUSED, None, None, messages.EMPTY)
         remember_language(tx, self.core, inbound)
@@ -108,7 +108,7 @@ class Admission(Struct, frozen=True):
             return meaning
         if meaning is None and _is_unplaced(tx, inbound):
             return Arrival(Fate.REFUSED, None, None, messages.UNPLACED)
-        inbound = meaning or _on_its_card(tx, inbound)
+        inbound = meaning or _on_its_card(tx, without_escape(self.core, inbound))
         name = inbound.thread or quoted(tx, inbound) or bindings.thread_at(tx, inbound.conversation)
         thread = threads.get(tx, name) if name else None
         if name and thread is None:

@@ -1,11 +1,9 @@
-"""Chat commands, English and 中文: a message that begins with a slash and a word. A command either does something and
-returns a reply, or is rewritten into a message that is then handled normally. Unknown commands go to the agent."""
+"""Runs the commands of `texts/commands.py` in chats: each by the function `do_NAME` here. A command either does
+something and returns a reply, or is rewritten into a message that is then handled normally."""
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,9 +27,9 @@ from clew.support.display_code import plain_or_code
 from clew.support.errors import BadInput, ClewError, NotFound, Refused
 from clew.texts import bilingual, messages, stored
 from clew.texts.command_replies import Replies
+from clew.texts.commands import CommandSpec, Mistake, Place, Typed, help_lines, parse, unescape
 
 LISTED = 10  # threads
-_COMMAND = re.compile(r"\s*[/!](\w+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
 class Command(Struct, frozen=True):
@@ -53,41 +51,62 @@ class Command(Struct, frozen=True):
             raise Refused(self.tell("no_thread"))
         return self.thread
 
-    def needs(self, what: str) -> str:
-        if not self.rest:
-            raise BadInput(self.tell("needs", what=what))
-        return self.rest
-
 
 Handler = Callable[[Command], str | Inbound]
 
 
 def run_command(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | None:
     """Run a chat command. None: it is not a command. An Inbound: handle this message instead."""
-    surface = core.surfaces.get(inbound.conversation.surface)
-    found = _COMMAND.fullmatch(inbound.text)
-    if found is None or surface is None or not surface.can.chat or inbound.text.lstrip()[0] not in surface.can.prefix:
+    typed = _parse(core, inbound)
+    if typed is None:
         return None
-    word, rest = found[1].lower(), (found[2] or "").strip()
-    tell = Replies(language_of(tx, core, inbound.conversation) == CHINESE)
-    if word not in COMMANDS:
-        return _unknown(word, rest, tell)
     name = bindings.thread_at(tx, inbound.conversation)
+    if isinstance(typed, Mistake):
+        return Arrival(Fate.REFUSED, name, None, typed.words)
+    tell = Replies(language_of(tx, core, inbound.conversation) == CHINESE)
+    if not typed.spec.may_be_used_by(role_of(tx, core, inbound)):
+        return Arrival(Fate.REFUSED, name, None, tell("owners_only"))
     thread = threads.get(tx, name) if name else None
     try:
-        done = COMMANDS[word](Command(tx, core, inbound, rest, thread, tell))
+        done = _handler(typed.spec)(Command(tx, core, inbound, typed.text, thread, tell))
     except ClewError as error:
         return Arrival(Fate.REFUSED, name, None, error.words)
     return done if isinstance(done, Inbound) else Arrival(Fate.COMMAND, name, None, done)
 
 
-def _unknown(word: str, rest: str, tell: Replies) -> Arrival | None:
-    """Suggest the command that was probably meant; anything else (a path, an agent's own command) is for the agent."""
-    near = difflib.get_close_matches(word, COMMANDS, 1, 0.75)
-    return Arrival(Fate.REFUSED, None, None, tell("unknown", word=word, near=near[0])) if near and not rest else None
+def run_for_watcher(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
+    """Run one of the few commands that a watcher may use; None if this is something else."""
+    typed = _parse(core, inbound)
+    if not isinstance(typed, Typed) or inbound.pressed or role_of(tx, core, inbound) is not Role.WATCHER:
+        return None
+    done = run_command(tx, core, inbound) if typed.spec.may_be_used_by(Role.WATCHER) else None
+    return done if isinstance(done, Arrival) else None
 
 
-def _new(command: Command) -> str | Inbound:
+def without_escape(core: Core, inbound: Inbound) -> Inbound:
+    """A message that begins with two slashes is for the agent, with one."""
+    prefix = _prefix(core, inbound)
+    text = unescape(inbound.text, prefix) if prefix else inbound.text
+    return inbound if text == inbound.text else replace(inbound, text=text)
+
+
+def _parse(core: Core, inbound: Inbound) -> Typed | Mistake | None:
+    prefix = _prefix(core, inbound)
+    return parse(inbound.text, Place.CHAT, prefix) if prefix else None
+
+
+def _prefix(core: Core, inbound: Inbound) -> str:
+    """The characters that a command begins with there; empty if it is not a chat."""
+    surface = core.surfaces.get(inbound.conversation.surface)
+    return surface.can.prefix if surface is not None and surface.can.chat else ""
+
+
+def _handler(spec: CommandSpec) -> Handler:
+    found: Handler = globals()[spec.handler]
+    return found
+
+
+def do_new(command: Command) -> str | Inbound:
     """The text behind `/new` goes to the new thread: `/new 1` does not answer a gate."""
     if command.rest:
         refuse_secrets(command.tx, command.thread)
@@ -95,7 +114,7 @@ def _new(command: Command) -> str | Inbound:
     return replace(command.inbound, text=command.rest, quoted=None, sees=()) if command.rest else command.tell("new")
 
 
-def _threads(command: Command) -> str:
+def do_threads(command: Command) -> str:
     found = _listed(command.tx)
     if not found:
         return command.tell("no_threads")
@@ -119,10 +138,10 @@ def _status_word(command: Command, thread: Thread, running: object) -> str:
     return command.tell("running" if running else thread.status)
 
 
-def _resume(command: Command) -> str:
+def do_resume(command: Command) -> str:
     """Bind a thread to this conversation, whatever its status, and move its open work here."""
     if not command.rest:
-        return _threads(command)
+        return do_threads(command)
     found = _listed(command.tx)
     row = _by_number(found, command.rest) if len(command.rest) < 3 else _by_id(command.tx, command.rest)
     if row is None:
@@ -147,7 +166,7 @@ def _by_id(tx: Tx, id: str) -> Thread | None:
     return threads.get(tx, names[0]) if len(names) == 1 else None
 
 
-def _fork(command: Command) -> str:
+def do_fork(command: Command) -> str:
     if command.rest:
         refuse_secrets(command.tx, command.thread)
     new = forks.fork(command.tx, command.core, command.bound(), None, command.rest or None)
@@ -155,16 +174,16 @@ def _fork(command: Command) -> str:
     return command.tell("forked")
 
 
-def _stop(command: Command) -> str:
+def do_stop(command: Command) -> str:
     lifecycle.ask_stop(command.tx, command.core, command.bound(), command.inbound.sender, command.where)
     return command.tell("stopping")
 
 
-def _queue(command: Command) -> Inbound:
-    return replace(command.inbound, text=command.needs("TEXT"), queue=True)
+def do_queue(command: Command) -> Inbound:
+    return replace(command.inbound, text=command.rest, queue=True)
 
 
-def _status(command: Command) -> str:
+def do_status(command: Command) -> str:
     thread = command.bound()
     running, queued = turns.live(command.tx, thread.id), turns.count_queued(command.tx, thread.id)
     open_now = ", ".join(gate.code for gate in gates.open_in(command.tx, thread.id))
@@ -185,18 +204,18 @@ def _asked(command: Command, thread: Thread, queued: int) -> str:
     return bilingual.zh(question) if command.tell.is_chinese else question
 
 
-def _where(command: Command) -> str:
+def do_where(command: Command) -> str:
     rows = [row for row in deliveries.of_thread(command.tx, command.bound().id, 30) if row.kind == "final"][-5:]
     lines = [f"{row.state}: {row.conversation or '-'}" + (f" ({row.error})" if row.error else "") for row in rows]
     return "\n".join(lines) or command.tell("nothing_sent")
 
 
-def _gates(command: Command) -> str:
+def do_gates(command: Command) -> str:
     found = gates.all_open(command.tx, 20)
     return "\n".join(f"{gate.code}: {plain_or_code(title_line(gate))}" for gate in found) or command.tell("no_gates")
 
 
-def _approve(command: Command) -> Inbound:
+def do_approve(command: Command) -> Inbound:
     """Accept by code. Refused if there is more text, since a yes cannot have a condition."""
     code, more = _code(command)
     if more and messages.word(more) not in messages.YES:
@@ -204,27 +223,27 @@ def _approve(command: Command) -> Inbound:
     return replace(command.inbound, text=f"{code} y")
 
 
-def _deny(command: Command) -> Inbound:
+def do_deny(command: Command) -> Inbound:
     code, reason = _code(command)
     return replace(command.inbound, text=f"{code} n {reason}".strip())
 
 
-def _answer(command: Command) -> Inbound:
+def do_answer(command: Command) -> Inbound:
     return replace(command.inbound, text=" ".join(_code(command)))
 
 
 def _code(command: Command) -> tuple[str, str]:
     """The gate code and the rest. Raises BadInput if there is no code: the text never goes to the agent."""
-    code, _, rest = command.needs("CODE").partition(" ")
+    code, _, rest = command.rest.partition(" ")
     if not is_code(code):
         raise BadInput(command.tell("no_code", word=code))
     return code.upper(), rest.strip()
 
 
-def _handoff(command: Command) -> str:
+def do_handoff(command: Command) -> str:
     wanted = HandoffRequest(
         command.bound().id,
-        command.needs("SURFACE"),
+        command.rest,
         command.inbound.sender,
         command.where,
         may_choose=_may_choose(command),
@@ -232,9 +251,8 @@ def _handoff(command: Command) -> str:
     return command.tell("handing", surface=request_for(command.tx, command.core, wanted).surface)
 
 
-def _away(command: Command) -> str:
+def do_away(command: Command) -> str:
     """Set the away target to the named conversation, or to this one."""
-    _owners_only(command)
     named = resolve_target(command.tx, command.core, command.rest, may_choose=True) if command.rest else command.where
     away.go(command.tx, command.core, named)
     return command.tell("away", surface=named.surface)
@@ -245,24 +263,16 @@ def _may_choose(command: Command) -> bool:
     return role_of(command.tx, command.core, command.inbound) is Role.OWNER
 
 
-def _owners_only(command: Command) -> None:
-    """Refuse commands that affect all threads to anybody but owners."""
-    if not _may_choose(command):
-        raise Refused(command.tell("owners_only"))
-
-
-def _back(command: Command) -> str:
-    _owners_only(command)
+def do_back(command: Command) -> str:
     return command.tell("back" if away.back(command.tx, command.core) else "not_away")
 
 
-def _home(command: Command) -> str:
-    _owners_only(command)
+def do_home(command: Command) -> str:
     places.set_home(command.tx, command.where)
     return command.tell("home", surface=command.where.surface)
 
 
-def _runtime(command: Command) -> str:
+def do_runtime(command: Command) -> str:
     known = sorted(command.core.runtimes)
     if not command.rest:
         now = places.get(command.tx, command.where).runtime or command.core.config.threads.runtime
@@ -273,16 +283,16 @@ def _runtime(command: Command) -> str:
     return command.tell("from_now", what=command.rest)
 
 
-def _model(command: Command) -> str:
+def do_model(command: Command) -> str:
     if not command.rest:
         return command.tell("model_is", name=places.get(command.tx, command.where).model or "-")
     places.put(command.tx, command.where, "model", command.rest[:200])
     return command.tell("from_now", what=command.rest[:200])
 
 
-def _dir(command: Command) -> str:
+def do_dir(command: Command) -> str:
     if not command.rest:
-        return command.thread.workspace if command.thread else _folder_here(command)
+        return command.tell("folder_is", name=plain_or_code(_folder_here(command)))
     folder = lifecycle.real_folder(command.rest)
     places.put(command.tx, command.where, "workspace", folder)
     return command.tell("from_now", what=folder)
@@ -292,60 +302,16 @@ def _folder_here(command: Command) -> str:
     return places.get(command.tx, command.where).workspace or command.core.workspace
 
 
-def _done(command: Command) -> str:
+def do_done(command: Command) -> str:
     lifecycle.finish(command.tx, command.core, command.bound())
     return command.tell("done")
 
 
-def _help(command: Command) -> str:
-    return command.tell("help")
-
-
-_ENGLISH: Mapping[str, Handler] = {
-    "new": _new,
-    "threads": _threads,
-    "resume": _resume,
-    "fork": _fork,
-    "stop": _stop,
-    "queue": _queue,
-    "status": _status,
-    "where": _where,
-    "gates": _gates,
-    "approve": _approve,
-    "deny": _deny,
-    "answer": _answer,
-    "handoff": _handoff,
-    "away": _away,
-    "back": _back,
-    "home": _home,
-    "runtime": _runtime,
-    "model": _model,
-    "dir": _dir,
-    "done": _done,
-    "help": _help,
-    "start": _help,  # sent by Telegram when somebody opens a bot
-}
-_CHINESE = {
-    "新建": "new",
-    "会话": "threads",
-    "继续": "resume",
-    "分叉": "fork",
-    "停止": "stop",
-    "排队": "queue",
-    "状态": "status",
-    "回执": "where",
-    "待办": "gates",
-    "同意": "approve",
-    "拒绝": "deny",
-    "回答": "answer",
-    "移交": "handoff",
-    "离开": "away",
-    "回来": "back",
-    "主页": "home",
-    "代理": "runtime",
-    "模型": "model",
-    "目录": "dir",
-    "完成": "done",
-    "帮助": "help",
-}
-COMMANDS: Mapping[str, Handler] = {**_ENGLISH, **{word: _ENGLISH[name] for word, name in _CHINESE.items()}}
+def do_help(command: Command) -> str:
+    """One line per command that the sender may use here, or only the one that is named."""
+    role, chinese = role_of(command.tx, command.core, command.inbound) or Role.WATCHER, command.tell.is_chinese
+    found = help_lines(Place.CHAT, role, command.rest, chinese=chinese)
+    lines = [f"{usage}{'：' if chinese else ': '}{about}" for usage, about in found]
+    if len(lines) > 1 and role is not Role.WATCHER:
+        lines.append(command.tell("other_messages"))
+    return "\n".join(lines)

@@ -7,7 +7,7 @@ import logging
 
 from clew.model.surface import NotSent
 from clew.surfaces.telegram.api import BotApi, Refusal
-from clew.texts.commands import MENU
+from clew.texts.commands import menu
 
 log = logging.getLogger(__name__)
 
@@ -16,7 +16,8 @@ LANGUAGES = (None, "zh")  # for everybody, and for people whose Telegram is in C
 
 async def set_menu(api: BotApi) -> None:
     for language in LANGUAGES:
-        wanted = [{"command": line.command, "description": line.chinese if language else line.english} for line in MENU]
+        listed = menu(chinese=language is not None)
+        wanted = [{"command": name, "description": description} for name, description in listed]
         try:
             if await api.call("getMyCommands", {"language_code": language}) != wanted:
                 await api.call("setMyCommands", {"commands": wanted, "language_code": language})
