@@ -92,6 +92,9 @@ def test_a_command_names_its_arguments_when_used_wrongly(line: str, words: str) 
 
 def test_two_slashes_are_a_message_with_one() -> None:
     assert parsed("//etc is a folder") == Message("/etc is a folder")
+    assert parsed("//tmp/a.png", "/tmp/a.png", "//tmp/a.png") == Message("/tmp/a.png")
+    assert parsed("／／状态") == Message("/状态")
+    assert parsed("// a comment") == Message("// a comment")
 
 
 @pytest.mark.parametrize("line", ["/tmp/a b.png", "'/tmp/a b.png'", r"/tmp/a\ b.png", "file:///tmp/a%20b.png"])

@@ -81,11 +81,13 @@ def parse_line(line: str, is_file: Callable[[Path], bool] = is_file) -> Parsed |
             return Command(spec.name, argument, in_chinese)
         case Mistake(words):
             return Invalid(words)
+    if (message := commands.unescape(text)) != text:
+        return Message(message)
     path = _path(text)
     for paths in ((path,) if path else (), dropped_paths(text)):
         if paths and all(map(is_file, paths)):
             return Files(paths)
-    return Message(commands.unescape(text))
+    return Message(text)
 
 
 def is_image(text: str) -> bool:
