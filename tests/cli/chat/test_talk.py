@@ -137,8 +137,10 @@ def test_threads_are_numbered_and_opened_by_number_or_id() -> None:
     assert [line.split()[:2] for line in rows] == [["1", "01C"], ["2", "01B"], ["3", "01A"]]
     assert how == "· /resume NUMBER opens one"
     assert (here.do("/resume 3").moved, here.thread) == (True, "01A")
-    here.do("/resume 01b")
-    assert here.thread == "01b"
+    here.do("/resume 01z")
+    assert here.thread == "01z"
+    here.do("/resume b")
+    assert here.thread == "01B"
     assert "no number 4" in here.do("/resume 4").lines[0]
 
 
@@ -156,7 +158,7 @@ def test_a_number_needs_no_list_before_it() -> None:
 
 
 def test_resuming_an_unknown_thread_keeps_the_current_one() -> None:
-    here = talk(RecordingClient(nope=NotFound("There is no thread nope.")))
+    here = talk(RecordingClient(threads={"threads": []}, nope=NotFound("There is no thread nope.")))
     assert here.do("/resume nope").failed
     assert here.thread == "T"
 
@@ -241,7 +243,7 @@ def test_a_gate_of_another_thread_is_answered_without_going_there() -> None:
     assert (reply.turn, reply.moved, here.thread) == (None, False, "T")
 
 
-@pytest.mark.parametrize("line", ["/approve K7Q2 but only once", "/answer K7Q2", "/answer K7Q2 hunter2"])
+@pytest.mark.parametrize("line", ["/approve K7Q2 but only once", "/approve ..", "/answer K7Q2", "/answer K7Q2 hunter2"])
 def test_an_unclear_or_secret_answer_is_not_sent(line: str) -> None:
     secret = {**GATE, "questions": [{"secret": True}]}
     here = talk(api := RecordingClient(K7Q2=secret))

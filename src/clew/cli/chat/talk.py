@@ -198,11 +198,13 @@ class Talk:
         return Reply(moved=True)
 
     def _resolve(self, which: str) -> str:
-        """The id for a number of the list that was shown last, or of the list now; or the given id."""
-        if not which.isdigit() or len(which) > 3:
-            return which
+        """The id for a number, or for the end of an id as chats show it, in the list that was shown last or is loaded
+        now; or else the given id."""
         if not self._listed:
             self.do_threads("")
+        if not which.isdigit() or len(which) > 3:
+            ends = [name for name in self._listed if name.endswith(which.upper())]
+            return ends[0] if len(ends) == 1 else which
         if not 0 < int(which) <= len(self._listed):
             raise Refused(f"there is no number {which} in the list; see /threads")
         return self._listed[int(which) - 1]
@@ -260,6 +262,8 @@ class Talk:
 
     def _answer(self, code: str, answer: str, *, is_free: bool = False) -> Reply:
         """Send an answer to the thread of the gate, as a reply with its code. It does not change the current thread."""
+        if not (code.isascii() and code.isalnum()):
+            raise Refused(f"{code} is not a gate code; /gates lists what waits")
         view = self.client.get("gates", code)
         if is_free and is_secret(view):
             raise Refused(secret_message(view))
