@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from clew.config.settings import CodexConfig
 from clew.process import kept_programs
 from clew.runtimes.codex.server import binary
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.websocket import open_unix
 
 LINE = 64 * 1024 * 1024

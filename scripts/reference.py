@@ -20,7 +20,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import click
 
 from clew.cli import main as cli
-from clew.config.reading import own_names, split, without_none
+from clew.config import plugins
+from clew.config.reading import plugin_group, split, without_none
 from clew.config.settings import Config
 from clew.support.errors import ClewError
 from clew.texts.bilingual import zh
@@ -70,24 +71,25 @@ def settings() -> str:
 def _tables(kind: Any, at: tuple[str, ...]) -> Iterator[str]:
     """One section for each table that has settings, in the order of the dataclasses."""
     hints = get_type_hints(kind, include_extras=True)
-    own = [each for each in fields(kind) if each.name in own_names(kind)]
-    if plain := [each for each in own if _below(hints[each.name]) is None]:
+    tables = [(each.name, below) for each in fields(kind) for below in _below(hints[each.name])]
+    if plain := [each for each in fields(kind) if not any(each.name == name for name, _ in tables)]:
         meanings = comments(kind)
         rows = [(f"`{each.name}`", _default(each), _value(hints[each.name]), meanings[each.name]) for each in plain]
         yield from ("", f"## `[{'.'.join(at)}]`", "", wrapped(inspect.getdoc(kind) or ""))
         yield from table(("key", "default", "value", "meaning"), rows)
-    for each in own:
-        if below := _below(hints[each.name]):
-            yield from _tables(below[0], (*at, each.name, *below[1]))
+    for name, (below, behind) in tables:
+        yield from _tables(below, (*at, name, *behind))
 
 
-def _below(hint: Any) -> tuple[Any, tuple[str, ...]] | None:
-    """The dataclass of a table below this one, and what its name has behind it."""
-    if is_dataclass(hint):
-        return hint, ()
-    if get_origin(hint) is Mapping and is_dataclass(get_args(hint)[1]):
-        return get_args(hint)[1], ("NAME",)
-    return None
+def _below(hint: Any) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    """The dataclasses of tables below this one, and what their names have behind it."""
+    if (group := plugin_group(hint)) is not None:
+        for name in plugins.BUILT_IN[group]:
+            yield from ((kind, (name, *behind)) for kind, behind in _below(plugins.settings_of(group, name)))
+    elif is_dataclass(hint):
+        yield hint, ()
+    elif get_origin(hint) is Mapping and is_dataclass(get_args(hint)[1]):
+        yield get_args(hint)[1], ("NAME",)
 
 
 def _default(each: Field[Any]) -> str:

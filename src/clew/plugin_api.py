@@ -4,6 +4,7 @@ A plugin is a package with an entry point in the group `clew.runtimes` or `clew.
 docs/how-to/runtimes/writing-one.md, docs/how-to/surfaces/writing-one.md. The kits that try it are in `clew.testing`.
 """
 
+from clew.config.plugin import Connected, Connecting, Field, Finding, HttpReply, HttpRequest, HttpRoute, Plugin
 from clew.config.rules import Address, AtLeastOne, Between, Name, OneOf, Place, Port, Seconds, Secret, Shape, Timeout
 from clew.model.delivery import Button, DeliveryKind
 from clew.model.events import (
@@ -31,6 +32,7 @@ from clew.model.runtime import (
     Health,
     HealthState,
     Outliving,
+    ProgramInfo,
     RecordState,
     Runtime,
     RuntimeCan,
@@ -69,7 +71,6 @@ from clew.support.errors import (
     RuntimeTrouble,
 )
 from clew.support.home import Home
-from clew.surfaces.setup import Connected, Connecting, Field
 
 __all__ = [
     "Accepted",
@@ -98,6 +99,7 @@ __all__ = [
     "Event",
     "Fate",
     "Field",
+    "Finding",
     "ForkPoint",
     "GateClosed",
     "GateKind",
@@ -106,6 +108,9 @@ __all__ = [
     "Health",
     "HealthState",
     "Home",
+    "HttpReply",
+    "HttpRequest",
+    "HttpRoute",
     "InDoubt",
     "Inbound",
     "Inbox",
@@ -123,9 +128,11 @@ __all__ = [
     "PastTurn",
     "Phase",
     "Place",
+    "Plugin",
     "Policy",
     "Port",
     "Problem",
+    "ProgramInfo",
     "Question",
     "Receipt",
     "RecordState",

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from clew.config import describe
+from clew.config import describe, plugins
 from clew.config.plugins import RUNTIMES, SURFACES
-from clew.config.settings import Config, parse, parse_leniently, section
+from clew.config.settings import Config, parse, parse_leniently
 from clew.daemon import assemble
 from clew.process.scan import Marks
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, ConfigError
 from clew.support.home import Home
-from clew.surfaces import setup
 from tests.config.test_plugins import install
 from tests.helpers.daemons import SCRIPTED, Clew
 from tests.helpers.paths import ROOT
@@ -83,7 +82,7 @@ def made(config: Config, folder: Path) -> assemble.Parts:
 
 def test_a_plugin_says_what_its_settings_are(site: Path, tmp_path: Path) -> None:
     config = parse(FILE, "config.toml")
-    found = section(config.surfaces, "pigeons")
+    found = config.surfaces["pigeons"]
     assert (found.loft, found.key, found.tries, found.allow) == ("north", "very secret", 3, ("ann",))
     assert config.secrets() == {"very secret"}
     surface: Any = made(config, tmp_path).surfaces["pigeons"]
@@ -112,7 +111,7 @@ def test_invalid_plugin_settings_are_reported_with_their_line(site: Path, text: 
 
 def test_settings_of_a_plugin_that_cannot_load_stop_nothing(site: Path, tmp_path: Path) -> None:
     config = parse("[surfaces.broken]\nx = 1\n", "config.toml")
-    assert section(config.surfaces, "broken") is None
+    assert "broken" not in config.surfaces
     parts_ = made(config, tmp_path)
     assert "broken" not in parts_.surfaces and any("no pigeons" in str(trouble) for trouble in parts_.troubles)
 
@@ -140,7 +139,7 @@ def test_without_a_table_it_has_its_defaults_or_none(site: Path, tmp_path: Path)
 
 def test_a_runtime_has_settings_in_the_same_way(site: Path) -> None:
     install(site, "owlpost", RUNTIMES, {"owl": "owlpost:make"}, CODE)
-    assert section(parse('[runtimes.owl]\nloft = "east"\n', "config.toml").runtimes, "owl").loft == "east"
+    assert parse('[runtimes.owl]\nloft = "east"\n', "config.toml").runtimes["owl"].loft == "east"
 
 
 def test_settings_of_plugins_are_looked_at_one_by_one_without_secrets(site: Path) -> None:
@@ -151,10 +150,10 @@ def test_settings_of_plugins_are_looked_at_one_by_one_without_secrets(site: Path
 
 
 def test_a_plugin_says_how_it_is_connected(site: Path) -> None:
-    assert [field.name for field in setup.for_surface("pigeons").FIELDS] == ["loft", "key"]
+    assert [field.name for field in plugins.connecting("pigeons").FIELDS] == ["loft", "key"]
     for name, words in (("plain", "cannot be connected"), ("broken", "no pigeons"), ("nobody", "cannot be connected")):
         with pytest.raises(BadInput, match=words):
-            setup.for_surface(name)
+            plugins.connecting(name)
 
 
 @pytest.mark.process

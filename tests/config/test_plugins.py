@@ -12,9 +12,8 @@ from clew.config import plugins
 from clew.config.plugins import BUILT_IN, RUNTIMES, SURFACES, load, names
 from clew.daemon.assemble import own_runtimes
 from clew.support.errors import BadInput
-from clew.surfaces import feishu, telegram
+from clew.surfaces import feishu, telegram, webhook
 from clew.surfaces.local import LocalSurface
-from clew.surfaces.webhook import WebhookSurface
 from tests.helpers.paths import ROOT
 
 
@@ -33,19 +32,21 @@ def install(site: Path, package: str, group: str, entries: dict[str, str], code:
     (site / f"{package.replace('-', '_')}.py").write_text(code)
 
 
-def test_the_table_of_built_ins_is_what_the_package_declares() -> None:
+def test_the_table_of_built_ins_is_the_only_list_of_them() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["entry-points"] == BUILT_IN
+    assert "entry-points" not in project
+    for group in BUILT_IN:
+        assert load(group, *BUILT_IN[group])[1] == []
 
 
 def test_built_ins_are_found_whatever_the_metadata_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "entry_points", lambda group: ())
+    monkeypatch.setattr(plugins, "_entry_points", lambda group: ())
     factories, troubles = load(SURFACES)
-    assert factories == {
+    assert {name: plugin.make for name, plugin in factories.items()} == {
         "feishu": feishu.make,
         "local": LocalSurface,
         "telegram": telegram.make,
-        "webhook": WebhookSurface,
+        "webhook": webhook.make,
     }
     assert troubles == []
 
@@ -54,14 +55,14 @@ def test_stale_metadata_of_clew_itself_is_ignored(site: Path) -> None:
     install(site, "clew", SURFACES, {"webhook": "clew.gone:Webhook", "removed": "clew.gone:Removed"})
     assert names(SURFACES) == ["feishu", "local", "telegram", "webhook"]
     factories, troubles = load(SURFACES, "webhook")
-    assert factories == {"webhook": WebhookSurface} and troubles == []
+    assert factories == {"webhook": webhook.PLUGIN} and troubles == []
 
 
 def test_another_package_adds_its_own(site: Path) -> None:
     install(site, "clew-pager", SURFACES, {"pager": "clew_pager:Pager"}, "class Pager: pass")
     assert names(SURFACES) == ["feishu", "local", "pager", "telegram", "webhook"]
     factories, troubles = load(SURFACES)
-    assert factories["pager"].__name__ == "Pager" and troubles == []
+    assert factories["pager"].make.__name__ == "Pager" and troubles == []
 
 
 FORMER_IMPORTS = """
@@ -86,14 +87,14 @@ def test_a_plugin_that_imports_former_names_still_loads(site: Path) -> None:
     install(site, "clew-old", SURFACES, {"old": "clew_old:Old"}, FORMER_IMPORTS)
     factories, troubles = load(SURFACES, "old")
     assert troubles == []
-    assert getattr(factories["old"], "refusal", None) is BadInput
+    assert getattr(factories["old"].make, "refusal", None) is BadInput
 
 
 def test_only_what_is_wanted_is_imported(site: Path) -> None:
     install(site, "clew-loud", SURFACES, {"loud": "clew_loud:Loud"}, "raise RuntimeError('imported')")
     assert "loud" in names(SURFACES)
     factories, troubles = load(SURFACES, "local")
-    assert factories == {"local": LocalSurface} and troubles == []
+    assert factories["local"].make is LocalSurface and list(factories) == ["local"] and troubles == []
     assert "clew_loud" not in sys.modules
 
 
@@ -127,7 +128,7 @@ def test_an_unknown_name_is_a_trouble_that_lists_the_known_ones() -> None:
 def test_safe_names_are_unique(site: Path) -> None:
     install(site, "clew-thief", SURFACES, {"webhook": "clew_thief:Webhook"}, "class Webhook: pass")
     factories, (trouble,) = load(SURFACES)
-    assert factories["webhook"] is WebhookSurface
+    assert factories["webhook"] is webhook.PLUGIN
     assert trouble.name == "webhook" and "clew-thief" in trouble.error
     assert load(SURFACES, "local")[1] == []
 

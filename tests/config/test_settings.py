@@ -34,17 +34,17 @@ def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
 
 def test_webhooks_have_names() -> None:
     config = parse('[surfaces.webhook.ci]\nsecret = "s3cret"\nurl = "https://example.org/hook"', "config.toml")
-    assert config.surfaces.webhook["ci"].url == "https://example.org/hook"
+    assert config.surfaces["webhook"]["ci"].url == "https://example.org/hook"
 
 
 def test_a_tilde_is_the_persons_folder() -> None:
     config = parse('runtimes.codex.home = "~/codex"\nthreads.workspace = "~/work"', "config.toml")
-    assert config.runtimes.codex.home == str(Path.home() / "codex")
+    assert config.runtimes["codex"].home == str(Path.home() / "codex")
     assert config.threads.workspace == str(Path.home() / "work")
 
 
 def test_a_path_without_a_tilde_stays_as_it_is() -> None:
-    assert parse('runtimes.codex.command = "./codex"', "config.toml").runtimes.codex.command == "./codex"
+    assert parse('runtimes.codex.command = "./codex"', "config.toml").runtimes["codex"].command == "./codex"
 
 
 def test_the_secrets_are_known() -> None:

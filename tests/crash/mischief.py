@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from clew.config.settings import CodexConfig
 from clew.runtimes.codex.server import binary
+from clew.runtimes.codex.settings import CodexConfig
 
 BETWEEN = """\
 #!{python} -I

@@ -19,7 +19,7 @@ LAYERS: Mapping[str, str] = {
     "cli": "daemon server client engine runtimes surfaces store process config texts model support testing",
     "testing": "engine store process config texts model support",
     "daemon": "server engine runtimes surfaces store process config texts model support",
-    "server": "engine surfaces process config texts model support",
+    "server": "engine process config texts model support",
     "client": "daemon process config texts model support",
     "engine": "store config texts model support",
     "surfaces": "config texts model support",

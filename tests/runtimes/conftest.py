@@ -10,11 +10,12 @@ from typing import Protocol
 import pytest
 from msgspec.structs import replace
 
-from clew.config.settings import CodexConfig
 from clew.model.gates import Policy
 from clew.model.runtime import Seat
 from clew.process.scan import Marks
-from clew.runtimes.codex import CodexRuntime, threads
+from clew.runtimes.codex import threads
+from clew.runtimes.codex.runtime import CodexRuntime
+from clew.runtimes.codex.settings import CodexConfig
 from clew.support.clock import Clock, SystemClock
 from clew.testing.scripted_model import ScriptedModel, write_codex_home
 from tests.runtimes.codex.raw import RawCodex

@@ -13,11 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clew.config.settings import AcpConfig, CodexConfig
 from clew.model.runtime import Runtime
 from clew.process.scan import Marks, Process
 from clew.runtimes import acp
-from clew.runtimes.codex import CodexRuntime
+from clew.runtimes.acp.agents.settings import AcpConfig
+from clew.runtimes.codex.runtime import CodexRuntime
+from clew.runtimes.codex.settings import CodexConfig
 from clew.support.clock import Clock
 from clew.support.home import Home
 from clew.testing.runtime_stage import Oddity, Trick, kill_all

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from clew.cli.output import Out, json_option
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from clew.config.plugin import Plugin
     from clew.config.settings import Config
 
 TIMEOUT = 1.0  # seconds; a person waits for the completion
@@ -84,25 +86,44 @@ def threads() -> list[tuple[str, str]]:
 
 
 def runtimes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from clew.runtimes import acp
+    from clew.config import plugins
 
-    return [name for name in acp.names(_settings().runtimes.acp) if name.startswith(incomplete)]
+    found = _from_plugins(plugins.RUNTIMES, _settings().runtimes, plugins.names_of)
+    return [name for name in sorted(found) if name.startswith(incomplete)]
 
 
 def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Targets of `--notify` in the settings."""
-    settings = _settings()
-    hooks = [f"webhook:{name}" for name, hook in settings.surfaces.webhook.items() if hook.url]
-    known = (("feishu", settings.surfaces.feishu), ("telegram", settings.surfaces.telegram))
-    chats = [name for name, chat in known if chat.is_on and chat.home]
-    chats += [name for name, chat in sorted(settings.surfaces.others.items()) if getattr(chat, "home", None)]
-    return [name for name in ["local", *chats, *sorted(hooks)] if name.startswith(incomplete)]
+    from clew.config import plugins
+
+    found = _from_plugins(plugins.SURFACES, _settings().surfaces, plugins.targets_of)
+    return [name for name in ["local", *found] if name.startswith(incomplete)]
 
 
 def chats(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Chat surfaces that are switched on in the settings."""
-    known = (("feishu", _settings().surfaces.feishu), ("telegram", _settings().surfaces.telegram))
-    return [name for name, chat in known if chat.is_on and name.startswith(incomplete)]
+    from clew.config import plugins
+
+    found = _from_plugins(plugins.SURFACES, _settings().surfaces, plugins.chats_of)
+    return [name for name in found if name.startswith(incomplete)]
+
+
+def connectable(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Surfaces that `clew connect` can set up."""
+    from clew.config import plugins
+
+    return [name for name in plugins.connectable() if name.startswith(incomplete)]
+
+
+def _from_plugins(group: str, tables: Mapping[str, Any], ask: Callable[[str, Plugin, Any], list[str]]) -> list[str]:
+    """What the plugins of a group say about their settings; nothing of one that fails."""
+    from clew.config import plugins
+
+    found: list[str] = []
+    for name, plugin in plugins.load(group)[0].items():
+        with suppress(Exception):  # a plugin's code
+            found += ask(name, plugin, plugins.config_of(plugin, tables.get(name)))
+    return found
 
 
 def setting_keys(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

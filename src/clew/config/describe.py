@@ -7,16 +7,7 @@ from dataclasses import dataclass, is_dataclass
 from typing import Any, get_args, get_origin
 
 from clew.config import plugins
-from clew.config.reading import (
-    has_key,
-    hints_of,
-    own_names,
-    plugin_group,
-    plugin_group_in,
-    split,
-    suggestion,
-    without_none,
-)
+from clew.config.reading import has_key, hints_of, plugin_group, split, suggestion, without_none
 from clew.config.rules import Hidden, WebAddress
 from clew.config.settings import Config
 from clew.support.addresses import shown, shown_in
@@ -64,10 +55,10 @@ def settings_under(settings: list[Setting], key: Key) -> list[Setting]:
 def _inside(hint: Any, name: str, at: Key) -> Any:
     if get_origin(hint) is Mapping:
         return get_args(hint)[1]
-    known = _names(hint)
-    if name not in known and (kind := _plugin(hint, name)) is not None:
+    if (group := plugin_group(hint)) is not None and plugins.is_kind(kind := plugins.settings_of(group, name)):
         return kind
-    if name not in known:
+    known = _names(hint)
+    if group is not None or name not in known:
         raise ConfigError(f"{'.'.join(at)} is not a setting{suggestion(name, known) if known else ''}")
     return without_none(hints_of(hint)[name])
 
@@ -75,34 +66,39 @@ def _inside(hint: Any, name: str, at: Key) -> Any:
 def _names(hint: Any) -> list[str]:
     if get_origin(hint) is Mapping:
         return ["NAME"]
-    return own_names(hint) if isinstance(hint, type) and is_dataclass(hint) else []
-
-
-def _plugin(hint: Any, name: str) -> type[Any] | None:
-    """The settings class of a plugin that has its own table there."""
-    group = plugin_group_in(hint) if isinstance(hint, type) and is_dataclass(hint) else None
-    if group is None or name not in plugins.names(group):
-        return None
-    kind = plugins.settings_of(group, name)
-    return kind if isinstance(kind, type) else None
+    if (group := plugin_group(hint)) is not None:
+        return list(plugins.with_settings(group))
+    return list(hints_of(hint)) if isinstance(hint, type) and is_dataclass(hint) else []
 
 
 def _walk(table: Any, at: Key) -> Iterator[tuple[Key, Any]]:
     for name, hint in hints_of(type(table)).items():
         value = getattr(table, name)
-        if plugin_group(hint) is not None:
-            for each, inner in value.items():
-                yield from _walk(inner, (*at, each))
+        if (group := plugin_group(hint)) is not None:
+            yield from _walk_named(_of_plugins(group, value), (*at, name), None)
         elif is_dataclass(value):
             yield from _walk(value, (*at, name))
         elif isinstance(value, Mapping):
-            for each, inner in value.items():
-                if is_dataclass(inner):
-                    yield from _walk(inner, (*at, name, each))
-                else:
-                    yield (*at, name, each), _shown(inner, get_args(hint)[1])
+            yield from _walk_named(value, (*at, name), get_args(hint)[1])
         else:
             yield (*at, name), _shown(value, hint)
+
+
+def _walk_named(named: Mapping[str, Any], at: Key, kind: Any) -> Iterator[tuple[Key, Any]]:
+    for name, value in named.items():
+        if is_dataclass(value):
+            yield from _walk(value, (*at, name))
+        elif isinstance(value, Mapping):  # the named tables of a plugin
+            yield from _walk_named(value, (*at, name), kind)
+        else:
+            yield (*at, name), _shown(value, kind)
+
+
+def _of_plugins(group: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of all plugins of a group, also their defaults."""
+    kinds = plugins.with_settings(group)
+    found = {name: given.get(name, plugins.default_of(kind)) for name, kind in kinds.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _shown(value: Any, hint: Any) -> Any:

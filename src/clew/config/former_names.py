@@ -25,7 +25,8 @@ FORMER: Mapping[str, str] = {
     "clew.runtimes.stage": "clew.testing.runtime_stage",
     "clew.surfaces.base": "clew.model.surface",
     "clew.surfaces.conformance": "clew.testing.surface_kit",
-    "clew.surfaces.connecting": "clew.surfaces.setup",
+    "clew.surfaces.connecting": "clew.config.plugin",
+    "clew.surfaces.setup": "clew.config.plugin",
     "clew.surfaces.stage": "clew.testing.surface_stage",
 }
 # Names within them that have changed since.

@@ -7,34 +7,37 @@ value that `clew doctor` shows, not a crash.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, is_dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, get_type_hints
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import partial
+from importlib import import_module
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from clew.config import former_names
+from clew.config.plugin import Connecting, Plugin
+from clew.support.errors import BadInput
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 RUNTIMES = "clew.runtimes"
 SURFACES = "clew.surfaces"
 
+# The only list of clew's own plugins.
 BUILT_IN: Mapping[str, Mapping[str, str]] = {
     RUNTIMES: {
-        "acp": "clew.runtimes.acp:make",
-        "codex": "clew.runtimes.codex:CodexRuntime",
-        "scripted": "clew.testing.scripted_runtime:make",
+        "acp": "clew.runtimes.acp:PLUGIN",
+        "codex": "clew.runtimes.codex:PLUGIN",
+        "scripted": "clew.testing.scripted_plugin:PLUGIN",
     },
     SURFACES: {
-        "feishu": "clew.surfaces.feishu:make",
+        "feishu": "clew.surfaces.feishu:PLUGIN",
         "local": "clew.surfaces.local:LocalSurface",
-        "telegram": "clew.surfaces.telegram:make",
-        "webhook": "clew.surfaces.webhook:WebhookSurface",
+        "telegram": "clew.surfaces.telegram:PLUGIN",
+        "webhook": "clew.surfaces.webhook:PLUGIN",
     },
 }
-
-Factory = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,75 +52,206 @@ class PluginTrouble:
         return f"{self.group} {self.name}: {self.error}"
 
 
+class _Entry(NamedTuple):
+    value: str
+    package: str
+    load: Callable[[], Any]
+
+
 def names(group: str) -> list[str]:
     """The names of all plugins of a group. Imports none of them."""
     return sorted(_find(group)[0])
 
 
-def load(group: str, *wanted: str) -> tuple[dict[str, Factory], list[PluginTrouble]]:
+def load(group: str, *wanted: str) -> tuple[dict[str, Plugin], list[PluginTrouble]]:
     """Import the wanted plugins of a group, or all of them. Also returns why others cannot be loaded."""
     found, troubles = _find(group)
-    factories: dict[str, Factory] = {}
+    loaded: dict[str, Plugin] = {}
     for name in wanted or sorted(found):
-        loaded = _load(group, name, found)
-        if isinstance(loaded, PluginTrouble):
-            troubles.append(loaded)
+        plugin = _load(group, name, found)
+        if isinstance(plugin, PluginTrouble):
+            troubles.append(plugin)
         else:
-            factories[name] = loaded
-    return factories, [trouble for trouble in troubles if not wanted or trouble.name in wanted]
+            loaded[name] = plugin
+    return loaded, [trouble for trouble in troubles if not wanted or trouble.name in wanted]
 
 
-def settings_of(group: str, name: str) -> type[Any] | PluginTrouble | str:
-    """The dataclass of a plugin's settings (the attribute `settings` of its factory), or why there is none."""
-    factories, troubles = load(group, name)
-    if name not in factories:
-        return troubles[0]
-    kind = getattr(factories[name], "settings", None)
-    if kind is None:
+def get(group: str, name: str) -> Plugin | PluginTrouble | None:
+    """One plugin, or why it cannot be loaded; None if there is none. For clew's own it reads no package metadata."""
+    own = _own(group)
+    found = own if name in own else _find(group)[0]
+    return _load(group, name, found) if name in found else None
+
+
+def settings_of(group: str, name: str) -> Any:
+    """The type of a plugin's settings; None if there is no such plugin; a PluginTrouble, or a text that says why, if
+    it has none."""
+    plugin = get(group, name)
+    if plugin is None or isinstance(plugin, PluginTrouble):
+        return plugin
+    if plugin.settings is None:
         return "its package accepts no settings"
+    kind = _table_kind(plugin.settings)
     try:
         if isinstance(kind, type) and is_dataclass(kind):
             get_type_hints(kind, include_extras=True)
-            return kind
+            return plugin.settings
     except Exception as error:  # somebody else's annotations
         return PluginTrouble(group, name, f"its settings cannot be read: {type(error).__name__}: {error}")
     return PluginTrouble(group, name, "its settings are not a dataclass")
 
 
-def _find(group: str) -> tuple[dict[str, EntryPoint], list[PluginTrouble]]:
-    found = {name: EntryPoint(name, value, group) for name, value in BUILT_IN.get(group, {}).items()}
-    troubles = []
+def with_settings(group: str) -> dict[str, Any]:
+    """The types of the settings of all plugins that have some, by name."""
+    found = {name: settings_of(group, name) for name in names(group)}
+    return {name: kind for name, kind in found.items() if is_kind(kind)}
+
+
+def is_kind(found: Any) -> bool:
+    """Whether `settings_of` found a type of settings."""
+    return found is not None and not isinstance(found, str | PluginTrouble)
+
+
+def config_of(plugin: Plugin, given: Any) -> Any:
+    """The settings that a plugin gets: those of the file, else its defaults; None if a setting is required."""
+    return given if given is not None or plugin.settings is None else default_of(plugin.settings)
+
+
+def default_of(kind: Any) -> Any:
+    """The settings of a plugin without a table in the file; None if a setting is required."""
+    if get_origin(kind) is Mapping:
+        return MappingProxyType({})
+    needed = [each for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
+    return None if needed else kind()
+
+
+# What plugins say about their settings
+
+
+def names_of(name: str, plugin: Plugin, config: Any) -> list[str]:
+    """What the plugin makes with these settings. Raises ConfigError if it cannot make it."""
+    if plugin.names is not None:
+        return list(plugin.names(config))
+    return [name] if _is_on(plugin, config) else []
+
+
+def made_by(group: str, tables: Mapping[str, Any]) -> list[str]:
+    """The names of all that the plugins of a group make with these settings. Raises ConfigError."""
+    loaded, troubles = load(group)
+    made = [names_of(name, plugin, config_of(plugin, tables.get(name))) for name, plugin in loaded.items()]
+    return sorted({*chain.from_iterable(made), *(trouble.name for trouble in troubles)})
+
+
+def targets_of(name: str, plugin: Plugin, config: Any) -> list[str]:
+    """What `--notify` accepts."""
+    if plugin.targets is not None:
+        return list(plugin.targets(config))
+    return [name] if _is_on(plugin, config) and getattr(config, "home", None) else []
+
+
+def chats_of(name: str, plugin: Plugin, config: Any) -> list[str]:
+    """The chat apps that it makes with these settings. Only a chat has the setting `allow`."""
+    if plugin.chats is not None:
+        return list(plugin.chats(config))
+    return [name] if _is_on(plugin, config) and hasattr(config, "allow") else []
+
+
+def _is_on(plugin: Plugin, config: Any) -> bool:
+    """Settings may have a property `is_on`. Without settings that are required, a plugin is off."""
+    return plugin.settings is None or (config is not None and bool(getattr(config, "is_on", True)))
+
+
+def connecting(surface: str) -> Connecting:
+    """The dialogue that sets up a surface. Raises BadInput if it has none."""
+    plugin = get(SURFACES, surface)
+    if isinstance(plugin, PluginTrouble):
+        raise BadInput(f"{surface} cannot be loaded: {plugin.error}")
+    if plugin is None or plugin.connecting is None:
+        raise BadInput(f"{surface} cannot be connected from here; these can: {', '.join(connectable())}.")
+    return plugin.connecting()
+
+
+def connectable() -> list[str]:
+    """The surfaces that `clew connect` can set up."""
+    return [name for name, plugin in load(SURFACES)[0].items() if plugin.connecting is not None]
+
+
+# Finding and loading
+
+
+def _find(group: str) -> tuple[dict[str, _Entry], list[PluginTrouble]]:
+    found, troubles = _own(group), []
     for entry in _foreign(group):
+        package = _package(entry)
         if entry.name in found:
-            error = f"the one of {_package(entry)} is not used: {_package(found[entry.name])} has one with that name"
+            error = f"the one of {package} is not used: {found[entry.name].package} has one with that name"
             troubles.append(PluginTrouble(group, entry.name, error))
         else:
-            found[entry.name] = entry
+            found[entry.name] = _Entry(entry.value, package, entry.load)
     return found, troubles
 
 
+def _own(group: str) -> dict[str, _Entry]:
+    return {name: _Entry(value, "clew", partial(_import, value)) for name, value in BUILT_IN.get(group, {}).items()}
+
+
+def _import(value: str) -> Any:
+    module, _, attribute = value.partition(":")
+    return getattr(import_module(module), attribute)
+
+
 def _foreign(group: str) -> list[EntryPoint]:
-    own = BUILT_IN.get(group, {})
-    others = [entry for entry in entry_points(group=group) if own.get(entry.name) != entry.value]
-    entries = [entry for entry in others if _package(entry) != "clew"]  # this reads the metadata of its package
+    entries = [entry for entry in _entry_points(group) if _package(entry) != "clew"]
     return sorted(entries, key=lambda entry: (entry.name, _package(entry)))
+
+
+def _entry_points(group: str) -> Iterable[EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import, and not needed for clew's own plugins
+
+    return entry_points(group=group)
 
 
 def _package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist else "clew"
 
 
-def _load(group: str, name: str, found: Mapping[str, EntryPoint]) -> Factory | PluginTrouble:
+def _load(group: str, name: str, found: Mapping[str, _Entry]) -> Plugin | PluginTrouble:
     entry = found.get(name)
     if entry is None:
         return PluginTrouble(group, name, f"there is no such plugin; known: {', '.join(sorted(found)) or 'none'}")
-    if _package(entry) != "clew":
+    if entry.package != "clew":
+        from clew.config import former_names  # not needed for clew's own plugins, so that commands start faster
+
         former_names.install()
     try:
-        factory = entry.load()
+        loaded = entry.load()
     except (Exception, SystemExit) as error:  # its import runs somebody else's code
-        log.warning("%s %s (%s) cannot be loaded", group, name, entry.value, exc_info=True)
-        return PluginTrouble(group, name, f"{entry.value} of {_package(entry)}: {type(error).__name__}: {error}")
-    if not callable(factory):
-        return PluginTrouble(group, name, f"{entry.value} of {_package(entry)} is not a class or a function")
-    return factory  # type: ignore[no-any-return]
+        _log(f"{group} {name} ({entry.value}) cannot be loaded")
+        return PluginTrouble(group, name, f"{entry.value} of {entry.package}: {type(error).__name__}: {error}")
+    if isinstance(loaded, Plugin):
+        return loaded
+    if not callable(loaded):
+        return PluginTrouble(group, name, f"{entry.value} of {entry.package} is not a class or a function")
+    return _described(loaded)
+
+
+def _log(words: str) -> None:
+    """Log the traceback. The daemon logs the trouble itself as an error; a command has no log, and would print this if
+    it were a warning."""
+    import logging
+
+    logging.getLogger(__name__).info(words, exc_info=True)
+
+
+def _described(factory: Callable[..., Any]) -> Plugin:
+    """A class or a function as a plugin: it may have the attributes `settings` and `connecting`."""
+    dialogue = getattr(factory, "connecting", None)
+    return Plugin(
+        make=factory,
+        settings=getattr(factory, "settings", None),
+        connecting=None if dialogue is None else lambda: dialogue,
+    )
+
+
+def _table_kind(settings: Any) -> Any:
+    return get_args(settings)[1] if get_origin(settings) is Mapping else settings

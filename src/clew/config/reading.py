@@ -34,37 +34,44 @@ def table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
     if not isinstance(data, dict):
         raise InvalidSetting(at, f"must be a table, not {_called(data)}")
     hints = hints_of(kind)
-    known = {each.name: each for each in fields(kind) if plugin_group(hints[each.name]) is None}
-    foreign = _foreign(
-        plugin_group_in(kind), {key: value for key, value in data.items() if key not in known}, known, at
-    )
+    known = {each.name: each for each in fields(kind)}
+    for key in data:
+        if key not in known:
+            raise InvalidSetting((*at, key), f"is not a setting{suggestion(key, known)}")
     for key, each in known.items():
         if key not in data and each.default is MISSING and each.default_factory is MISSING:
             raise InvalidSetting(at, f"needs `{key}`")
-    own = {key: _value(hints[key], data[key], (*at, key)) for key in data if key in known}
-    return kind(**own, **({"others": foreign} if foreign else {}))
+    return kind(**{key: _value(hints[key], data[key], (*at, key)) for key in data})
 
 
-def _foreign(group: str | None, data: Mapping[str, Any], known: Iterable[str], at: tuple[str, ...]) -> PluginSettings:
-    """The settings of plugins, each built with its own dataclass. A plugin that cannot be loaded is reported
-    elsewhere."""
-    if not data:
-        return {}
-    from clew.config import plugins  # reads package metadata, which only a file with such tables needs
+def _plugin_tables(group: str, data: object, at: tuple[str, ...]) -> PluginSettings:
+    """The settings of plugins, each built with its own dataclass. A table that says no more than the defaults is left
+    out, and so is one of a plugin that cannot be loaded, which is reported elsewhere."""
+    if not isinstance(data, dict):
+        raise InvalidSetting(at, f"must be a table, not {_called(data)}")
+    from clew.config import plugins  # only a file with such tables needs it
 
-    found = {}
-    for key, value in data.items():
-        kind = plugins.settings_of(group, key) if group is not None and key in plugins.names(group) else None
+    kinds = {key: plugins.settings_of(group, key) for key in data}
+    for key, kind in kinds.items():
         if kind is None:
-            raise InvalidSetting((*at, key), f"is not a setting{suggestion(key, known)}")
+            raise InvalidSetting((*at, key), f"is not a setting{suggestion(key, plugins.with_settings(group))}")
         if isinstance(kind, str):
             raise InvalidSetting((*at, key), f"cannot have settings: {kind}")
-        if not isinstance(kind, plugins.PluginTrouble):
-            found[key] = table(kind, value, (*at, key))
-    return MappingProxyType(found)
+    loaded = {key: kind for key, kind in kinds.items() if plugins.is_kind(kind)}
+    found = {key: _value(kind, data[key], (*at, key)) for key, kind in loaded.items()}
+    return MappingProxyType({key: value for key, value in found.items() if not _is_default(loaded[key], value)})
+
+
+def _is_default(kind: Any, value: Any) -> bool:
+    try:
+        return bool(value == _value(kind, {}, ()))
+    except Exception:  # it has none, or somebody else's code refuses it
+        return False
 
 
 def _value(hint: Any, value: object, at: tuple[str, ...]) -> Any:
+    if (group := plugin_group(hint)) is not None:
+        return _plugin_tables(group, value, at)
     hint = without_none(hint)
     if isinstance(hint, type) and is_dataclass(hint):
         return table(hint, value, at)
@@ -198,16 +205,6 @@ def hints_of(kind: type[Any]) -> Mapping[str, Any]:
     return _hints[kind]
 
 
-def own_names(kind: type[DataclassInstance]) -> list[str]:
-    """The fields of a table, without the tables of plugins."""
-    return [name for name, hint in hints_of(kind).items() if plugin_group(hint) is None]
-
-
 def plugin_group(hint: Any) -> str | None:
     """The plugin group whose tables a field holds; None: an ordinary field."""
     return next((rule.group for rule in split(hint)[1] if isinstance(rule, PluginTables)), None)
-
-
-def plugin_group_in(kind: type[DataclassInstance]) -> str | None:
-    """The plugin group that may have its own tables in this one; None: there is none."""
-    return next(filter(None, map(plugin_group, hints_of(kind).values())), None)

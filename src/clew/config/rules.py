@@ -95,13 +95,5 @@ Days = Annotated[float, Between(0)]
 Timeout = Annotated[float, Between(0.1)]
 Name = Annotated[str, Shape(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _")]
 Level = Annotated[str, OneOf(("debug", "info", "warning", "error"))]
-Transport = Annotated[str, OneOf(("stdio", "socket"))]
 Language = Annotated[str, OneOf(("en", "zh"))]
 DefaultPolicy = Annotated[str, OneOf(("careful", "trusted", "read-only"))]
-TelegramChat = Annotated[
-    str,
-    Shape(r"-?[1-9][0-9]{0,18}(?:/[1-9][0-9]{0,18})?", "the number of a chat, with /TOPIC appended for a topic"),
-]
-FeishuChat = Annotated[
-    str, Shape(r"oc_[A-Za-z0-9_-]+(?:/omt_[A-Za-z0-9_-]+)?", "a chat such as oc_…, for a thread with /omt_… behind it")
-]

@@ -1,7 +1,8 @@
 """Typed settings from `$CLEW_HOME/config.toml`. An error names the file, the line, and what would be right.
 
 The dataclasses are the whole truth: their type hints drive the loader, and `scripts/reference.py` makes
-docs/reference/settings.md of them: of each docstring, and of the comment behind or above each field.
+docs/reference/settings.md of them: of each docstring, and of the comment behind or above each field. Those of runtimes
+and surfaces are in their own folders, and are found through `config/plugins.py`.
 """
 
 from __future__ import annotations
@@ -20,32 +21,24 @@ from clew.config.reading import (
     PluginSettings,
     hints_of,
     line_of,
-    own_names,
     remove_key,
     split,
     table,
     without_none,
 )
 from clew.config.rules import (
-    Address,
     AtLeastOne,
     Between,
     Days,
     DefaultPolicy,
-    FeishuChat,
     Hidden,
     Language,
     Level,
-    Name,
     Place,
     PluginTables,
     Port,
     Seconds,
     Secret,
-    TelegramChat,
-    Timeout,
-    Transport,
-    Variable,
     VariableName,
     WebAddress,
 )
@@ -142,115 +135,6 @@ class LogConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class CodexConfig:
-    """Codex. Your own Codex set-up is used as it is, and never written."""
-
-    command: Place | None = None  # The Codex program. Not set: the one on PATH, else the one installed with clew.
-    home: Place | None = None  # Codex's folder (`CODEX_HOME`). Not set: your own.
-    model: str | None = None  # The model. Not set: Codex decides.
-    effort: str | None = None  # How hard the model thinks. Not set: Codex decides.
-    start_timeout: Timeout = 30.0  # Seconds that Codex may take to start.
-    request_timeout: Timeout = 60.0  # Seconds that Codex may take to answer a request.
-    interrupt_timeout: Timeout = 10.0  # Seconds that a stopped turn may take to end.
-    idle_stop: Seconds = 1800.0  # Seconds without a turn until Codex is stopped. The next turn starts it again.
-    # `"stdio"`: Codex is a child of the daemon and ends with it. `"socket"`: Codex is a process of its own and works on
-    # while no daemon runs.
-    transport: Transport = "stdio"
-    # With `socket`: seconds without a daemon and without work until Codex ends.
-    keep_alive: Annotated[float, Between(1)] = 1800.0
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptedConfig:
-    """An agent without a model, for tests and the demo: it does what a script says."""
-
-    enabled: bool = False  # Whether it can be chosen. `threads.runtime = "scripted"` enables it too.
-    folder: Place | None = None  # Where its record lives. Not set: `scripted` in clew's home.
-
-
-@dataclass(frozen=True, slots=True)
-class AcpConfig:
-    """An agent that speaks the Agent Client Protocol. The name of the table is the name of the runtime."""
-
-    # The program and its arguments, as in `["goose", "acp"]`. Required, except for the agents that clew knows.
-    command: tuple[str, ...] = ()
-    # Environment variables for the program, as in `{ HERMES_HOME = "/srv/hermes" }`.
-    env: Mapping[Variable, Secret] = field(default_factory=lambda: MappingProxyType({}))
-    folder: Place | None = None  # Where the program is started. Each session gets the folder of its thread.
-    auth: str | None = None  # The agent's name of a login method, if clew has to name one.
-    mode: str | None = None  # One of the agent's own modes, for every thread.
-    model: str | None = None  # One of the agent's own models, if the thread names none.
-    start_timeout: Timeout = 60.0  # Seconds that the program may take to start.
-    request_timeout: Timeout = 60.0  # Seconds for an answer to anything but a turn. After that the program is ended.
-    interrupt_timeout: Timeout = 10.0  # Seconds that a stopped turn may take to end. After that the program is ended.
-    # Seconds without a turn until the program is stopped. A turn starts it again. 0: never.
-    idle_stop: Seconds = 1800.0
-
-
-@dataclass(frozen=True, slots=True)
-class RuntimesConfig:
-    acp: Mapping[Name, AcpConfig] = field(default_factory=lambda: MappingProxyType({}))
-    codex: CodexConfig = field(default_factory=CodexConfig)
-    scripted: ScriptedConfig = field(default_factory=ScriptedConfig)
-    others: Annotated[PluginSettings, PluginTables("clew.runtimes")] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookConfig:
-    """A program that talks to clew by HTTP: one table for each."""
-
-    secret: Secret  # Signs what clew sends, and checks what it receives.
-    # Where answers are sent. Not set: it only receives. Only its host is ever shown or logged.
-    url: Address | None = None
-    runtime: str | None = None  # The agent of threads that begin here. Not set: `threads.runtime`.
-    workspace: Place | None = None  # The folder of threads that begin here. Not set: `threads.workspace`.
-    timeout: Timeout = 30.0  # Seconds that the receiver may take to accept an answer.
-
-
-@dataclass(frozen=True, slots=True)
-class TelegramConfig:
-    """Your bot on Telegram. Without a token this surface is off."""
-
-    token: Secret | None = None  # The bot's token, from @BotFather.
-    token_env: Variable | None = None  # Or the environment variable that holds it. `token` wins.
-    allow: tuple[str, ...] = ()  # Who may write: Telegram's numbers of people, such as `["123456789"]`.
-    home: TelegramChat | None = None  # The chat that `--notify telegram` means: `CHAT` or `CHAT/TOPIC`.
-    base_url: Address = "https://api.telegram.org"  # Another server that speaks the Bot API.
-
-    @property
-    def is_on(self) -> bool:
-        return self.token is not None or self.token_env is not None
-
-
-@dataclass(frozen=True, slots=True)
-class FeishuConfig:
-    """Your app on Feishu or Lark. Without an `app_id` this surface is off."""
-
-    app_id: str | None = None  # The app's id, such as `cli_a1b2c3d4e5f6`.
-    app_secret: Secret | None = None  # The app's secret.
-    app_secret_env: Variable | None = None  # Or the environment variable that holds it. `app_secret` wins.
-    allow: tuple[str, ...] = ()  # Who may write: open_ids, such as `["ou_7d8a6e6df7621556ce0d21922b676706"]`.
-    home: FeishuChat | None = None  # The chat that `--notify feishu` means: `CHAT` or `CHAT/THREAD`.
-    base_url: Address = "https://open.feishu.cn"  # The platform. For Lark: `https://open.larksuite.com`.
-
-    @property
-    def is_on(self) -> bool:
-        return self.app_id is not None
-
-
-@dataclass(frozen=True, slots=True)
-class SurfacesConfig:
-    feishu: FeishuConfig = field(default_factory=FeishuConfig)
-    telegram: TelegramConfig = field(default_factory=TelegramConfig)
-    webhook: Mapping[Name, WebhookConfig] = field(default_factory=lambda: MappingProxyType({}))
-    others: Annotated[PluginSettings, PluginTables("clew.surfaces")] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Config:
     http: HttpConfig = field(default_factory=HttpConfig)
     threads: ThreadsConfig = field(default_factory=ThreadsConfig)
@@ -261,17 +145,17 @@ class Config:
     events: EventsConfig = field(default_factory=EventsConfig)
     log: LogConfig = field(default_factory=LogConfig)
     supervisor: SupervisorConfig = field(default_factory=SupervisorConfig)
-    runtimes: RuntimesConfig = field(default_factory=RuntimesConfig)
-    surfaces: SurfacesConfig = field(default_factory=SurfacesConfig)
+    # The tables of plugins by name, without those that are all default. The types are the plugins' own.
+    runtimes: Annotated[PluginSettings, PluginTables("clew.runtimes")] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    surfaces: Annotated[PluginSettings, PluginTables("clew.surfaces")] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
     def secrets(self) -> frozenset[str]:
         """Every secret value in it, so that the log can redact them."""
         return frozenset(_secrets(self))
-
-
-def section(table: RuntimesConfig | SurfacesConfig, name: str) -> Any:
-    """The settings of one runtime or surface; None where it is a plugin that has none here."""
-    return getattr(table, name) if name in own_names(type(table)) else table.others.get(name)
 
 
 def load(path: Path) -> Config:
@@ -323,6 +207,8 @@ def _secrets_in(named: Mapping[str, Any], kind: Any) -> Iterator[str]:
     for name, each in named.items():
         if is_dataclass(each):
             yield from _secrets(each)
+        elif isinstance(each, Mapping):  # the named tables of a plugin
+            yield from _secrets_in(each, str)
         elif any(isinstance(rule, Hidden) for rule in split(kind)[1]) and SECRETIVE.search(name):
             yield each
 

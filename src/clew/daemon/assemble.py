@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from clew.config import plugins
 from clew.config import settings as config_settings
+from clew.config.plugin import HttpRoute
 from clew.config.plugins import PluginTrouble
-from clew.config.settings import Config, RuntimesConfig, SurfacesConfig
+from clew.config.settings import Config
 from clew.model.runtime import Outliving, Runtime
 from clew.model.surface import Outgoing, Surface
 from clew.process.scan import Marks
@@ -31,13 +31,16 @@ class Parts(Struct, frozen=True):
     runtimes: Mapping[str, Runtime]
     surfaces: Mapping[str, Surface]
     troubles: tuple[PluginTrouble, ...]
+    routes: Mapping[str, Sequence[HttpRoute]] = field(default_factory=dict)  # by the name of the surface
 
     def routers(self) -> list[Router]:
         """The HTTP routes of surfaces, for the TCP listener."""
-        from clew.server.routes.webhook import router
-        from clew.surfaces.webhook import WebhookSurface
+        from clew.server.routes.surfaces import router
 
-        return [router(surface) for surface in self.surfaces.values() if isinstance(surface, WebhookSurface)]
+        return [router(name, routes) for name, routes in self.routes.items()]
+
+    def environment(self) -> dict[str, str]:
+        return environment_of(self.runtimes)
 
 
 def assemble(
@@ -52,20 +55,35 @@ def assemble(
     outlive this process; None: they must not."""
     given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "announce": announce, "keeps": keeps}
     given["default_runtime"] = settings.threads.runtime
-    runtimes, first = _make(plugins.RUNTIMES, settings.runtimes, given)
-    surfaces, second = _make(plugins.SURFACES, settings.surfaces, given)
-    for trouble in (*first, *second):
+    runtimes = _make(plugins.RUNTIMES, settings.runtimes, given)
+    surfaces = _make(plugins.SURFACES, settings.surfaces, given)
+    troubles = (*runtimes.troubles, *surfaces.troubles)
+    for trouble in troubles:
         log.error("%s", trouble)
-    return Parts(runtimes, surfaces, (*first, *second))
+    return Parts(runtimes.parts, surfaces.parts, troubles, surfaces.routes)
 
 
-def own_runtimes(purpose: str) -> tuple[dict[str, Runtime], list[PluginTrouble]]:
+def own_runtimes(
+    purpose: str, settings: Config | None = None, keeps: Home | None = None
+) -> tuple[dict[str, Runtime], list[PluginTrouble]]:
     """The runtimes without a daemon, by the settings of this home. Processes that they start carry a separate mark."""
     home, clock = Home.find(), SystemClock()
     marks = Marks(f"{purpose}-{clock.token()[:12]}", purpose)
-    settings = config_settings.load(home.config)
-    given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "default_runtime": settings.threads.runtime}
-    return _make(plugins.RUNTIMES, settings.runtimes, given)
+    settings = settings or config_settings.load(home.config)
+    given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "keeps": keeps}
+    given["default_runtime"] = settings.threads.runtime
+    made = _make(plugins.RUNTIMES, settings.runtimes, given)
+    return made.parts, made.troubles
+
+
+def environment_of(runtimes: Mapping[str, Runtime]) -> dict[str, str]:
+    """Fingerprints of the environment variables that matter to runtimes, without their values. A runtime that has some
+    has the method `environment_marks`."""
+    found: dict[str, str] = {}
+    for runtime in runtimes.values():
+        marks = getattr(runtime, "environment_marks", None)
+        found.update(marks() if marks is not None else {})
+    return found
 
 
 def reattach_runtimes(parts: Parts) -> None:
@@ -88,39 +106,37 @@ async def close_all(parts: Parts, *, for_good: bool = True) -> None:
             log.exception("cannot close %s", part.name)
 
 
-def _make(
-    group: str, sections: RuntimesConfig | SurfacesConfig, given: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[PluginTrouble]]:
-    factories, troubles = plugins.load(group)
-    made = {}
-    for name, factory in factories.items():
+class _Made(Struct):
+    parts: dict[str, Any]
+    troubles: list[PluginTrouble]
+    routes: dict[str, list[HttpRoute]] = field(default_factory=dict)
+
+
+def _make(group: str, tables: Mapping[str, Any], given: Mapping[str, Any]) -> _Made:
+    found, troubles = plugins.load(group)
+    made = _Made({}, troubles)
+    for name, plugin in found.items():
         try:
-            part = _call(factory, {**given, "config": _settings(sections, name, factory)})
+            part = call(plugin.make, {**given, "config": plugins.config_of(plugin, tables.get(name))})
             if part is None:
                 continue  # its settings turn it off
             if isinstance(part, Mapping):  # one plugin, several parts
-                made.update({own: each for own, each in part.items() if own not in factories})
+                made.parts.update({own: each for own, each in part.items() if own not in found})
                 continue
             if (called := getattr(part, "name", None)) != name:
                 raise ValueError(f"its name is {called!r}, but its entry point's is {name!r}: they must be the same")
-            made[name] = part
+            if plugin.routes is not None:
+                made.routes[name] = list(plugin.routes(part))
+            made.parts[name] = part
         except Exception as error:  # a plugin's code
             if isinstance(error, ConfigError) and name in plugins.BUILT_IN[group]:
                 raise
             log.warning("%s %s cannot be created", group, name, exc_info=True)
             troubles.append(PluginTrouble(group, name, str(error) or type(error).__name__))
-    return made, troubles
+    return made
 
 
-def _settings(sections: RuntimesConfig | SurfacesConfig, name: str, factory: plugins.Factory) -> Any:
-    """The settings of a plugin. Without a table in the file it gets its defaults; None if a setting is required."""
-    found, kind = config_settings.section(sections, name), getattr(factory, "settings", None)
-    if found is not None or kind is None:
-        return found
-    needed = [each for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
-    return None if needed else kind()
-
-
-def _call(factory: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    wanted = inspect.signature(factory).parameters
-    return factory(**{name: value for name, value in given.items() if name in wanted})
+def call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Call a plugin's function with the arguments that its parameters name."""
+    wanted = inspect.signature(function).parameters
+    return function(**{name: value for name, value in given.items() if name in wanted})

@@ -29,7 +29,6 @@ from clew.engine.engine import Engine
 from clew.engine.live import Live
 from clew.model.views import Notified
 from clew.process import descriptors, kept_programs, lock, scan
-from clew.runtimes.codex.server import environment
 from clew.server.dependencies import AppState
 from clew.server.listen import binding
 from clew.server.listen.servers import HttpServers
@@ -134,7 +133,7 @@ async def _serve(
             home=str(home.root),
             http=None,
             supervised=False,
-            environment=environment.marks(settings.runtimes.codex),
+            environment=parts.environment(),
             left_out=[str(trouble) for trouble in parts.troubles],
         )
         door = AppState(engine, home, about, stop.ask, settings)

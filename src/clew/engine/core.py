@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from clew.config.settings import Config, section
+from clew.config.settings import Config
 from clew.engine.live import Live
 from clew.engine.seams import TurnEndListener
 from clew.model.gates import Answer, Policy
@@ -91,7 +91,7 @@ class Core(Struct, frozen=True):
 
     def allowed(self, surface: str) -> tuple[str, ...]:
         """Who may speak there because the config says so."""
-        return tuple(getattr(section(self.config.surfaces, surface), "allow", ()))
+        return tuple(getattr(self.config.surfaces.get(surface), "allow", ()))
 
     @property
     def default_policy(self) -> Policy:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from clew.cli.commands.adopt import session_table
-from clew.config.settings import CodexConfig
 from clew.runtimes.codex.server import binary
+from clew.runtimes.codex.settings import CodexConfig
 from clew.testing.scripted_model import write_codex_home
 from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.helpers.models import Model

@@ -104,7 +104,7 @@ def test_the_file_of_init_loads_with_every_example_uncommented() -> None:
     assert parse(text, "config.toml").threads.workspace == '/some "odd" folder'
     in_force = re.sub(r"^# (?=\[|\w+ = )", "", text, flags=re.MULTILINE)
     settings = parse(in_force, "config.toml")
-    assert (settings.http.port, settings.surfaces.webhook["ci"].url) == (7621, "https://ci.example.org/clew")
+    assert (settings.http.port, settings.surfaces["webhook"]["ci"].url) == (7621, "https://ci.example.org/clew")
 
 
 def test_the_defaults_that_init_shows_are_true() -> None:
@@ -190,14 +190,14 @@ def test_unset_refuses_unset_and_required_settings(idle: Clew) -> None:
     assert (result.code, "surfaces.webhook.ci needs `secret`" in result.err) == (1, True)
     assert idle.home.config.read_text() == text
     idle("config", "unset", "surfaces.webhook.ci")
-    assert load(idle.home.config).surfaces.webhook == {}
+    assert load(idle.home.config).surfaces == {}
 
 
 @pytest.mark.process
 def test_a_secret_is_read_from_stdin_and_not_shown(idle: Clew) -> None:
     result: Result = idle.run("config", "set", "surfaces.webhook.ci.secret", "-", input="hush\n")
     assert (result.code, result.out) == (0, "surfaces.webhook.ci.secret = [secret]\n")
-    assert load(idle.home.config).surfaces.webhook["ci"].secret == "hush"
+    assert load(idle.home.config).surfaces["webhook"]["ci"].secret == "hush"
 
 
 @pytest.mark.process

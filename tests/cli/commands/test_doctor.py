@@ -12,7 +12,7 @@ import pytest
 
 from clew.cli.doctor.agents import agents, configured
 from clew.cli.doctor.checks import CLOCK_SLACK, all_checks
-from clew.cli.doctor.finding import Finding
+from clew.config.plugin import Finding
 from clew.config.settings import load
 from clew.process import lock
 from clew.store.migrate import open_store

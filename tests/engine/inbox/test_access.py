@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from clew.config.settings import Config, SurfacesConfig, TelegramConfig
+from clew.config.settings import Config
 from clew.engine.delivery.enqueue import enqueue_delivery
 from clew.engine.delivery.placeholder import enqueue_end, working
 from clew.engine.gates import cards
@@ -24,6 +24,7 @@ from clew.runtimes.codex.threads import as_input
 from clew.store import Tx
 from clew.store.tables import deliveries, turns
 from clew.support.errors import NotFound, Refused
+from clew.surfaces.telegram.settings import TelegramConfig
 from clew.texts import messages
 from tests.helpers.rig import Rig, Room
 
@@ -115,7 +116,7 @@ async def test_a_stranger_in_a_group_is_told_once_but_for_each_button(tmp_path: 
 
 
 async def test_a_person_allowed_by_the_config_cannot_be_removed(tmp_path: Path) -> None:
-    allowed = SurfacesConfig(telegram=TelegramConfig(token="t", allow=("42",)))
+    allowed = {"telegram": TelegramConfig(token="t", allow=("42",))}
     async with Rig(tmp_path, config=Config(surfaces=allowed)) as rig:
         with pytest.raises(Refused, match=r"allow.*surfaces\.telegram.*config\.toml"):
             await rig.engine.access.remove("telegram:42")

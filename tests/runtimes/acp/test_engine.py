@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.config.settings import AcpConfig
 from clew.process.scan import Marks
-from clew.runtimes import acp
-from clew.runtimes.acp.known_agents import KNOWN, Entry, Quirks
+from clew.runtimes.acp.agents.known import KNOWN, Entry, Quirks
+from clew.runtimes.acp.agents.settings import AcpConfig
+from clew.runtimes.acp.runtime import AcpRuntime
 from clew.store.tables import bindings
 from clew.support.clock import SystemClock
 from tests.helpers.rig import Rig
@@ -28,12 +28,12 @@ class World:
         self.folder = folder
         self.clock = SystemClock()
         self.marks = Marks(f"acp{self.clock.token()[:10]}", "now")
-        self.runtimes: list[acp.AcpRuntime] = []
+        self.runtimes: list[AcpRuntime] = []
 
     def daemon(self, *what: str, quirks: Quirks = Quirks(), config: AcpConfig | None = None) -> Rig:  # noqa: B008
         config = config or acp_config(self.folder, *what)
         entry = Entry("player", "Player", config.command, quirks=quirks)
-        self.runtimes.append(acp.AcpRuntime(entry, config, self.clock, self.marks))
+        self.runtimes.append(AcpRuntime(entry, config, self.clock, self.marks))
         return Rig(self.folder, runtime=self.runtimes[-1])
 
 

@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 import pytest
 from msgspec.structs import replace
 
-from clew.config.settings import AcpConfig
 from clew.model.events import Activity, ActivityKind, GateClosed, Notice, Outcome, Phase, TextDone, TurnEnded, Usage
 from clew.model.gates import Answer, Asked, Decision, GateKind
 from clew.model.messages import Attachment, PromptMessage
@@ -22,12 +21,16 @@ from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks
 from clew.runtimes import acp
-from clew.runtimes.acp import hermes, problems, replay
+from clew.runtimes.acp import problems, replay
+from clew.runtimes.acp.agents import hermes
+from clew.runtimes.acp.agents.entries import entries
+from clew.runtimes.acp.agents.known import KNOWN, Entry, Quirks
+from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.acp.approvals.permissions import Pending
 from clew.runtimes.acp.client import files
 from clew.runtimes.acp.client.terminals import Terminals
-from clew.runtimes.acp.known_agents import KNOWN, Entry, Quirks
 from clew.runtimes.acp.live_turn import Live
+from clew.runtimes.acp.runtime import AcpRuntime
 from clew.runtimes.acp.session import AcpSession
 from clew.runtimes.acp.wire import TerminalRequest
 from clew.support.clock import Clock, SystemClock
@@ -38,18 +41,18 @@ from tests.helpers.disks import BROKEN_DISK, break_file
 from tests.runtimes.codex.raw import collect, ended, only
 from tests.runtimes.stages import acp_config
 
-Make = Callable[..., acp.AcpRuntime]
+Make = Callable[..., AcpRuntime]
 PLAIN = Quirks()
 
 
 @pytest.fixture
 async def make(tmp_path: Path, clock: SystemClock, marks: Marks) -> AsyncIterator[Make]:
     """Make runtimes with our own agent and its faults."""
-    made: list[acp.AcpRuntime] = []
+    made: list[AcpRuntime] = []
 
-    def runtime(*what: str, quirks: Quirks = PLAIN, clock: Clock = clock, **settings: Any) -> acp.AcpRuntime:
+    def runtime(*what: str, quirks: Quirks = PLAIN, clock: Clock = clock, **settings: Any) -> AcpRuntime:
         config = acp_config(tmp_path, *what, **settings)
-        made.append(acp.AcpRuntime(Entry("player", "Player", config.command, quirks=quirks), config, clock, marks))
+        made.append(AcpRuntime(Entry("player", "Player", config.command, quirks=quirks), config, clock, marks))
         return made[-1]
 
     yield runtime
@@ -565,6 +568,6 @@ async def test_a_workspace_that_vanished_is_named(make: Make, seat: Seat, tmp_pa
 
 def test_an_entry_without_a_command_is_named() -> None:
     with pytest.raises(ConfigError, match=r"runtimes.acp.mine needs `command`.* known agents: hermes, opencode"):
-        acp.entries({"mine": AcpConfig()})
+        entries({"mine": AcpConfig()})
     with pytest.raises(ConfigError, match="codex is a built-in runtime"):
-        acp.entries({"codex": AcpConfig(("x",))})
+        entries({"codex": AcpConfig(("x",))})

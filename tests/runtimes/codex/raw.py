@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from clew.config.settings import CodexConfig
 from clew.model.events import Event, TextDone, TurnEnded
 from clew.model.messages import PromptMessage
 from clew.model.runtime import TurnRequest
@@ -19,6 +18,7 @@ from clew.process.scan import Marks
 from clew.runtimes.codex import record, wire
 from clew.runtimes.codex.server import binary
 from clew.runtimes.codex.server.connection import Connection
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.jsonrpc import Peer, RequestId
 from clew.runtimes.process import Child, spawn
 from clew.support.clock import Clock

@@ -20,7 +20,7 @@ from clew.model.events import Activity, Event, GateClosed, GateOpened, Outcome, 
 from clew.model.gates import Answer, Asked, Decision, GateKind, Policy, Question
 from clew.model.runtime import Seat
 from clew.model.turns import TurnState
-from clew.runtimes.codex import CodexRuntime
+from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.session import CodexSession
 from clew.support.errors import BadInput, RuntimeLost, RuntimeTrouble

@@ -14,7 +14,8 @@ import pytest
 from clew.engine.threads.adoption import Wanted
 from clew.model.turns import TurnState
 from clew.model.views import ThreadView
-from clew.runtimes.codex import CodexRuntime, external_sessions
+from clew.runtimes.codex import external_sessions
+from clew.runtimes.codex.runtime import CodexRuntime
 from clew.support.clock import SystemClock
 from clew.support.errors import NotFound, Refused
 from clew.testing.scripted_model import ScriptedModel

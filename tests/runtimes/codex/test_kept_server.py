@@ -18,17 +18,18 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from clew.config.settings import CodexConfig
 from clew.model.events import MISSED, Activity, GateOpened, Phase, TextDelta, TextDone, TurnStarted
 from clew.model.gates import Answer, Decision
 from clew.model.runtime import HealthState, RecordState, Seat
 from clew.process import kept_programs, scan
 from clew.process.kept_programs import KeptProgram
 from clew.process.scan import VARIABLE, Marks
-from clew.runtimes.codex import CodexRuntime, wire
+from clew.runtimes.codex import wire
+from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.server import busy, kept_server
 from clew.runtimes.codex.server.binary import Binary, locate
 from clew.runtimes.codex.server.connection import Connection
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.websocket import open_unix
 from clew.support.clock import SystemClock
 from clew.support.errors import RuntimeLost, RuntimeTrouble

@@ -10,13 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clew.config.settings import CodexConfig
 from clew.model.runtime import HealthState, Seat
 from clew.process import scan
 from clew.process.scan import Marks
-from clew.runtimes.codex import CodexRuntime, problems
+from clew.runtimes.codex import problems
 from clew.runtimes.codex.ping import ping
+from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.server import binary
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.codex.wire import TurnError
 from clew.runtimes.probe import PingStep
 from clew.support.clock import SystemClock

@@ -15,7 +15,6 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from clew.config.settings import CodexConfig
 from clew.model.events import (
     Activity,
     ActivityKind,
@@ -34,8 +33,9 @@ from clew.model.runtime import Continuity, ForkPoint, HealthState, RecordState, 
 from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks
-from clew.runtimes.codex import CodexRuntime
+from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.session import CodexSession
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.process import Child
 from clew.support.clock import SystemClock
 from clew.support.errors import RuntimeLost, RuntimeTrouble

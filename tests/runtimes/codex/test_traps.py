@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from clew.config.settings import CodexConfig
 from clew.model.events import (
     Activity,
     ActivityKind,
@@ -34,8 +33,10 @@ from clew.model.runtime import RecordState, Seat
 from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks
-from clew.runtimes.codex import CodexRuntime, wire
+from clew.runtimes.codex import wire
+from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.session import CodexSession
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.codex.threads import Position
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 from clew.runtimes.turn_events import follow

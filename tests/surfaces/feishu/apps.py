@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from clew.config.settings import FeishuConfig
 from clew.support.clock import Clock, SystemClock
+from clew.surfaces.feishu.settings import FeishuConfig
 from clew.surfaces.feishu.surface import FeishuSurface
 from tests.surfaces.fakes.process import Driven, Fake
 

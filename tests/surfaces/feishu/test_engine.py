@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from clew.config.settings import Config, FeishuConfig, SurfacesConfig, ThreadsConfig
+from clew.config.settings import Config, ThreadsConfig
 from clew.engine.places.targets import HandoffRequest
 from clew.model.messages import Role
 from clew.model.threads import ThreadKind
 from clew.model.views import ThreadView
 from clew.store.tables import deliveries, turns
+from clew.surfaces.feishu.settings import FeishuConfig
 from clew.testing.scripted_model import script
 from clew.texts import messages as said
 from tests.helpers.rig import Rig
@@ -22,7 +23,7 @@ from tests.surfaces.feishu.apps import ALONE, ANN, BOB, BOT, GROUP, App, labels,
 
 SETTINGS = Config(
     threads=ThreadsConfig(runtime="scripted"),
-    surfaces=SurfacesConfig(feishu=FeishuConfig(app_id="cli_1", allow=(ANN,))),
+    surfaces={"feishu": FeishuConfig(app_id="cli_1", allow=(ANN,))},
 )
 TO_CLEW = [mention("@_user_1", BOT, "clew")]
 

@@ -22,6 +22,7 @@ from clew.support.home import Home
 from clew.surfaces import feishu
 from clew.surfaces.feishu import receiving
 from clew.surfaces.feishu.frames import DATA, Frame, encode
+from clew.surfaces.feishu.settings import FeishuConfig
 from clew.surfaces.feishu.surface import FeishuSurface
 from tests.surfaces.fakes.process import PATIENCE
 from tests.surfaces.feishu.apps import ALONE, ANN, BOB, BOT, GROUP, App, labels, mention, words
@@ -719,7 +720,7 @@ async def test_an_address_is_a_chat_and_an_empty_one_is_the_home(app: App, tmp_p
 
 def made(text: str, folder: Path) -> FeishuSurface | None:
     settings = config_settings.parse(f"[surfaces.feishu]\n{text}", "config.toml")
-    return feishu.make(settings.surfaces.feishu, SystemClock(), Home(folder))
+    return feishu.make(settings.surfaces.get("feishu", FeishuConfig()), SystemClock(), Home(folder))
 
 
 async def test_without_an_app_there_is_no_surface(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

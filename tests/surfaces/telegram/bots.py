@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from clew.config.settings import TelegramConfig
 from clew.support.clock import Clock, SystemClock
+from clew.surfaces.telegram.settings import TelegramConfig
 from clew.surfaces.telegram.surface import TelegramSurface
 from tests.surfaces.fakes.process import Driven, Fake, calls
 

@@ -20,6 +20,7 @@ from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, StoreError
 from clew.support.home import Home
 from clew.surfaces import telegram
+from clew.surfaces.telegram.settings import TelegramConfig
 from clew.surfaces.telegram.surface import TelegramSurface
 from tests.helpers.rig import Rig
 from tests.surfaces.fakes.process import Fake
@@ -29,7 +30,7 @@ from tests.surfaces.telegram.bots import BOB, GROUP, Bot, file, mention, number_
 HERE = Conversation("telegram", "42")
 KNOWN = config_settings.Config(
     threads=config_settings.ThreadsConfig(runtime="scripted"),
-    surfaces=config_settings.SurfacesConfig(telegram=config_settings.TelegramConfig(token="7000:x", allow=("42",))),
+    surfaces={"telegram": TelegramConfig(token="7000:x", allow=("42",))},
 )
 
 
@@ -661,7 +662,7 @@ async def test_an_address_is_a_number_and_an_empty_one_is_the_home(bot: Bot, tmp
 
 def made(text: str, folder: Path) -> TelegramSurface | None:
     settings = config_settings.parse(f"[surfaces.telegram]\n{text}", "config.toml")
-    return telegram.make(settings.surfaces.telegram, SystemClock(), Home(folder))
+    return telegram.make(settings.surfaces.get("telegram", TelegramConfig()), SystemClock(), Home(folder))
 
 
 async def test_without_a_token_there_is_no_surface(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from clew.config.settings import WebhookConfig
 from clew.model.messages import Conversation
 from clew.model.surface import Inbox, Surface
 from clew.support.clock import Clock
 from clew.surfaces.signing import sign
-from clew.surfaces.webhook import WebhookSurface
+from clew.surfaces.webhook.settings import WebhookConfig
+from clew.surfaces.webhook.surface import WebhookSurface
 from clew.testing import surface_gate_checks, surface_kit
 from clew.testing.surface_kit import Check
 from clew.testing.surface_stage import Shown

@@ -20,20 +20,19 @@ from msgspec.structs import replace
 from starlette.applications import Starlette
 
 from clew import __version__
-from clew.config.settings import WebhookConfig
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Accepted, Conversation, Fate, Inbound
 from clew.model.surface import Down, Inbox, InDoubt, KnownConversation, Never, NotSent, Outgoing, Surface, TryAgain
 from clew.server.openapi import describe
-from clew.server.routes import webhook as webhook_route
-from clew.server.routes.webhook import router
+from clew.server.routes.surfaces import _bounded, router
 from clew.support.addresses import origin
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, ConfigError, Refused, StoreError
 from clew.surfaces.signing import sign
-from clew.surfaces.webhook import WebhookSurface
 from clew.surfaces.webhook.receiving import MAX_BODY
 from clew.surfaces.webhook.sending import retry_after
+from clew.surfaces.webhook.settings import WebhookConfig
+from clew.surfaces.webhook.surface import WebhookSurface
 from tests.helpers.receivers import TIMEOUT, Answer, Hang, Receiver
 
 SECRET = "correct-horse"
@@ -422,7 +421,9 @@ def signed(body: bytes, secret: str = SECRET, at: int = NOW) -> dict[str, str]:
 
 
 def served(surface: WebhookSurface, inbox: Inbox | None) -> Starlette:
-    return Starlette(routes=[route.served() for route in router(surface, inbox).routes])
+    if inbox is not None:
+        surface.inbox = inbox
+    return Starlette(routes=[route.served() for route in router("webhook", surface.routes()).routes])
 
 
 async def post(
@@ -563,7 +564,7 @@ async def test_an_endless_body_is_read_only_up_to_the_limit(surface: WebhookSurf
             given += 65_536
             yield b"x" * 65_536
 
-    assert len(await webhook_route._bounded(endless())) == given == MAX_BODY + 65_536
+    assert len(await _bounded(endless(), MAX_BODY)) == given == MAX_BODY + 65_536
 
 
 async def test_a_message_that_cannot_be_stored_is_left_to_its_sender(surface: WebhookSurface) -> None:
@@ -622,6 +623,6 @@ async def test_over_a_real_connection_a_large_body_is_refused_and_the_next_one_t
 
 
 async def test_the_route_is_in_the_openapi_description(surface: WebhookSurface) -> None:
-    operation = describe(router(surface).routes)["paths"]["/surfaces/webhook/{name}"]["post"]
+    operation = describe(router("webhook", surface.routes()).routes)["paths"]["/surfaces/webhook/{name}"]["post"]
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
     assert schema["required"] == ["id", "conversation", "sender", "text"]

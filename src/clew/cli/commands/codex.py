@@ -19,8 +19,9 @@ from clew.support.home import Home
 def codex_command(args: tuple[str, ...]) -> None:
     """Run the Codex that clew uses, with your arguments."""
     from clew.runtimes.codex.server import binary
+    from clew.runtimes.codex.settings import CodexConfig
 
-    settings = config_settings.load(Home.find().config).runtimes.codex
+    settings = config_settings.load(Home.find().config).runtimes.get("codex", CodexConfig())
     path = binary.locate(settings)
     if settings.home is not None:
         os.environ["CODEX_HOME"] = settings.home

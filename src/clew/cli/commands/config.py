@@ -160,15 +160,14 @@ def check_command(out: Out) -> None:
 
 def mistakes(path: Path) -> list[str]:
     """All mistakes in the file; also settings that load but cannot work or are unsafe."""
+    from clew.config import plugins
     from clew.config import settings as config_settings
-    from clew.runtimes import acp
 
     try:
         found, settings = config_settings.parse_leniently(_text(path), str(path))
-        acp.entries(settings.runtimes.acp)
+        known = plugins.made_by(plugins.RUNTIMES, settings.runtimes)
     except ConfigError as error:
         return [error.message]
-    known = acp.names(settings.runtimes.acp)
     if settings.threads.runtime not in known:
         found.append(f"threads.runtime is {settings.threads.runtime!r}: it must be one of {', '.join(known)}")
     if settings.secrets() and path.stat().st_mode & 0o077:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clew.cli.completion import connectable
 from clew.cli.output import Out, json_option
 from clew.support.errors import BadInput, Refused
 from clew.support.text import visible
 
 if TYPE_CHECKING:
     from clew.client.sync import Client
-    from clew.surfaces.setup import Connecting
+    from clew.config.plugin import Connecting
 
 
 @click.command("surfaces", short_help="List connected surfaces.")
@@ -45,7 +46,7 @@ def surfaces_command(out: Out) -> None:
 
 
 @click.command("connect", short_help="Set up a chat app, step by step.")
-@click.argument("surface", metavar="SURFACE")
+@click.argument("surface", metavar="SURFACE", shell_complete=connectable)
 @click.option(
     "--set",
     "given",
@@ -57,17 +58,17 @@ def surfaces_command(out: Out) -> None:
 @json_option
 @click.pass_obj
 def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: bool) -> None:
-    """Set up a chat app (feishu, telegram), step by step.
+    """Set up a chat app, step by step. Completion lists those that can be set up.
 
     It asks for the needed values, checks them, writes config.toml, restarts the daemon, waits for a message from you,
     lets you in, and greets you there.
     """
     from clew.cli.commands.daemon import GRACE
+    from clew.config import plugins
     from clew.process.stop import restart_daemon
     from clew.support.home import Home
-    from clew.surfaces import setup
 
-    plan = setup.for_surface(surface)
+    plan = plugins.connecting(surface)
     values = _values(plan, dict(_pair(each) for each in given))
     connected = asyncio.run(plan.check(values))
     out.say(f"✓ {connected.who} answers")

@@ -10,7 +10,7 @@ import click
 from clew.cli.output import Out, json_option
 
 if TYPE_CHECKING:
-    from clew.cli.doctor.finding import Finding
+    from clew.config.plugin import Finding
     from clew.support.home import Home
 
 

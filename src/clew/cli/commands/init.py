@@ -52,8 +52,8 @@ def _say_next(out: Out, codex: str | None, after: str) -> None:
 
 def _codex() -> str | None:
     """The path of Codex; `clew ping codex` checks whether it works and is logged in."""
-    from clew.config.settings import CodexConfig
     from clew.runtimes.codex.server.binary import locate
+    from clew.runtimes.codex.settings import CodexConfig
 
     try:
         return locate(CodexConfig())

@@ -108,10 +108,8 @@ def ping_command(out: Out, runtime: str) -> None:
 
     if runtime == "scripted":
         out.result([{"step": "find", "seconds": 0.0, "detail": _NO_PROGRAM}], _NO_PROGRAM)
-    elif runtime == "codex":
-        asyncio.run(_print_steps(out, runtime, _ping_codex()))
     else:
-        asyncio.run(_print_steps(out, runtime, _ping_other(runtime)))
+        asyncio.run(_print_steps(out, runtime, _ping(runtime)))
 
 
 _NO_PROGRAM = "scripted needs no program; it always works"
@@ -129,18 +127,7 @@ async def _print_steps(out: Out, runtime: str, stream: AsyncIterator[Any]) -> No
     out.hint(f"it works; clew run 'say hello' --runtime {runtime}")
 
 
-def _ping_codex() -> AsyncIterator[Any]:
-    from clew.config import settings as config_settings
-    from clew.process.scan import Marks
-    from clew.runtimes.codex.ping import ping
-    from clew.support.clock import SystemClock
-
-    clock = SystemClock()
-    settings = config_settings.load(Home.find().config)
-    return ping(settings.runtimes.codex, clock, Marks(f"ping-{clock.token()[:12]}", "ping"))
-
-
-def _ping_other(name: str) -> AsyncIterator[Any]:
+def _ping(name: str) -> AsyncIterator[Any]:
     from clew.daemon.assemble import own_runtimes
     from clew.runtimes.probe import ping
     from clew.support.clock import SystemClock

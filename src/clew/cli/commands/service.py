@@ -102,9 +102,11 @@ WantedBy=default.target
 def _kill_mode(home: Home) -> str:
     """A kept agent must survive a crash of the daemon. A daemon that is stopped ends it by itself."""
     from clew.config import settings
+    from clew.daemon.assemble import own_runtimes
 
     try:
-        keeps = settings.load(home.config).runtimes.codex.transport == "socket"
+        runtimes, _ = own_runtimes("service", settings.load(home.config), keeps=home)
+        keeps = any(runtime.can.outlives for runtime in runtimes.values())
     except ClewError:
         keeps = False
     return "process" if keeps else "mixed"

@@ -152,8 +152,8 @@ class DemoSetup:
     def _codex_version(self) -> str | None:
         import asyncio
 
-        from clew.config.settings import CodexConfig
         from clew.runtimes.codex.server.binary import find
+        from clew.runtimes.codex.settings import CodexConfig
         from clew.support.clock import SystemClock
 
         clock = SystemClock()

@@ -3,47 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from clew.cli.doctor.finding import Finding
-from clew.config.settings import CodexConfig, Config
-from clew.process.scan import Marks
-from clew.support.clock import SystemClock
+from clew.config import plugins
+from clew.config.plugin import Finding
+from clew.config.settings import Config
+from clew.daemon.assemble import own_runtimes
+from clew.model.runtime import Runtime
+from clew.runtimes.probe import look
 from clew.support.errors import ClewError
-
-if TYPE_CHECKING:
-    from clew.runtimes.acp import AcpRuntime
-    from clew.runtimes.codex import CodexRuntime
 
 
 def agents(settings: Config) -> Iterator[Finding]:
-    """Check Codex and the ACP agents."""
-    from clew.runtimes import acp
-    from clew.runtimes.codex import CodexRuntime
-
-    clock = SystemClock()
-    marks = Marks(f"doctor-{clock.token()[:12]}", "doctor")
+    """Check all runtimes, the default one first."""
+    made, troubles = own_runtimes("doctor", settings)
     needed = configured(settings)
-    yield _agent(CodexRuntime(settings.runtimes.codex, clock, marks), needed)
-    for runtime in acp.make(settings.runtimes.acp, clock, marks).values():
-        yield _agent(runtime, needed)
+    for name in sorted(made, key=lambda name: name != settings.threads.runtime):
+        yield asyncio.run(_agent(made[name], needed))
+    reported = plugins.load(plugins.RUNTIMES)[1]  # by the check of the plugins
+    yield from (Finding(each.name, False, each.error) for each in troubles if each not in reported)
 
 
 def configured(settings: Config) -> set[str]:
     """The runtimes that a setting or the default names."""
-    hooks = (hook.runtime for hook in settings.surfaces.webhook.values() if hook.runtime)
-    codex = ["codex"] if settings.runtimes.codex != CodexConfig() else []
-    return {settings.threads.runtime, *settings.runtimes.acp, *hooks, *codex}
+    named = (getattr(each, "runtime", None) for each in _tables(settings.surfaces).values())
+    return {settings.threads.runtime, *_tables(settings.runtimes), *filter(None, named)}
 
 
-def _agent(runtime: CodexRuntime | AcpRuntime, needed: set[str]) -> Finding:
+def _tables(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of plugins by name. A plugin with several parts has a table for each."""
+    found: dict[str, Any] = {}
+    for name, each in tables.items():
+        found.update(each if isinstance(each, Mapping) else {name: each})
+    return found
+
+
+async def _agent(runtime: Runtime, needed: set[str]) -> Finding:
     try:
-        found = asyncio.run(runtime.look())
+        found = await look(runtime)
     except ClewError as error:
         if runtime.name in needed:
             return Finding(runtime.name, False, error.message)
         if error.code.endswith("_missing"):
             return Finding(runtime.name, None, "available: not installed", error.message.partition(". ")[2])
         return Finding(runtime.name, None, error.message, "no setting uses it, so this may be intended")
+    except Exception as error:  # a plugin's code
+        return Finding(runtime.name, False, f"could not be checked: {type(error).__name__}: {error}")
+    finally:
+        await runtime.close()
+    if not found.path:
+        return Finding(runtime.name, True, f"clew ping {runtime.name} tries it")
     return Finding(runtime.name, True, f"{found.version}, {found.path}, starts and is logged in")

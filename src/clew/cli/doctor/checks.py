@@ -10,7 +10,7 @@ import sqlite3
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,15 @@ from typing import Any
 
 from clew.cli.commands.daemon import starting_message
 from clew.cli.doctor.agents import agents
-from clew.cli.doctor.finding import Finding, Unanswered
+from clew.cli.doctor.finding import Unanswered
+from clew.cli.doctor.surfaces import own_checks, surfaces
 from clew.cli.output import moment
 from clew.client.sync import Client
 from clew.config import plugins
 from clew.config import settings as config_settings
+from clew.config.plugin import Finding
+from clew.daemon.assemble import environment_of, own_runtimes
 from clew.process import kept_programs, lock, start
-from clew.runtimes.codex.server import environment
 from clew.store import audit
 from clew.store.migrate import migrations, version
 from clew.store.sqlite.driver import SqliteConnection, connect, explain
@@ -67,6 +69,7 @@ def all_checks(home: Home) -> Iterator[Finding]:
             yield Finding(check.__name__.strip("_"), False, error.message)
         except Exception as error:  # a failed check is a finding too
             yield Finding(check.__name__.strip("_"), False, f"could not be checked: {type(error).__name__}: {error}")
+    yield from own_checks(home, settings)
     try:
         yield from agents(settings)
     except Exception as error:  # a failed check is a finding too
@@ -209,12 +212,15 @@ def _daemon(home: Home, settings: config_settings.Config, state: DaemonState) ->
         troubles.append(f"it runs clew {daemon['version']}, and this command is {__version__}")
     if daemon["outdated"]:
         troubles.append("it has other settings than config.toml")
-    ours = environment.marks(settings.runtimes.codex)
-    if names := environment.differing(daemon["environment"], ours):
+    if names := _differing(daemon["environment"], environment_of(own_runtimes("doctor", settings)[0])):
         troubles.append(f"it was started with another environment than that of this shell: {', '.join(names)}")
     todo = "clew restart, in a shell with the right environment" if troubles else None
     detail = "; ".join(troubles) or "has the settings of config.toml and the environment of this shell"
     return Finding("daemon", not troubles, f"pid {daemon['pid']}: {detail}", todo)
+
+
+def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
+    return [name for name in ours if name in theirs and theirs[name] != ours[name]]
 
 
 def _ask_daemon(home: Home) -> DaemonState:
@@ -256,11 +262,16 @@ def _children(home: Home, settings: config_settings.Config, state: DaemonState) 
     if left := kept_programs.leftovers(home, holder.store):
         pids = ", ".join(f"{process.pid} {process.command}" for process in left)
         return Finding("children", False, f"left by a daemon that is gone: {pids}", "clew doctor --clean ends them")
-    kept = ", ".join(f"Codex {each.version}, pid {each.program.pid}" for each in kept_programs.running(home))
+    kept = ", ".join(f"{_program(each)} {each.version}, pid {each.program.pid}" for each in kept_programs.running(home))
     if kept and lock.is_free(home.lock):
         return Finding("children", True, f"kept for the next daemon: {kept}; clew down ends it")
     found = kept_programs.children(home, holder.store)
     return Finding("children", True, f"{len(found)} at work" if found else "none left behind")
+
+
+def _program(kept: kept_programs.KeptProgram) -> str:
+    """The runtime that it belongs to, which begins its name."""
+    return kept.name.partition("-")[0]
 
 
 def _plugins(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
@@ -277,14 +288,7 @@ def _plugins(home: Home, settings: config_settings.Config, state: DaemonState) -
 
 
 def _surfaces(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
-    hooks = sorted(settings.surfaces.webhook)
-    places = settings.surfaces
-    chats = [name for name, chat in (("feishu", places.feishu), ("telegram", places.telegram)) if chat.is_on]
-    detail = ", ".join(["local", *chats, *sorted(places.others), *(f"webhook:{name}" for name in hooks)])
-    todo = None
-    if hooks and settings.http.port is None:
-        todo = "webhooks can only send; set `port` under [http] so that they can receive"
-    return Finding("surfaces", True, detail, todo)
+    return surfaces(settings)
 
 
 _CHECKS: tuple[Check, ...] = (

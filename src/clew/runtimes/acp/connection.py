@@ -8,10 +8,10 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from clew.config.settings import AcpConfig
 from clew.process.scan import Mark, Marks
 from clew.runtimes.acp import problems, wire
-from clew.runtimes.acp.known_agents import Entry
+from clew.runtimes.acp.agents.known import Entry
+from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.connection import AnyConnection, AnyRoute
 from clew.runtimes.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import spawn

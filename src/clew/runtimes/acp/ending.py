@@ -6,7 +6,7 @@ from clew.model.events import Notice, NoticeKind, TurnEnded, Usage
 from clew.model.turns import Problem, TurnState
 from clew.model.turns import Usage as Tokens
 from clew.runtimes.acp import problems, wire
-from clew.runtimes.acp.known_agents import Entry
+from clew.runtimes.acp.agents.known import Entry
 from clew.runtimes.acp.live_turn import Live
 from clew.runtimes.jsonrpc import RpcError
 from clew.support.errors import RuntimeTrouble

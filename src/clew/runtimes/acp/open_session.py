@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from clew.config.settings import AcpConfig
 from clew.model.runtime import Continuity, Seat
 from clew.runtimes.acp import problems, wire
+from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.acp.connection import Connection
 from clew.runtimes.jsonrpc import RpcError
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from clew.model.turns import Problem
-from clew.runtimes.acp.known_agents import Entry
+from clew.runtimes.acp.agents.known import Entry
 from clew.runtimes.acp.wire import AUTH_REQUIRED, VERSION
 from clew.support.errors import RuntimeTrouble
 

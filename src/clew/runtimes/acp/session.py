@@ -13,13 +13,13 @@ from contextlib import suppress
 import msgspec
 from msgspec.structs import replace
 
-from clew.config.settings import AcpConfig
 from clew.model.events import Event, TurnEnded, TurnStarted
 from clew.model.gates import Answer, Decision
 from clew.model.messages import PromptMessage
 from clew.model.runtime import Continuity, RecordState, Seat, TurnRecord, TurnRequest
 from clew.model.turns import TurnState
 from clew.runtimes.acp import open_session, problems, replay, wire
+from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.acp.client.files import is_folder
 from clew.runtimes.acp.client.requests import RequestHandler
 from clew.runtimes.acp.client.terminals import Terminals

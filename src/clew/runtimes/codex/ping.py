@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncIterator
 
-from clew.config.settings import CodexConfig
 from clew.model.gates import Policy
 from clew.model.messages import PromptMessage
 from clew.model.runtime import Seat
@@ -15,6 +14,7 @@ from clew.runtimes.codex.approvals.pending import Pending
 from clew.runtimes.codex.live_turn import Live
 from clew.runtimes.codex.server import binary
 from clew.runtimes.codex.server.connection import Connection, connect
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.jsonrpc import RpcError
 from clew.runtimes.probe import PROMPT, TIME_LIMIT, PingStep, answer
 from clew.runtimes.turn_events import follow

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
 
-from clew.config.settings import CodexConfig
 from clew.model.events import Event
 from clew.model.gates import Answer, Decision
 from clew.model.messages import PromptMessage
@@ -22,6 +21,7 @@ from clew.runtimes.codex.approvals import answers
 from clew.runtimes.codex.approvals.pending import Pending
 from clew.runtimes.codex.live_turn import Live
 from clew.runtimes.codex.server.connection import Connection
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 from clew.runtimes.server import Server
 from clew.runtimes.turn_events import follow

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from clew.config.settings import CodexConfig
 from clew.model.gates import Policy
 from clew.model.messages import PromptMessage
 from clew.model.runtime import Continuity, ForkPoint, Seat
 from clew.runtimes.codex import problems, wire
 from clew.runtimes.codex.server.connection import Connection
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.jsonrpc import RpcError
 
 log = logging.getLogger(__name__)

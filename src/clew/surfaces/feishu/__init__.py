@@ -2,9 +2,10 @@
 
 How to set it up: docs/how-to/surfaces/feishu.md.
 
-`connection` is the long connection and `frames` its format, `api` the HTTP calls; `places` has the addresses of
-conversations, `content` and `events` parse what arrives, `names` looks up people, `markup` converts Markdown;
-`receiving` commits before it acknowledges, and `surface` puts it all together.
+`settings` has the settings, `connect` the dialogue of `clew connect`; `connection` is the long connection and `frames`
+its format, `api` the HTTP calls; `places` has the addresses of conversations, `content` and `events` parse what
+arrives, `names` looks up people, `markup` converts Markdown; `receiving` commits before it acknowledges, and `surface`
+puts it all together.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from clew.config.plugin import Connecting, Plugin
 from clew.support.errors import ConfigError
+from clew.surfaces.feishu.settings import FeishuConfig
 
 if TYPE_CHECKING:
-    from clew.config.settings import FeishuConfig
     from clew.support.clock import Clock
     from clew.support.home import Home
     from clew.surfaces.feishu.surface import FeishuSurface
@@ -37,3 +39,12 @@ def make(config: FeishuConfig, clock: Clock, home: Home) -> FeishuSurface | None
     from clew.surfaces.feishu.surface import FeishuSurface
 
     return FeishuSurface(config, secret, clock, home.files)
+
+
+def connecting() -> Connecting:
+    from clew.surfaces.feishu import connect
+
+    return connect
+
+
+PLUGIN = Plugin(make=make, settings=FeishuConfig, connecting=connecting)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from clew.config.plugin import Connected, Field
 from clew.model.surface import NotSent
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput
 from clew.surfaces.feishu.api import OpenApi, Refusal
-from clew.surfaces.setup import Connected, Field
 
 SURFACE = "feishu"
-FIELDS = (
+FIELDS: tuple[Field, ...] = (
     Field("app_id", "The App ID of your app (open.feishu.cn/app, Credentials & Basic Info), such as cli_a1b2c3d4e5f6"),
     Field("app_secret", "Its App Secret", secret=True),
     Field(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from clew.config.settings import FeishuConfig
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Attachment, Conversation
 from clew.model.surface import (
@@ -34,6 +33,7 @@ from clew.surfaces.feishu.api import NOT_ALLOWED, REFUSED, STALE, OpenApi, Refus
 from clew.surfaces.feishu.files import upload_file
 from clew.surfaces.feishu.places import NAME, Place, place
 from clew.surfaces.feishu.receiving import Receiver
+from clew.surfaces.feishu.settings import FeishuConfig
 from clew.surfaces.feishu.streaming import Streaming
 
 LONGEST = 20_000  # bytes of text; the platform takes 30 KB of JSON, in which a newline or quote is two or three

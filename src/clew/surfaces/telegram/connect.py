@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
+from clew.config.plugin import Connected, Field
 from clew.model.surface import NotSent
 from clew.support.errors import BadInput
-from clew.surfaces.setup import Connected, Field
 from clew.surfaces.telegram.api import BotApi, Refusal
 
 SURFACE = "telegram"
-FIELDS = (
+FIELDS: tuple[Field, ...] = (
     Field("token", "The token of your bot (write /newbot to @BotFather in Telegram, it gives you one)", secret=True),
     Field("base_url", "The address of the Bot API", default="https://api.telegram.org", is_asked=False),
 )

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from clew.config.settings import TelegramConfig
 from clew.model.delivery import Button, DeliveryKind
 from clew.model.messages import Attachment, Conversation
 from clew.model.surface import (
@@ -37,6 +36,7 @@ from clew.surfaces.telegram.menu import set_menu
 from clew.surfaces.telegram.places import NAME, Place, place
 from clew.surfaces.telegram.poll_lock import PollLock
 from clew.surfaces.telegram.receiving import REFUSED, Receiver
+from clew.surfaces.telegram.settings import TelegramConfig
 from clew.surfaces.telegram.updates import Chat
 
 LONGEST = 4096

@@ -1,4 +1,4 @@
-"""Parses what a sender posts, and builds the reply. The HTTP route is in `server/routes/webhook`."""
+"""Parses what a sender posts, and builds the reply. The HTTP route is in `surface`."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from clew.config.settings import CodexConfig
 from clew.process.scan import Marks
 from clew.runtimes.codex import problems
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.process import spawn
 from clew.support.clock import Clock
 

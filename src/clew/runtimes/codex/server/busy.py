@@ -11,11 +11,11 @@ import asyncio
 import sys
 from pathlib import Path
 
-from clew.config.settings import CodexConfig
 from clew.process import keeper
 from clew.runtimes.codex.server.binary import Binary
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.server.kept_server import Visit
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.jsonrpc import RpcError
 from clew.runtimes.websocket import open_unix
 from clew.support.clock import SystemClock

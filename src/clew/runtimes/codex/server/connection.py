@@ -12,12 +12,12 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from clew.config.settings import CodexConfig
 from clew.process.scan import Marks
 from clew.runtimes.codex import problems, wire
 from clew.runtimes.codex.approvals import answers
 from clew.runtimes.codex.approvals.pending import Gates, Pending
 from clew.runtimes.codex.server.binary import Binary
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.connection import AnyConnection, AnyRoute
 from clew.runtimes.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import spawn

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from clew.config.settings import CodexConfig
+from clew.runtimes.codex.settings import CodexConfig
 from clew.support.errors import RuntimeTrouble
 
 FOLDER = "CODEX_HOME"
@@ -25,10 +25,6 @@ def marks(settings: CodexConfig, environ: Mapping[str, str] = os.environ) -> dic
     keys = {name: environ.get(name, "") for name in (*KEYS, *_named_keys(folder))}
     found = {FOLDER: str(folder), PROGRAM: _program(settings), **keys}
     return {name: hashlib.sha256(f"{name}={value}".encode()).hexdigest()[:12] for name, value in found.items()}
-
-
-def differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
-    return [name for name in ours if name in theirs and theirs[name] != ours[name]]
 
 
 def _folder(settings: CodexConfig, environ: Mapping[str, str]) -> Path:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from clew.config.settings import CodexConfig
 from clew.process import kept_programs
 from clew.process.kept_programs import KeptProgram
 from clew.process.scan import Mark, Marks
@@ -23,6 +22,7 @@ from clew.runtimes.codex import problems
 from clew.runtimes.codex.server import environment as server_environment
 from clew.runtimes.codex.server.binary import Binary
 from clew.runtimes.codex.server.connection import Connection, environment, handshake
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.process import child_environment
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeLost

@@ -9,12 +9,12 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
-from clew.config.settings import CodexConfig
 from clew.process.kept_programs import KeptProgram
 from clew.process.scan import Marks
 from clew.runtimes.codex.server import binary
 from clew.runtimes.codex.server.connection import Connection, connect
 from clew.runtimes.codex.server.kept_server import Keeping
+from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.jsonrpc import RpcError
 from clew.runtimes.server import Server
 from clew.support.clock import Clock

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, field
 
 from clew.model.turns import Problem
-from clew.runtimes.acp import hermes
+from clew.runtimes.acp.agents import hermes
 
 
 class Quirks(Struct, frozen=True):

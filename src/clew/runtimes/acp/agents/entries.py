@@ -1,0 +1,26 @@
+"""The agents that can be started: those that clew knows, and those of the config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from clew.config import plugins
+from clew.runtimes.acp.agents.known import KNOWN, Entry
+from clew.runtimes.acp.agents.settings import AcpConfig
+from clew.support.errors import ConfigError
+
+
+def entries(config: Mapping[str, AcpConfig]) -> dict[str, tuple[Entry, AcpConfig]]:
+    """Return the known agents and those of the config. Raises ConfigError if one has no command."""
+    found = {name: (entry, AcpConfig()) for name, entry in KNOWN.items()}
+    for name, settings in config.items():
+        if name in plugins.BUILT_IN[plugins.RUNTIMES]:
+            raise ConfigError(f"runtimes.acp.{name}: {name} is a built-in runtime. Choose another name")
+        if name not in KNOWN and not settings.command:
+            known = ", ".join(KNOWN)
+            raise ConfigError(f'runtimes.acp.{name} needs `command`, such as ["{name}", "acp"]; known agents: {known}')
+        entry = KNOWN.get(name) or Entry(name, name, settings.command)
+        found[name] = replace(entry, command=settings.command or entry.command), settings
+    return found

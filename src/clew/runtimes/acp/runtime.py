@@ -1,0 +1,85 @@
+"""Runs any agent of the Agent Client Protocol (stdio) as a runtime: one program serves all threads of a config
+entry."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from clew.model.runtime import Health, HealthState, ProgramInfo, RuntimeCan, Seat
+from clew.process.scan import Marks
+from clew.runtimes.acp import problems
+from clew.runtimes.acp.agents.known import Entry
+from clew.runtimes.acp.agents.settings import AcpConfig
+from clew.runtimes.server import Server
+from clew.support.clock import Clock
+
+if TYPE_CHECKING:  # loaded by the first session: a daemon that has no ACP thread starts faster without them
+    from clew.runtimes.acp.connection import Connection
+    from clew.runtimes.acp.session import AcpSession
+
+
+class AcpRuntime:
+    can = RuntimeCan(interrupt=True, images=True)
+
+    def __init__(self, entry: Entry, config: AcpConfig, clock: Clock, marks: Marks) -> None:
+        self.name = entry.name
+        self._entry = entry
+        self._config = config
+        self._clock = clock
+        self._marks = marks
+        self._server: Server[Connection] = Server(entry.title, self._connect, clock, config.idle_stop)
+
+    async def open(self, seat: Seat) -> AcpSession:
+        from clew.runtimes.acp.session import AcpSession
+
+        session = AcpSession(self._server, self._config, self._clock, seat)
+        await session.enter()
+        return session
+
+    async def health(self) -> Health:
+        try:
+            locate(self._entry)
+        except problems.AgentMissing as missing:
+            return Health(HealthState.STOPPED, missing.message, is_there=False)
+        return self._server.health()
+
+    async def look(self) -> ProgramInfo:
+        """Start a session, because only that shows whether the agent is logged in."""
+        from clew.runtimes.acp.open_session import start
+        from clew.runtimes.jsonrpc import RpcTimeout
+
+        connection = await self._connect()
+        try:
+            with tempfile.TemporaryDirectory(prefix="clew-look-") as folder:
+                await start(connection, Seat("look", folder))
+        except RpcTimeout:
+            raise problems.silent(self._entry, self._config.request_timeout) from None
+        finally:
+            await connection.close()
+        about = connection.agent.agent_info
+        return ProgramInfo(about.version if about else "", locate(self._entry), True)
+
+    async def close(self) -> None:
+        await self._server.close()
+
+    async def _connect(self) -> Connection:
+        from clew.runtimes.acp.connection import connect
+
+        program = locate(self._entry)
+        entry = replace(self._entry, command=(program, *self._entry.command[1:]))
+        return await connect(entry, self._config, self._clock, self._marks)
+
+
+def locate(entry: Entry) -> str:
+    """Return the path of the program. Raises AgentMissing."""
+    wanted = str(Path(entry.command[0]).expanduser())
+    if found := shutil.which(wanted):
+        return found
+    if Path(wanted).exists():
+        raise problems.missing(entry, f"{wanted} cannot be run")
+    raise problems.missing(entry, f"there is no {wanted}" if "/" in wanted else f"no {wanted} on the PATH")

@@ -1,0 +1,125 @@
+"""Codex as a runtime: one `codex app-server` serves all threads, as our child or as a kept program that outlives the
+daemon. A thread that other programs use too gets an app-server of its own, always a child: only its end surely frees
+the thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+
+from clew.model.runtime import Continuity, Health, ProgramInfo, RuntimeCan, Seat
+from clew.model.shared_sessions import OutsideSession, PastTurn
+from clew.process.scan import Marks
+from clew.runtimes.codex import external_sessions
+from clew.runtimes.codex.server import binary, environment
+from clew.runtimes.codex.server.connection import Connection, connect
+from clew.runtimes.codex.server.kept_server import Keeping
+from clew.runtimes.codex.server.pool import Servers
+from clew.runtimes.codex.session import CodexSession
+from clew.runtimes.codex.settings import CodexConfig
+from clew.runtimes.codex.threads import Position
+from clew.runtimes.probe import PingStep
+from clew.runtimes.server import Server
+from clew.support.clock import Clock
+from clew.support.errors import RuntimeTrouble
+from clew.support.home import Home
+
+
+class CodexRuntime:
+    """`keeps` is the home in which a kept app-server is recorded; None: no app-server outlives the daemon."""
+
+    name = "codex"
+
+    def __init__(self, config: CodexConfig, clock: Clock, marks: Marks, keeps: Home | None = None) -> None:
+        self._config = config
+        self._clock = clock
+        self._marks = marks
+        self._servers = Servers(config, clock, marks, Keeping(keeps, config, clock, marks) if keeps else None)
+        self._dedicated: set[Server[Connection]] = set()
+        self.can = RuntimeCan(
+            steer=True,
+            interrupt=True,
+            record=True,
+            fork=True,
+            images=True,
+            questions=True,
+            adopt=True,
+            outlives=keeps is not None and config.transport == "socket",
+        )
+
+    def come_back(self) -> None:
+        self._servers.come_back()
+
+    async def open(self, seat: Seat) -> CodexSession:
+        if seat.lent:
+            return await self._open_shared(seat)
+        session = CodexSession(self._servers.of, self._config, seat)
+        await session.enter()
+        return session
+
+    async def health(self) -> Health:
+        return self._servers.main.health()
+
+    async def look(self) -> ProgramInfo:
+        found = await binary.find(self._config, self._clock, self._marks)
+        connection = await connect(self._config, self._clock, self._marks, found)
+        await connection.close()
+        return ProgramInfo(found.version, found.path, True)
+
+    def ping_steps(self, time_limit: float) -> AsyncIterator[PingStep]:
+        from clew.runtimes.codex.ping import ping
+
+        return ping(self._config, self._clock, self._marks, time_limit)
+
+    def environment_marks(self) -> dict[str, str]:
+        return environment.marks(self._config)
+
+    async def leave(self) -> None:
+        await asyncio.gather(self._servers.leave(), *(server.close() for server in self._dedicated))
+
+    async def close(self) -> None:
+        await asyncio.gather(self._servers.close(), *(server.close() for server in self._dedicated))
+
+    # Threads that people also use without clew
+
+    async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[OutsideSession]:
+        connection = await self._servers.main.connect()
+        async for each in external_sessions.list_all(connection, folders):
+            yield each
+
+    async def past(self, continuity: Continuity, after: str | None = None) -> list[PastTurn]:
+        return await external_sessions.past(await self._servers.main.connect(), _thread_id(continuity), after)
+
+    async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:
+        names = {_thread_id(each): each for each in sessions}
+        found = await asyncio.to_thread(external_sessions.holders, names)
+        return {names[name]: who for name, who in found.items()}
+
+    def way_back(self, continuity: Continuity) -> str:
+        program = "clew codex" if self._config.home or self._config.command else "codex"
+        return f"{program} resume {_thread_id(continuity)}"
+
+    async def _open_shared(self, seat: Seat) -> CodexSession:
+        server = self._servers.new()
+        self._dedicated.add(server)
+
+        async def find_server(thread: str | None) -> Server[Connection]:
+            return server
+
+        async def close_server() -> None:
+            await server.close()
+            self._dedicated.discard(server)
+
+        session = CodexSession(find_server, self._config, seat, close_server)
+        try:
+            await session.enter()
+        except BaseException:
+            await close_server()
+            raise
+        return session
+
+
+def _thread_id(continuity: Continuity) -> str:
+    if (position := Position.read(continuity)) is None:
+        raise RuntimeTrouble(f"clew cannot read which Codex thread {continuity.data!r} is.")
+    return position.thread
