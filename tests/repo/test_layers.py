@@ -37,6 +37,10 @@ ROOT_MODULES = {"__init__", "plugin_api", "begin"}
 # The packages of the engine, top to bottom; `core`, `live` and `progress` are below them, `engine` above.
 ENGINE = ("services", "inbox", "places", "threads", "turns", "gates", "delivery", "rules")
 
+# Nobody imports from the folder of one runtime or surface: all comes through its plugin. Codex has commands of its own.
+PLUGIN_FOLDERS = ("runtimes.acp", "runtimes.codex", "surfaces.feishu", "surfaces.telegram", "surfaces.webhook")
+OF_CODEX = {"cli.commands.codex", "cli.commands.init", "cli.demo.stage"}
+
 ENTRIES = {"": 20, "engine": 20, "surfaces": 20}
 MOST_ENTRIES = 15
 LISTS = {"cli/commands", "store/tables", "store/migrations"}  # lists by nature
@@ -118,6 +122,18 @@ def upward_imports_in_engine(source: Path) -> list[str]:
     return wrong
 
 
+def imports_of_plugins(source: Path) -> list[str]:
+    def folder(name: str) -> str:
+        return next((each for each in PLUGIN_FOLDERS if f"{name}.".startswith(f"{each}.")), "")
+
+    return [
+        f"{name} imports {other}"
+        for name, imported in graph(source).items()
+        for other in sorted(imported)
+        if folder(other) not in ("", folder(name)) and not (name in OF_CODEX and folder(other) == "runtimes.codex")
+    ]
+
+
 def cycles(source: Path) -> list[str]:
     """Each strongly connected part of the graph with more than one module (Tarjan)."""
     edges = graph(source)
@@ -185,6 +201,7 @@ CHECKS: tuple[Callable[[Path], list[str]], ...] = (
     upward_imports,
     imports_of_tables,
     upward_imports_in_engine,
+    imports_of_plugins,
     cycles,
     full_folders,
     long_code,
@@ -205,6 +222,8 @@ PLANTED: tuple[tuple[Callable[[Path], list[str]], str, str], ...] = (
     (imports_of_tables, "daemon/main.py", "from clew.store.tables.log import newest\n"),
     (upward_imports_in_engine, "engine/rules/decide.py", "from clew.engine.turns.runner import Runner\n"),
     (upward_imports_in_engine, "engine/progress.py", "from clew.engine.gates import gates\n"),
+    (imports_of_plugins, "daemon/assemble.py", "def f() -> None:\n    from clew.surfaces.webhook import surface\n"),
+    (imports_of_plugins, "surfaces/feishu/api.py", "from clew.surfaces.telegram.api import BotApi\n"),
     (cycles, "support/text.py", "def f() -> None:\n    from clew.support import files\n"),
     (full_folders, "engine/rules/extra.py", ""),
     (long_code, "engine/core.py", "x = 1\n" * 451),
