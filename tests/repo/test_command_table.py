@@ -102,7 +102,8 @@ def test_a_second_list_is_found(tmp_path: Path) -> None:
 def mentioned(text: str) -> Iterator[str]:
     """Words with a slash that look like commands: no path, no option, no pattern."""
     for word, after in re.findall(r"(?<![\w/.:*…<>\])}-])[/／](\w+)(\S?)", text):
-        if after not in ("/", "*", "{", "-", ".", "="):
+        is_placeholder = word.isascii() and word.isupper()  # as in CHAT/TOPIC
+        if after not in ("/", "*", "{", "-", ".", "=") and not is_placeholder:
             yield word
 
 
