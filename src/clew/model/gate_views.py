@@ -63,6 +63,7 @@ class GateView(Struct, frozen=True):
     closed_at: int | None = None  # when the runtime took the answer, or nobody could answer any more
     shown: GateShown | None = None  # always set in responses of this version
     leaves_sandbox: bool = False  # a command that would run outside the sandbox of the rest of the turn
+    about: str | None = None  # of a question whose options allow a command or a change: that kind; show it as such
 
 
 class AnswerGate(Struct, frozen=True):

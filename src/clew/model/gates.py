@@ -80,6 +80,15 @@ class Asked(Struct, frozen=True):
     removes: bool = False  # a change that deletes files or moves them away
     doubt: Reason | None = None  # `unjudged` as a code, if there is one
     links: tuple[tuple[str, str], ...] = ()  # names in it that are links, and where each leads; set by the engine
+    about: GateKind | None = None  # of a question: its options allow this or not, so it is judged and shown as such
+    # What it may do besides, if the runtime does not say it clearly. All of it is shown in the detail.
+    may_run: tuple[str, ...] = ()  # commands, for rules that deny or ask
+    may_touch: tuple[str, ...] = ()  # paths that it may change, for rules that deny or ask
+    mentions: tuple[str, ...] = ()  # other words in it: if they are those of such a rule, a person is asked
+
+    @property
+    def shown_as(self) -> GateKind:
+        return self.about or self.kind
 
     @property
     def subject(self) -> str:

@@ -11,8 +11,8 @@ from functools import cache
 
 # Letters, symbols and marks that are drawn as nothing. Controls, format marks and odd spaces are found by category.
 _NO_INK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u2d7f\u3164\ufe00-\ufe0f\uffa0"
-    "\U0001107f\U00016fe4\U0001bc9d\U0001d159\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u2d7f\u3164\ufe00-\ufe0f\uffa0\ufffc"
+    "\U0001107f\U00011a47\U00011a99\U00016fe4\U0001bc9d\U0001d159\U000e0100-\U000e01ef]"
 )
 _ODD = re.compile(r"[^ -~\n\t]")
 _ODD_OR_LINE = re.compile(r"[^ -~]")
@@ -27,6 +27,9 @@ _DASHES = re.compile("(?<!\\S)[\u2012-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[A-Za-z
 _MARKS = re.compile(
     "[\u0334-\u0338\u20d0-\u20f0]|(?<=[ -@[-`{-~\n])[\u0300-\u0333\u0339-\u036f]|(?<=[\u0300-\u036f]{2})[\u0300-\u036f]"
 )
+
+_MAX_STACK = 3  # combining marks of any script on one letter; more of them would cover the lines above and below
+_MAY_STACK = re.compile(rf"[^\x00-\x7f]{{{_MAX_STACK + 1},}}")
 
 # Blanks that push the rest of a line out of sight: more than 40 inside a line (the sign of a diff does not count), or
 # more than 200 at its beginning, which is more than any indentation.
@@ -53,6 +56,7 @@ def escape_hidden(text: str, *, lines: bool = True) -> str:
     shown = (_GAP if lines else _GAP_IN_LINE).sub(lambda gap: f"␣×{len(gap[0])}", shown)
     for pattern in (_NO_INK, _SIGNS, _DASHES, _MARKS):
         shown = pattern.sub(lambda found: "".join(map(_escaped, found[0])), shown)
+    shown = _MAY_STACK.sub(lambda run: _without_stacks(run[0]), shown)
     odd = _ODD if lines else _ODD_OR_LINE
     return odd.sub(lambda found: _escaped(found[0]) if _is_unseen(found[0]) else found[0], shown)
 
@@ -73,6 +77,19 @@ def _gap(left_out: int) -> str:
 @cache
 def _is_unseen(char: str) -> bool:
     return unicodedata.category(char) in _UNSEEN
+
+
+@cache
+def _is_mark(char: str) -> bool:
+    return unicodedata.combining(char) != 0 or unicodedata.category(char) == "Me"
+
+
+def _without_stacks(run: str) -> str:
+    found, height = [], 0
+    for char in run:
+        height = height + 1 if _is_mark(char) else 0
+        found.append(_escaped(char) if height > _MAX_STACK else char)
+    return "".join(found)
 
 
 def _escaped(char: str) -> str:

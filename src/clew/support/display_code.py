@@ -10,6 +10,7 @@ import re
 from clew.support.display import escape_hidden
 
 MANY = 20  # a command, a reason or a question with more lines says how many it has
+LONG = 1_000  # a command with a line of more characters says how many they are
 
 # The blocks of right-to-left scripts: bidirectional classes R, AL and AN, and the marks on them.
 _FROM_RIGHT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]+")
@@ -79,6 +80,12 @@ def detail_shown(kind: str, detail: str) -> str:
 def many_lines(kind: str, title: str) -> int | None:
     """How many lines a command has, if there are too many to see at a glance."""
     return many_in(title) if kind == "command" else None
+
+
+def long_line(kind: str, title: str) -> int | None:
+    """How many characters the longest line of a command has as it is shown, if they are too many to see at a glance."""
+    longest = max(map(len, as_command(title).split("\n"))) if kind == "command" else 0
+    return longest if longest > LONG else None
 
 
 def many_in(text: str) -> int | None:

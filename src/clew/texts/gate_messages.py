@@ -133,6 +133,18 @@ def rule_not_shown(code: str) -> Bilingual:
     )
 
 
+def wildcards_in_pattern(code: str, pattern: str) -> Bilingual:
+    """For a person who makes a rule from the very text of a request that has wildcards in it."""
+    return Bilingual(
+        f"`{pattern}` stands word for word in {code}. In a rule, a `*` would match anything, and `?` and `[` other"
+        f" characters, so it would allow more than that. `clew approve {code} --thread` allows exactly this from now"
+        " on. In a rule, write `[*]`, `[?]` and `[[]` for the signs themselves.",
+        f"`{pattern}` 是 {code} 里的原文。但在规则里，`*` 会匹配任何内容，`?` 和 `[` 会匹配别的字符，"
+        f"因此会允许更多。`clew approve {code} --thread` 只允许同样的请求。"
+        "如果要在规则里表示这些符号本身，请写 `[*]`、`[?]` 和 `[[]`。",
+    )
+
+
 def not_arrived(code: str) -> Bilingual:
     """For a person who allows a gate before its card, or a part of it, has arrived in their conversation."""
     return Bilingual(

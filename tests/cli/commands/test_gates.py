@@ -154,7 +154,14 @@ def test_on_a_terminal_the_gate_list_fits_and_hints_the_next_command(clew: Clew)
         assert terminal.wait() == 0
     _, line, hint = terminal.shown.splitlines()
     assert len(line) <= 70 and line.endswith("…") and asking.thread[:10] in line and asking.thread not in line
-    assert hint == f"clew gates {asking.code} shows it completely, and how to answer it"
+    assert hint == f"what ends in … is cut here: clew gates {asking.code} shows it completely, and how to answer it"
+
+
+def test_a_gate_list_that_shows_all_of_it_speaks_of_no_cut(clew: Clew) -> None:
+    asking = ask(clew, "!approve deploy far…")
+    with Terminal(clew, ["gates", "--thread", asking.thread], columns=100) as terminal:
+        assert terminal.wait() == 0
+    assert terminal.shown.splitlines()[-1] == f"clew gates {asking.code} shows it completely, and how to answer it"
 
 
 def test_hidden_characters_in_a_command_are_visible(clew: Clew) -> None:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
+from clew.cli.view.gates import request_lines
 from clew.engine.gates.cards import remind
 from clew.engine.gates.gates import open_gate, reopen_gate
 from clew.engine.gates.inspection import inspect_request
@@ -196,6 +198,18 @@ async def test_a_command_of_many_lines_says_how_many_first(tmp_path: Path, langu
         first, second = await chat.asks(short, long, language=language)
         assert f"\n{told}\n```\nmake a" in chat.card(first).text
         assert f"\n{told} " in chat.parts()[0].text and f"({second.code})" in chat.card(second).text
+
+
+@pytest.mark.parametrize("language", ["please do it", "请运行这个"])
+async def test_a_command_with_a_very_long_line_says_how_long_it_is_first(tmp_path: Path, language: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        told = "A line of 1,500 characters:" if language.isascii() else "有一行共 1,500 个字符："
+        long, short = f"make\nmake {'x' * 1495}", f"make {'x' * 900}"
+        first, _ = await chat.asks(long, short, language=language)
+        card = chat.card(first).text
+        assert f"\n{told}\n```\nmake" in card and card.count(told[-4:]) == 1, "only the long one says it"
+        assert "  a line of 1,500 characters:" in request_lines(msgspec.to_builtins(first))
 
 
 async def test_right_to_left_letters_reorder_nothing_on_a_card(tmp_path: Path) -> None:

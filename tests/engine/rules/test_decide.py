@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.engine.rules import removals
-from clew.engine.rules.decide import RULE_KINDS, decide, describe, exact_pattern, validated_pattern
+from clew.engine.rules.decide import MAX_COMMAND_LENGTH, RULE_KINDS, decide, describe, exact_pattern, validated_pattern
 from clew.engine.rules.read_only.safe_commands import SAFE_COMMANDS
 from clew.engine.rules.shell.wrappers import WRAPPERS
 from clew.model.gates import Asked, Effect, GateKind, Policy, Question, Rule, RuleKind, Scope
@@ -945,3 +945,11 @@ def test_a_rule_is_found_by_a_prefix_of_its_id_and_removed_once(tx: Tx) -> None:
     assert (rows.matching(tx, "01"), rows.matching(tx, "02"), rows.matching(tx, "03")) == (["01A", "01B"], ["02A"], [])
     assert rows.get(tx, "01A") == stored("01A", Scope.EVERYWHERE, "") and rows.get(tx, "01") is None
     assert (rows.remove(tx, "01A"), rows.remove(tx, "01A")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"), [("careful", "ask"), ("trusted", "ask"), ("yolo", "ask"), ("read-only", "deny")]
+)
+def test_a_command_that_is_too_long_to_be_judged_is_asked_about_or_denied(policy: str, expected: str) -> None:
+    long = f"echo {'x' * MAX_COMMAND_LENGTH}"
+    assert effect(command(long), policy=Policy(policy)) == expected

@@ -13,12 +13,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from clew.cli.view.gates import request_lines
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Decision, Effect, Policy, RuleKind, Scope
 from clew.runtimes.acp import tools
 from clew.runtimes.acp.approvals import permissions
+from clew.runtimes.acp.approvals.permissions import WHICH
 from clew.runtimes.acp.client import files
 from tests.helpers.rig import Rig
 from tests.runtimes.acp.test_engine import World
@@ -1121,8 +1124,39 @@ async def test_a_choice_of_the_agents_own_shows_what_it_is_about(world: World) -
         said = await rig.say(script(permit("make", cwd="/etc", env={"A": "1"})))
         gate = await opened(rig)
         [question] = gate.questions
-        assert "export A=1; make\nin /etc" in question.text
+        assert (gate.kind, gate.about, gate.title, gate.folder) == ("question", "command", "export A=1; make", "/etc")
+        assert question.options == ("Once", "No", "Also once")
+        await rig.hasten()
+        await rig.until(lambda entry: entry.kind == "delivery.sent")
+        card = rig.room.texts[-1]
+        assert "asks to run a command" in card and "```\nexport A=1; make\n```\nin `/etc`" in card
+        assert "1. Once\n2. No\n3. Also once" in card
+        assert request_lines(msgspec.to_builtins(gate))[-6:-3] == ["  in /etc", "    export A=1; make", f"  {WHICH}"]
         await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("No",),)))
+        assert (await rig.ended(said.turn)).text == "[no]"
+
+
+async def test_a_command_with_other_choices_than_yes_and_no_is_denied_by_rules_and_never_allowed(world: World) -> None:
+    async with world.daemon("two-yeses") as rig:
+        await allow(rig, "git push", effect=Effect.DENY)
+        await allow(rig, "make *")
+        said = await rig.say(script(permit("git push"), permit("make", "b")))
+        second = await opened(rig, 2)
+        assert (second.state, second.title) == ("open", "make")
+        await rig.engine.gates.answer(second.code, AnswerGate(Decision.REPLY, replies=(("Once",),)))
+        assert (await rig.ended(said.turn)).text == "[no][yes]"
+
+
+@pytest.mark.parametrize("policy", [Policy.READ_ONLY, Policy.YOLO])
+async def test_a_policy_denies_a_command_with_other_choices_and_never_allows_it(world: World, policy: Policy) -> None:
+    async with world.daemon("two-yeses") as rig:
+        said = await rig.start(script(permit("make")), policy=policy)
+        gate = await opened(rig)
+        if policy is Policy.YOLO:
+            assert gate.state == "open"
+            await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("No",),)))
+        else:
+            assert gate.decision == "decline"
         assert (await rig.ended(said.turn)).text == "[no]"
 
 

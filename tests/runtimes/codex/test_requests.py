@@ -150,6 +150,14 @@ def test_a_request_without_a_command_is_not_shown_as_one() -> None:
     assert network is not None and (network.kind, network.title) == (GateKind.PERMISSION, "network access to http://h")
 
 
+@pytest.mark.parametrize("typed", ["git push\n", "q\ngit push", "\x03git push\r", ":!git push"])
+def test_a_deny_sees_what_is_typed_into_a_running_command(tmp_path: Path, typed: str) -> None:
+    asked = read(COMMAND, kind="writeStdin", command=typed, itemId="i")
+    denied = Rule("R", Effect.DENY, RuleKind.COMMAND, "git push", Scope.EVERYWHERE, "", 0)
+    assert asked is not None
+    assert decide(asked, Policy.YOLO, str(tmp_path), [denied], 1, "t").effect is Effect.DENY
+
+
 def test_a_change_of_many_files_is_one_diff_with_all_paths() -> None:
     changes = [
         {"path": "/w/gone", "kind": {"type": "delete"}, "diff": "bye\n"},

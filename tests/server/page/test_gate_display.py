@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from clew.support.display import escape_hidden
 from tests.server.page.conftest import Desk, Sit, open_desk
@@ -52,6 +53,73 @@ def test_a_gate_on_the_page_hides_nothing(odd_desk: Desk, sit_down: Sit) -> None
         assert escape_hidden(value := gate.locator(".rule-form input").input_value()) == value
         row = ann.page.locator(f'.rows a[href="#/threads/{turn["thread"]}"]').first
         expect(row).to_contain_text(r"\u0441at")
+
+
+DIFFS = [
+    ("--- a\n+++ a\n@@ -1,2 +1,2 @@\n--- x\n+++ y\n same\n--- b\n+++ b\n@@ -1 +1 @@\n-x\n+y", "fFhgAsfFhga"),
+    ("--- /dev/null\n+++ new\n+one\n+++ two\n--- old\n+++ /dev/null\n--- three\n-four", "fFaAfFGg"),
+    ("--- a\n+++ a\n@@ -0,0 +1,6 @@\n+⏎×4\n+++ x\n+y\n--- b\n+++ b", "fFhaAafF"),
+    ("diff --git a b\n--- a\n+++ a\n@@ -1 +0,0 @@\n--- x\n\\ No newline at end of file\n--- b\n+++ b", "ffFhGsfF"),
+]  # with the first letter of what each line is
+
+
+@pytest.mark.parametrize(("diff", "kinds"), DIFFS, ids=range(len(DIFFS)))
+def test_a_changed_line_of_a_diff_is_not_coloured_as_a_file_name(
+    desk: Desk, sit_down: Sit, diff: str, kinds: str
+) -> None:
+    ann = sit_down(desk)
+    found = ann.page.evaluate(
+        """async diff => {
+          const { newDiff } = await import("/page/parts/thread/diff.js");
+          return [...newDiff(diff).querySelectorAll("span")].map(line => line.className[0]).join("");
+        }""",
+        diff,
+    )
+    assert found == kinds.lower()
+
+
+def test_a_command_with_a_very_long_line_says_how_long_it_is(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start(f"!approve make {'x' * 1495}\n!text done")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    expect(ann.page.locator("clew-gate")).to_contain_text(re.compile(r"A line of 15\d\d characters:"))
+
+
+@pytest.mark.parametrize(("command", "offered"), [("node -e 'console.log(2*3)'", ""), ("pytest -q", "pytest …")])
+def test_the_form_of_a_rule_starts_with_what_is_offered_or_empty(
+    desk: Desk, sit_down: Sit, command: str, offered: str
+) -> None:
+    """Never with the command: a `*` in it would mean anything."""
+    turn = desk.start(f"!approve {command}\n!text done")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    ann.page.locator("clew-gate:not([aria-disabled]) [data-act='rule']").click()
+    field = ann.page.locator(".rule-form input")
+    expect(field).to_have_value(offered)
+    expect(field).to_have_attribute("placeholder", "pytest *")
+
+
+def test_a_question_about_a_command_shows_it_as_one(desk: Desk, sit_down: Sit) -> None:
+    """As an ACP agent asks it that offers other choices than yes and no. This daemon's Codex does not, so the page gets
+    another answer."""
+    turn = desk.start("!ask Which? | Once | No\n!text done")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+
+    def as_command(route: Route) -> None:
+        gates = desk.client.get("gates")
+        for gate in gates:
+            gate["about"], gate["shown"]["title"] = "command", "git  push"
+        route.fulfill(json=gates)
+
+    ann.page.route("**/api/gates", as_command)
+    ann.page.reload()
+    gate = ann.page.locator("clew-gate:not([aria-disabled])")
+    expect(gate.locator(".gate-title code")).to_have_text("git  push")
+    expect(gate.locator(".gate-kind")).to_have_text("wants to run")
+    expect(gate.locator("[data-act='allow']")).to_have_count(0)
+    gate.locator("[data-option='2']").click()
+    expect(gate).to_have_count(0)
+    (answered,) = desk.client.get("gates", thread=turn["thread"])
+    assert answered["replies"] == [["No"]]
+    ann.page.unroute_all(behavior="wait")
 
 
 def test_an_option_is_shown_in_full_and_answered_as_it_is(odd_desk: Desk, sit_down: Sit) -> None:

@@ -12,7 +12,7 @@ import click
 
 from clew.cli.completion import check_thread_id, gate_codes, thread_ids
 from clew.cli.output import Out, is_terminal, json_option, prompt_text
-from clew.cli.view.threads import gate_table
+from clew.cli.view.threads import gate_table, gate_title
 
 if TYPE_CHECKING:
     from clew.client.sync import Client
@@ -83,10 +83,13 @@ def _list(out: Out, rows: list[Any], nothing: str) -> None:
         out.say(nothing)
         return
     room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-    for line in gate_table(rows, time.time(), room):
+    _, *lines = table = gate_table(rows, time.time(), room)
+    for line in table:
         out.line(line)
+    is_cut = any(not line.endswith(gate_title(row).rstrip()) for line, row in zip(lines, rows, strict=True))
+    cut = "what ends in … is cut here: " if is_cut else ""
     code = next((row["code"] for row in rows if row["state"] == "open"), rows[0]["code"])
-    out.hint(f"clew gates {code} shows it completely, and how to answer it")
+    out.hint(f"{cut}clew gates {code} shows it completely, and how to answer it")
 
 
 @click.command("approve", short_help="Approve a gate.")
@@ -227,9 +230,9 @@ def _split_reply(question: Any, reply: str) -> list[str]:
 def _ask_all(out: Out, view: Any) -> list[list[str]]:
     if not sys.stdin.isatty():
         raise click.UsageError("give an ANSWER; there is no terminal to ask at")
-    from clew.cli.view.gates import detail_lines
+    from clew.cli.view.gates import detail_lines, request_lines
 
-    for line in detail_lines(view):
+    for line in request_lines(view) if view.get("about") else detail_lines(view):
         out.say(line)
     return [_split_reply(question, _ask_one(out, question)) for question in view["questions"]]
 

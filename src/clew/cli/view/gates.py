@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clew.cli.view.columns import one_line, rows_of, table
 from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
 from clew.support.display import escape_hidden
-from clew.support.display_code import as_code, as_prose, detail_shown, many_in, many_lines, title_shown
+from clew.support.display_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
 from clew.support.errors import Refused
 
 if TYPE_CHECKING:
@@ -89,7 +89,12 @@ def closing_line(kind: str, data: Any) -> str | None:
 
 def request_lines(view: Any) -> list[str]:
     """The complete request with nothing hidden: who types `y` below it has seen what that allows."""
-    return [f"{view['code']}: the agent {HEADLINES.get(view['kind'], 'asks')}", *_body(view)]
+    return [f"{view['code']}: the agent {HEADLINES.get(shown_as(view), 'asks')}", *_body(view)]
+
+
+def shown_as(view: Any) -> str:
+    """Its kind; of a question whose options allow a command or a change, that kind."""
+    return str(view.get("about") or view["kind"])  # missing from an older daemon
 
 
 def _body(view: Any) -> Iterator[str]:
@@ -104,10 +109,12 @@ def _body(view: Any) -> Iterator[str]:
         yield f"  ⚠ {view['warning']}"
     if view["folder"]:
         yield f"  in {as_code(view['folder'], lines=False)}"
-    if count := many_lines(view["kind"], view["title"]):
+    if count := many_lines(shown_as(view), view["title"]):
         yield f"  {count:,} lines:"
-    if view["kind"] != "question":
-        yield from _indented(title_shown(view["kind"], view["title"]), 4)
+    if length := long_line(shown_as(view), view["title"]):
+        yield f"  a line of {length:,} characters:"
+    if shown_as(view) != "question":
+        yield from _indented(title_shown(shown_as(view), view["title"]), 4)
     for question in view["questions"]:
         yield from _indented(as_prose(_with_line_count(question["text"])), 2)
         yield from option_lines(question, 4)
@@ -135,7 +142,7 @@ def _with_line_count(words: str) -> str:
 
 def detail_lines(view: Any) -> list[str]:
     """The diff, or the explanation of the options of a question."""
-    return _indented(detail_shown(view["kind"], view["detail"]), 4) if view["detail"] else []
+    return _indented(detail_shown(shown_as(view), view["detail"]), 4) if view["detail"] else []
 
 
 def option_lines(question: Any, margin: int) -> list[str]:

@@ -39,8 +39,12 @@ def gate_table(gates: Sequence[Any], now: float, columns: int | None) -> list[st
 
 
 def _gate_row(gate: Any, name: str, now: float) -> tuple[str, ...]:
-    what = title_shown(gate["kind"], gate["title"], lines=False)
-    return gate["code"], gate["kind"], gate["state"], age(now - gate["asked_at"] / 1000), name, what
+    age_now = age(now - gate["asked_at"] / 1000)
+    return gate["code"], gate["kind"], gate["state"], age_now, name, gate_title(gate)
+
+
+def gate_title(gate: Any) -> str:
+    return title_shown(gate.get("about") or gate["kind"], gate["title"], lines=False)
 
 
 def short_ids(threads: Sequence[Any]) -> list[str]:

@@ -309,14 +309,15 @@ def _render_status(gate: Gate, say: Say, about: str, by: str) -> str:
 
 def title_line(gate: Gate) -> str:
     title = gate.asked.title
-    first = " ".join(title_shown(gate.asked.kind, title[:MAX_TITLE_SOURCE]).split())
+    first = " ".join(title_shown(gate.asked.shown_as, title[:MAX_TITLE_SOURCE]).split())
     return first if len(first) <= MAX_TITLE and len(title) <= MAX_TITLE_SOURCE else f"{first[: MAX_TITLE - 1]}…"
 
 
 def _render_open(gate: Gate, say: Say) -> str:
     """The request, if this card shows it completely; else where it is complete."""
     asked = gate.asked
-    head = [f"{say(*_HEADS[asked.kind])} ({gate.code})", *(_render_request(gate, say) if gate.whole_in == 1 else ())]
+    kind = asked.shown_as
+    head = [f"{say(*_HEADS[kind])} ({gate.code})", *(_render_request(gate, say) if gate.whole_in == 1 else ())]
     reason = _prose_with_line_count(asked.reason, say)
     why = [say(f"Why: {reason}", f"原因：{reason}")] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_complete(gate, say)]
@@ -344,12 +345,13 @@ def _decline_hint(gate: Gate) -> tuple[str, str]:
 
 def _render_request(gate: Gate, say: Say) -> list[str]:
     asked = gate.asked
-    detail = [fence(detail_shown(asked.kind, asked.detail))] if has_detail_to_show(asked) else []
-    if asked.kind is GateKind.QUESTION:
-        return [*(_render_question(question, say) for question in asked.questions), *detail]
-    title = [*line_count(asked, say), fence(title_shown(asked.kind, asked.title))]
+    detail = [fence(detail_shown(asked.shown_as, asked.detail))] if has_detail_to_show(asked) else []
+    questions = [_render_question(question, say) for question in asked.questions]
+    if asked.shown_as is GateKind.QUESTION:
+        return [*questions, *detail]
+    title = [*line_count(asked, say), fence(title_shown(asked.shown_as, asked.title))]
     folder = [say(f"in {_render_name(asked.folder)}", f"目录：{_render_name(asked.folder)}")] if asked.folder else []
-    return [*title, *folder, *detail]
+    return [*title, *folder, *detail, *questions]
 
 
 def _reply_hints(gate: Gate, say: Say) -> list[str]:

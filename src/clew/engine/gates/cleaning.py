@@ -39,6 +39,9 @@ def clean_request(asked: Asked) -> Asked:
         doubt=replace(asked.doubt, about=clean(asked.doubt.about)) if asked.doubt else None,
         folder=clean(asked.folder) if asked.folder else asked.folder,
         paths=tuple(map(clean, asked.paths)),
+        may_run=tuple(map(clean, asked.may_run)),
+        may_touch=tuple(map(clean, asked.may_touch)),
+        mentions=tuple(map(clean, asked.mentions)),
         questions=tuple(map(_clean_question, asked.questions)),
     )
 

@@ -51,4 +51,4 @@ def _inspect(asked: Asked, workspace: str) -> RequestInspection:
 
 
 def _is_command_in_folder(asked: Asked) -> bool:
-    return asked.kind is GateKind.COMMAND and asked.folder is not None
+    return asked.shown_as is GateKind.COMMAND and asked.folder is not None

@@ -18,7 +18,7 @@ from clew.model.messages import Conversation
 from clew.model.surface import Units
 from clew.store import Tx
 from clew.store.tables import deliveries, gates
-from clew.support.display_code import as_code, as_prose, detail_shown, many_in, many_lines, title_shown
+from clew.support.display_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
 
 MAX_PARTS = 5  # messages before a card
 MAX_CHARACTERS = 200_000  # if a message may have any length
@@ -128,16 +128,16 @@ def gates_on(tx: Tx, message: Delivery) -> list[Gate]:
 
 def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:
     """The texts that must be shown, each under its own label, so that none can pass for another."""
-    if asked.kind is GateKind.QUESTION:
-        for question in asked.questions:
-            yield _label(question.text, say("Question:", "问题："), say), as_prose(question.text)
-            for number, option in enumerate(question.options, 1):
-                yield _label(option, say(f"Option {number}:", f"选项 {number}："), say), as_prose(option)
-    else:
-        label = " ".join([*line_count(asked, say), say(*_TITLES[asked.kind])])
-        yield label, title_shown(asked.kind, asked.title)
+    if asked.shown_as is not GateKind.QUESTION:
+        label = " ".join([*line_count(asked, say), say(*_TITLES[asked.shown_as])])
+        yield label, title_shown(asked.shown_as, asked.title)
         yield say("Folder:", "目录："), as_code(asked.folder or "")
-    yield say("In full:", "详细内容："), detail_shown(asked.kind, asked.detail) if has_detail_to_show(asked) else ""
+    for question in asked.questions:
+        yield _label(question.text, say("Question:", "问题："), say), as_prose(question.text)
+        for number, option in enumerate(question.options, 1):
+            yield _label(option, say(f"Option {number}:", f"选项 {number}："), say), as_prose(option)
+    detail = detail_shown(asked.shown_as, asked.detail) if has_detail_to_show(asked) else ""
+    yield say("In full:", "详细内容："), detail
     yield _label(asked.reason, say("Why:", "原因："), say), as_prose(asked.reason)
 
 
@@ -146,8 +146,10 @@ def _label(text: str, name: str, say: Say) -> str:
 
 
 def line_count(asked: Asked, say: Say) -> list[str]:
-    """The number of lines of a long command, for a person who sees only its end."""
-    return _line_count_label(many_lines(asked.kind, asked.title), say)
+    """The number of lines of a long command and the length of a long line, for a person who sees only its end."""
+    length = long_line(asked.shown_as, asked.title)
+    told = [say(f"A line of {length:,} characters:", f"有一行共 {length:,} 个字符：")] if length else []
+    return [*_line_count_label(many_lines(asked.shown_as, asked.title), say), *told]
 
 
 def line_count_of_text(text: str, say: Say) -> list[str]:

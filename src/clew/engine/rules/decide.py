@@ -9,9 +9,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch, fnmatchcase
 from itertools import pairwise
+from pathlib import Path
 from types import MappingProxyType
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.engine.rules import removals, suspicion
 from clew.engine.rules.deny_commands import deny_matches_command
@@ -41,6 +43,7 @@ RULE_KINDS: Mapping[GateKind, RuleKind] = MappingProxyType(
     {GateKind.COMMAND: RuleKind.COMMAND, GateKind.CHANGE: RuleKind.CHANGE, GateKind.PERMISSION: RuleKind.TOOL}
 )
 MAX_COMMAND_LENGTH = 32_768  # characters; about a longer command a person is asked
+MAX_MENTIONS = 2_000  # words; of more, each rule counts as mentioned
 
 
 class Inspection(Struct, frozen=True):
@@ -69,12 +72,18 @@ def decide(
 ) -> Verdict:
     """Allow, ask or deny this request, and say which rule or policy decided. `workspace` is the thread's folder,
     `inspection` the result of `inspect_command`, if the caller already has it."""
+    if asked.about is not None:
+        judged = replace(asked, kind=asked.about, about=None)
+        verdict = decide(judged, policy, workspace, rules, now, thread, inspection)
+        allowed = verdict.effect is Effect.ALLOW
+        return Verdict(Effect.ASK, "the agent offers other choices than yes and no") if allowed else verdict
     if asked.kind is GateKind.QUESTION:
         return Verdict(Effect.ASK, "a question is for a person")
     if asked.unjudged:
         rules = [rule for rule in rules if rule.effect is not Effect.ALLOW or rule.kind is RuleKind.EXACT]
-    if len(asked.title) > MAX_COMMAND_LENGTH:
-        return Verdict(Effect.ASK, "it is too long to be judged by rules")
+    if max(map(len, (asked.title, *asked.may_run))) > MAX_COMMAND_LENGTH:
+        effect = Effect.DENY if policy is Policy.READ_ONLY else Effect.ASK
+        return Verdict(effect, "it is too long to be judged by rules")
     applicable = [rule for rule in rules if _applies(rule, workspace, now, thread)]
     for effect in (Effect.DENY, Effect.ASK):
         for rule in applicable:
@@ -93,9 +102,13 @@ def _decide_by_allow_or_policy(
     allowing = _find_allow_rule(
         [rule for rule in applicable if rule.effect is Effect.ALLOW], asked, workspace, inspection
     )
-    if allowing is None:
-        return _policy_verdict(asked, policy, workspace, inspection)
-    return Verdict(Effect.ALLOW, _rule_name(allowing), is_exact=allowing.kind is RuleKind.EXACT)
+    if allowing is not None:
+        return Verdict(Effect.ALLOW, _rule_name(allowing), is_exact=allowing.kind is RuleKind.EXACT)
+    if policy is Policy.YOLO:  # no other policy allows a request with parts that are not understood
+        mentioned = next((rule for rule in applicable if _is_mentioned(rule, asked, workspace)), None)
+        if mentioned is not None:
+            return Verdict(Effect.ASK, f"it may be what {_rule_name(mentioned)} is about")
+    return _policy_verdict(asked, policy, workspace, inspection)
 
 
 def _applies(rule: Rule, workspace: str, now: int, thread: str) -> bool:
@@ -108,7 +121,27 @@ def _restricts(rule: Rule, asked: Asked, workspace: str) -> bool:
     """Whether a deny or an ask rule matches this request."""
     if rule.kind is RuleKind.EXACT:
         return rule.pattern == exact_pattern(asked)
-    return rule.kind is RULE_KINDS[asked.kind] and _may_match(rule, asked, workspace)
+    if rule.kind is RULE_KINDS[asked.kind] and _may_match(rule, asked, workspace):
+        return True
+    if rule.kind is RuleKind.COMMAND:
+        return any(_may_match_command(rule, text) for text in asked.may_run)
+    return rule.kind is RuleKind.CHANGE and any(
+        deny_matches_path(rule.pattern, path, workspace) for path in asked.may_touch
+    )
+
+
+def _is_mentioned(rule: Rule, asked: Asked, workspace: str) -> bool:
+    """Whether the words of a deny or an ask rule occur in the parts of a request that clew does not understand."""
+    if rule.effect is Effect.ALLOW or rule.kind not in (RuleKind.COMMAND, RuleKind.CHANGE) or not asked.mentions:
+        return False
+    if len(asked.mentions) > MAX_MENTIONS:
+        return True
+    if rule.kind is RuleKind.CHANGE:
+        return any(deny_matches_path(rule.pattern, word, workspace) for word in asked.mentions)
+    program, *more = split_words(rule.pattern)
+    wanted = [Path(program).name, *(word for word in more if not word.startswith("-"))]
+    said = {spelling for word in asked.mentions for spelling in (word.lower(), Path(word.lower().strip(".:")).name)}
+    return all(any(fnmatchcase(word, each.lower()) for word in said) for each in wanted)
 
 
 def _suspicion(asked: Asked, rules: Sequence[Rule]) -> Verdict | None:
@@ -262,12 +295,16 @@ def _allows_change(pattern: str, asked: Asked, workspace: str) -> bool:
 
 def _may_match(rule: Rule, asked: Asked, workspace: str) -> bool:
     if asked.kind is GateKind.COMMAND:
-        pattern = split_words(rule.pattern)
-        return any(deny_matches_command(pattern, words) for words in possible_commands(asked.title))
+        return _may_match_command(rule, asked.title)
     if asked.kind is GateKind.CHANGE:
         matchers = [deny_matches_path, removals.deny_matches_removal] if asked.removes else [deny_matches_path]
         return any(matches(rule.pattern, path, workspace) for path in asked.paths for matches in matchers)
     return fnmatch(asked.title.lower(), rule.pattern.lower())
+
+
+def _may_match_command(rule: Rule, text: str) -> bool:
+    pattern = split_words(rule.pattern)
+    return any(deny_matches_command(pattern, words) for words in possible_commands(text))
 
 
 def exact_pattern(asked: Asked) -> str:

@@ -57,7 +57,7 @@ DEPENDENCY_FOLDERS = word_set(
 ELLIPSIS = "…"  # at the end of an allow: only what clew knows to do no more than the rule says
 
 WILDCARD = re.compile(r"[*?\[]")
-_PATTERN_SIGN = re.compile(r"(?P<any>\*+)|(?P<one>\?|\[!?\]?[^\]]*\])|.", re.DOTALL)
+_PATTERN_SIGN = re.compile(r"(?P<any>\*+)|\[(?P<itself>[*?\[])\]|(?P<one>\?|\[!?\]?[^\]]*\])|.", re.DOTALL)
 _PATH_START = re.compile(r"[=:,@]")  # inside a word
 _MAX_WORD_LENGTH = 500  # of a word that a wildcard matches
 
@@ -108,7 +108,7 @@ def _name_pattern(pattern: str) -> re.Pattern[str]:
         if sign["any"]:
             signs.append(rf"(?!/)[\w.{colon}/-]{'+' if pattern[sign.end() :].startswith('/') else '*'}")
         else:
-            signs.append(r"[\w.-]" if sign["one"] else re.escape(sign[0]))
+            signs.append(r"[\w.-]" if sign["one"] else re.escape(sign["itself"] or sign[0]))
     return re.compile("".join(signs))
 
 

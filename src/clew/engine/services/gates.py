@@ -41,7 +41,7 @@ from clew.support.display import escape_hidden, shortened
 from clew.support.display_code import as_code, as_command, as_prose, detail_shown, title_shown
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
-from clew.texts import stored
+from clew.texts import gate_messages, stored
 
 DETAIL = 2000  # characters of a diff in a list
 
@@ -75,6 +75,7 @@ class GateService:
             thread = existing_thread(tx, gate.thread)
             chosen = _chosen(gate, given)
             if given.pattern is not None and chosen.rule is not None:
+                _check_wildcards(gate, thread, chosen.rule)
                 self._check_covers(gate, thread, chosen.rule)
             answered = apply_choice(tx, self._core, gate, chosen, given.sender)
             if not gate.asked.blocking and chosen.answer.decision is Decision.REPLY:
@@ -213,6 +214,21 @@ def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
     return Choice(ChoiceKind.RULE, "", Answer(Decision.ACCEPT), rule)
 
 
+def _check_wildcards(gate: Gate, thread: Thread, new: NewRule) -> None:
+    """Check that a pattern is not just the text of the request, in which a `*` means itself. Raises BadInput."""
+    from clew.engine.rules.patterns import WILDCARD, split_words
+    from clew.engine.rules.shell.scripts import parse_script
+
+    if new.pattern == gate.offer or not WILDCARD.search(new.pattern):
+        return
+    words = tuple(split_words(new.pattern))
+    asked = [tuple(split_words(gate.asked.title))]
+    if gate.asked.kind is GateKind.COMMAND:  # a `bash -lc '…'` around it makes no difference
+        asked += [each.words for each in parse_script(gate.asked.title, gate.asked.folder, thread.workspace) or ()]
+    if words in asked:
+        raise BadInput(gate_messages.wildcards_in_pattern(gate.code, new.pattern))
+
+
 def _brief(gate: Gate) -> GateView:
     return _with_shown(replace(_raw(gate), detail=shortened(gate.asked.detail, DETAIL)))
 
@@ -226,8 +242,8 @@ def _with_shown(view: GateView) -> GateView:
     return replace(
         view,
         shown=GateShown(
-            title=title_shown(view.kind, view.title),
-            detail=detail_shown(view.kind, view.detail),
+            title=title_shown(view.about or view.kind, view.title),
+            detail=detail_shown(view.about or view.kind, view.detail),
             folder=as_code(view.folder, lines=False) if view.folder is not None else None,
             reason=as_prose(view.reason),
             questions=tuple(QuestionShown(as_prose(each.text), _lines(each.options)) for each in view.questions),
@@ -262,6 +278,7 @@ def _raw(gate: Gate) -> GateView:
         reason=asked.reason,
         warning=" ".join(each for each in stored.warnings(gate) if each != stored.LEAVES_SANDBOX),
         leaves_sandbox=asked.leaves_sandbox,
+        about=asked.about,
         questions=tuple(_question_view(question) for question in asked.questions),
         blocking=asked.blocking,
         replies=tuple(said for _, said in gate.answer.replies) if gate.answer else (),

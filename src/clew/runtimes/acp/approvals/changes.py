@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from clew.model.gates import Asked, GateKind, Reason
 from clew.runtimes.acp import tools, wire
-from clew.runtimes.acp.approvals import diff_check, plans
+from clew.runtimes.acp.approvals import diff_check, plans, readings
 from clew.runtimes.acp.approvals.grants import Write
 from clew.runtimes.acp.approvals.plans import Plan
 from clew.runtimes.acp.client import files
@@ -19,6 +19,7 @@ from clew.runtimes.acp.client.files import Found
 from clew.support.errors import BadInput
 
 TWICE = "it changes a file more than once"
+MISSING = "the agent says what is in a file that does not exist"
 UNSEEN = "it replaces a file that cannot be shown"
 
 
@@ -43,16 +44,20 @@ class Change(Struct, frozen=True):
 
 def propose(workspace: str, part: wire.Part) -> Change:
     """Apply an agent's diff to the real file and show that: the agent's own "before" text could hide what it adds. A
-    file outside the workspace is shown as the agent describes it."""
+    file outside the workspace, or one that is not clearly inside, is shown as the agent describes it."""
+    described = tools.diff(part.path, part.old_text, part.new_text)
+    unread = Change(described, part.old_text or "", part.new_text, named=part.path)
+    if readings.is_odd_path(part.path):
+        return unread
     try:
         path = files.inside(workspace, part.path)
         found = files.look(path)
     except (BadInput, OSError):
-        shown = tools.diff(part.path, part.old_text, part.new_text)
-        return Change(shown, part.old_text or "", part.new_text, named=part.path)
+        return unread
+    if part.old_text and not found.mark:
+        return Change(described, part.old_text, part.new_text, path, found)
     if found.is_unseen and part.old_text:  # only a piece of the file is known
-        piece = tools.diff(part.path, part.old_text, part.new_text)
-        return Change(f"{_replaced(part.path, found)}\n{piece}", part.old_text, part.new_text, path, found)
+        return Change(f"{_replaced(part.path, found)}\n{described}", part.old_text, part.new_text, path, found)
     before = found.text or ""
     text = tools.apply_change(before, part.old_text or "", part.new_text)
     return Change(_shown(part.path, found, text), before, text, path, found, Write(str(path), text, found.mark))
@@ -64,6 +69,8 @@ def check(plan: Plan, changes: Sequence[Change]) -> Plan:
     files = [str(each.path or each.named) for each in changes]
     if len(set(files)) < len(files):
         plan = plans.with_doubt(plan, TWICE)
+    if any(each.path is not None and each.before and not each.found.mark for each in changes):
+        plan = plans.with_doubt(plan, MISSING)
     if len(changes) != 1:
         return plans.with_odd_texts(plan, plan.texts)
     return plans.with_odd_texts(plan, diff_check.differing(plan.texts, changes[0].before, changes[0].after))

@@ -2,7 +2,8 @@
 from the sending.
 
 A yes is the one option that allows once. An option that allows for longer is never chosen, because clew has its own
-rules. If there is no such option, or more than one, the person is shown all options and picks one."""
+rules. If there is no such option, or more than one, the person is shown all options and picks one. What the call would
+do is then judged and shown as ever, but nothing allows it automatically."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ QUESTION = "option"
 CLAIMED = "The agent says, unchecked · 代理的说明，未经核实:"
 UNSEEN = "a command that the agent does not show"
 REMOVES = "It deletes or moves files. · 它会删除或移动文件。"
+WHICH = "Which of these? 选哪一项？"
 NOWHERE = "the agent does not say clearly in which folder it would run"
 _GATES = {ActivityKind.COMMAND: GateKind.COMMAND, ActivityKind.CHANGE: GateKind.CHANGE}
 
@@ -52,14 +54,29 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
     parts = (removes, nowhere, plan.rest and f"given along: {plan.rest}", diff, _mark_as_claim(tools.shown_texts(call)))
     detail = "\n".join(filter(None, parts))
     item = call.tool_call_id or None
-    if not is_plain(request.options):
+    is_clear = is_plain(request.options)
+    if not is_clear and not (plan.argv or plan.paths or plan.diffs or plan.hides_command or plan.may_run):
         text = "\n".join(filter(None, (title, plan.folder and f"in {plan.folder}", detail)))
         question = Question(QUESTION, text, tuple(names(request.options)), free=False)
-        return Asked(GateKind.QUESTION, title, paths=plan.paths, questions=(question,), item=item)
+        return Asked(GateKind.QUESTION, title, questions=(question,), item=item)
+    choice = () if is_clear else (Question(QUESTION, WHICH, tuple(names(request.options)), free=False),)
     reason = (call.title or "") if call.title != title and not plan.hides_command else ""
     unjudged = "; ".join(plan.doubts)
     return Asked(
-        kind, title, detail, plan.folder, reason, plan.paths, item=item, unjudged=unjudged, removes=plan.removes
+        kind if is_clear else GateKind.QUESTION,
+        title,
+        detail,
+        plan.folder,
+        reason,
+        plan.paths,
+        choice,
+        item=item,
+        unjudged=unjudged,
+        removes=plan.removes,
+        may_run=plan.may_run,
+        may_touch=plan.may_touch,
+        mentions=plan.mentions,
+        about=None if is_clear else kind,
     )
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from clew.model.events import ActivityKind
 from clew.runtimes.acp import tools
-from clew.runtimes.acp.approvals import diff_check
+from clew.runtimes.acp.approvals import diff_check, readings
 from clew.runtimes.acp.wire import Part, ToolCall
 
 SHELL = ("/bin/sh", "-c")
@@ -30,6 +30,7 @@ PATHS = ("path", "filePath", "filepath", "file_path")
 HARMLESS = ("description", "timeout", "timeout_ms")  # of a command
 MODE = "mode"  # how Hermes edits a file
 REMOVING = ("delete", "move")  # kinds of calls
+ODD_PATH = "a program may take a path for another one"
 
 Env = tuple[tuple[str, str], ...]
 Given = Mapping[str, Any]
@@ -48,6 +49,9 @@ class Plan(Struct, frozen=True):
     texts: Mapping[str, Any] = {}  # sent with a diff; they must match it
     rest: str = ""  # everything else in the call, as JSON
     doubts: tuple[str, ...] = ()
+    may_run: tuple[str, ...] = ()  # what it may do besides: see `Asked`
+    may_touch: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
 
     @property
     def hides_command(self) -> bool:
@@ -62,6 +66,8 @@ class Plan(Struct, frozen=True):
 
 def _line(argv: tuple[str, ...]) -> str:
     """Return argv as one line. For `/bin/sh -c LINE` that is LINE."""
+    if not argv:
+        return ""
     is_bare = argv[:2] == SHELL and len(argv) == 3 and bool(argv[2]) and argv[2][0] not in "-+"
     return argv[2] if is_bare else " ".join((_program(argv[0]), *map(shlex.quote, argv[1:])))
 
@@ -89,6 +95,10 @@ class _KnownCall(Struct, frozen=True):
 def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, runs_in_workspace: bool = True) -> Plan:
     """Return the plan of a call. `runs_in_workspace`: if the agent names no folder, it means the workspace."""
     known = _merge_announced(announced, asking)
+    return _with_readings(_read(known, workspace, runs_in_workspace), known)
+
+
+def _read(known: _KnownCall, workspace: str, runs_in_workspace: bool) -> Plan:
     kind, given = tools.kind(known.call), known.given
     if kind is ActivityKind.COMMAND and (argv := _argv(given)):
         return _command(known, argv, workspace, runs_in_workspace)
@@ -96,7 +106,25 @@ def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, runs_i
         return _change(known, paths)
     folder = _folder(given, workspace) if any(key in given for key in FOLDERS) else None
     doubts = (*known.doubts, "the agent names neither a command nor files nor a tool that a rule could mean")
-    return Plan(kind, folder=folder, diffs=diffs(known.call), rest=_json(given, known.differing), doubts=doubts)
+    shown, mentions = _json(given, known.differing), _words(known.call.title or "", given, known.differing)
+    return Plan(kind, folder=folder, diffs=diffs(known.call), rest=shown, doubts=doubts, mentions=mentions)
+
+
+def _with_readings(plan: Plan, known: _KnownCall) -> Plan:
+    """Add what the call may do besides, for rules that deny or ask."""
+    odd = tuple(path for path in plan.paths if readings.is_odd_path(path))
+    is_change = plan.kind is ActivityKind.CHANGE
+    said = [known.given, known.differing]
+    run = [line for line in readings.commands(said) if line not in (_line(plan.argv), plan.command)]
+    named = [*readings.paths(said), *plan.paths] if is_change else []
+    touched = [path for path in (*named, *(part.path for part in plan.diffs)) if path]
+    touched += [each for path in touched for each in readings.path_readings(path)]
+    return replace(
+        plan,
+        doubts=(*plan.doubts, *([f"{ODD_PATH}: {', '.join(odd)}"] if odd else [])),
+        may_run=tuple(dict.fromkeys(run)),
+        may_touch=tuple(path for path in dict.fromkeys(touched) if path not in plan.paths),
+    )
 
 
 def _merge_announced(announced: ToolCall | None, asking: ToolCall) -> _KnownCall:
@@ -167,7 +195,16 @@ def _command(known: _KnownCall, argv: tuple[str, ...], workspace: str, runs_in_w
     doubts += ["the agent does not tell its folder, or not clearly"] if folder is None else []
     doubts += ["it changes files as well"] if changes else []
     shown = _json(rest, known.differing)
-    return Plan(ActivityKind.COMMAND, argv, folder, env or (), diffs=changes, rest=shown, doubts=tuple(doubts))
+    return Plan(
+        ActivityKind.COMMAND,
+        argv,
+        folder,
+        env or (),
+        diffs=changes,
+        rest=shown,
+        doubts=tuple(doubts),
+        mentions=_words(rest, known.differing),
+    )
 
 
 def _change(known: _KnownCall, paths: tuple[str, ...]) -> Plan:
@@ -186,6 +223,7 @@ def _change(known: _KnownCall, paths: tuple[str, ...]) -> Plan:
         texts=given,
         rest=shown,
         doubts=doubts,
+        mentions=_words(rest, known.differing),
     )
 
 
@@ -203,6 +241,10 @@ def with_doubt(plan: Plan, doubt: str) -> Plan:
 
 def _unknown(given: Given, known: Set[str]) -> Given:
     return {key: value for key, value in given.items() if key not in known or not _is_plain(key, value)}
+
+
+def _words(*unclear: Given | str) -> tuple[str, ...]:
+    return tuple(readings.words(list(unclear)))
 
 
 def _doubts(rest: Given) -> list[str]:
@@ -243,7 +285,7 @@ def _argv(given: Given) -> tuple[str, ...]:
 def _folder(given: Given, workspace: str) -> str | None:
     """Return the folder; None if the agent names no valid path, or more than one."""
     said = [given[key] for key in FOLDERS if key in given]
-    if any(not isinstance(each, str) or not each or each.startswith("~") for each in said):
+    if any(not isinstance(each, str) or not each or readings.is_odd_path(each) for each in said):
         return None
     try:
         found = {resolved(each, workspace) for each in said or [workspace]}

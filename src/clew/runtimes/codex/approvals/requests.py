@@ -29,6 +29,7 @@ LOCAL = "local"  # Codex's name of the environment that is this machine
 FILES = ("read", "write", "entries")
 UNSEEN = "a change of files that Codex does not show"
 _WILDCARD = re.compile(r"[*?\[{]")
+_KEYS = re.compile(r"[\x00-\x1f\x7f:!]+")  # before a command that is typed into a pager or an editor
 _TOOL_NAME = re.compile(r'run tool "([^"]+)"')
 
 
@@ -49,7 +50,8 @@ def _read_command(request: wire.Request, turn: Translation) -> Asked:
     command = _command(request) or (known.command if known and known.command else "")
     host = _host(request.network_approval_context)
     if request.kind == "writeStdin":
-        return _permission(request, f"type into a running command: {command}")
+        typed = (command, _KEYS.sub("\n", command))
+        return replace(_permission(request, f"type into a running command: {command}"), may_run=typed)
     if not command:
         return _permission(request, f"network access to {host}" if host else "something that Codex does not name")
     also = describe_permissions(request.additional_permissions)

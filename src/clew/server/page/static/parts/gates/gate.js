@@ -13,6 +13,7 @@ import { ruleForm } from "/page/parts/rules/rule_form.js";
 import { isDiff, newDiff } from "/page/parts/thread/diff.js";
 
 const MANY_LINES = 20; // a command with more lines gets their number as a note
+const LONG_LINE = 1_000; // characters; a command with a longer line gets their number as a note
 
 export class GateElement extends HTMLElement {
   #gate;
@@ -27,17 +28,23 @@ export class GateElement extends HTMLElement {
   constructor(gate, { inThread = false } = {}) {
     super();
     this.#gate = gate;
-    this.className = `gate gate-${gate.kind}`;
+    this.className = `gate gate-${gate.about ?? gate.kind}`;
     this.setAttribute("role", "group");
     this.setAttribute("tabindex", "-1");
     this.setAttribute("data-gate", gate.id);
-    this.setAttribute("aria-label", `${tOr(`gate.${gate.kind}`, gate.kind)}: ${gate.shown.title}`);
+    this.setAttribute("aria-label", `${this.#kindName()}: ${gate.shown.title}`);
     setContent(this, this.#header(inThread), this.#request(), this.#answers(), this.#extra);
     this.#setAllowDisabled(!this.#isComplete);
   }
 
   get gate() {
     return this.#gate;
+  }
+
+  /** A question whose options allow a command or a change is shown as such. */
+  #kindName() {
+    const kind = this.#gate.about ?? this.#gate.kind;
+    return tOr(`gate.${kind}`, kind);
   }
 
   /** @param {boolean} inThread */
@@ -48,7 +55,7 @@ export class GateElement extends HTMLElement {
       "header",
       {},
       !inThread && h("a", { href: `#/threads/${gate.thread}` }, thread?.title ?? t("gate.thread")),
-      h("span", { class: "gate-kind" }, tOr(`gate.${gate.kind}`, gate.kind)),
+      h("span", { class: "gate-kind" }, this.#kindName()),
       h("span", { class: "gate-code" }, gate.code),
       h("time", { datetime: new Date(gate.asked_at).toISOString() }, formatAge(gate.asked_at)),
     );
@@ -58,10 +65,14 @@ export class GateElement extends HTMLElement {
   #request() {
     const { gate } = this;
     const { title, reason, folder } = gate.shown;
-    const lines = gate.kind === "command" ? gate.title.replace(/\n+$/, "").split("\n").length : 0;
+    const kind = gate.about ?? gate.kind;
+    const lines = kind === "command" ? gate.title.replace(/\n+$/, "").split("\n") : [];
+    const shown = kind === "command" ? title.split("\n") : [];
+    const longest = shown.reduce((most, line) => Math.max(most, [...line].length), 0);
     return [
-      lines > MANY_LINES && h("p", { class: "note" }, t("gate.lines", { n: lines })),
-      gate.kind !== "question" && h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title)),
+      lines.length > MANY_LINES && h("p", { class: "note" }, t("gate.lines", { n: lines.length })),
+      longest > LONG_LINE && h("p", { class: "note" }, t("gate.long_line", { n: longest })),
+      kind !== "question" && h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title)),
       gate.leaves_sandbox && h("p", { class: "warning" }, t("gate.leaves_sandbox")),
       gate.warning && h("p", { class: "warning" }, gate.warning),
       reason && h("p", { class: "note" }, reason),
@@ -101,7 +112,7 @@ export class GateElement extends HTMLElement {
 
   /** @param {boolean} disabled */
   #setAllowDisabled(disabled) {
-    const selector = '[data-act="allow"], [data-act="thread"], [data-act="rule"]';
+    const selector = '[data-act="allow"], [data-act="thread"], [data-act="rule"], [data-option], .questions .main';
     const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (this.querySelectorAll(selector));
     for (const button of buttons) button.disabled = disabled;
   }

@@ -14,6 +14,9 @@ export const DURATIONS = [
   { name: "rule.ever", seconds: null },
 ];
 
+/** @type {Record<Gate["kind"], string>} an example of a pattern, for each kind of gate */
+const PLACEHOLDERS = { command: "pytest *", change: "src/**", permission: "github.*", question: "" };
+
 /** @typedef {{ pattern: string, scope: Api.Answer["scope"], lasts?: number }} RuleOfAnswer */
 
 /**
@@ -28,7 +31,9 @@ export function ruleForm(gate, thread, submit, cancel) {
     required: true,
     spellcheck: "false",
     autocomplete: "off",
-    value: gate.rule ?? suggestedPattern(gate),
+    // Never the request itself: a `*` in it would mean anything in a pattern.
+    value: gate.rule ?? "",
+    placeholder: PLACEHOLDERS[gate.kind],
     "aria-describedby": "rule-hint",
   });
   const scope = labelledSelect("rule.where", [
@@ -57,12 +62,6 @@ export function ruleForm(gate, thread, submit, cancel) {
     h("p", { class: "note", id: "rule-hint" }, t("rule.hint")),
   );
 }
-
-/**
- * The first line of the request, to begin a pattern with; nothing if it has characters that deceive.
- * @param {Gate} gate
- */
-const suggestedPattern = ({ title, shown }) => (shown.title === title ? title.split("\n")[0] : "");
 
 /**
  * @param {string} label
