@@ -113,9 +113,8 @@ class Bench:
         threads.insert(tx, thread)
         said = PromptMessage(f"m{number}", "ann", "please do it " * 10)
         where = Conversation("cli")
-        turns.insert(
-            tx, Turn(turn_id, name, threads.next_seq(tx, name), TurnState.QUEUED, Origin.MESSAGE, (said,), where, now)
-        )
+        seq = threads.next_seq(tx, name)
+        turns.insert(tx, Turn(turn_id, name, seq, TurnState.QUEUED, Origin.MESSAGE, (said,), where, now, "scripted"))
         turns.drop_queued(tx, turn_id, now)
         head = nodes.append(tx, name, None, model_history.Started(name, now, "task", "scripted", "/"))
         head = nodes.append(tx, name, head, model_history.Spoken(turn_id, now, said.id, "ann", said.text))

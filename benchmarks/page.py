@@ -73,7 +73,8 @@ def _talked(tx: Tx, clock: SystemClock, title: str, times: int) -> str:
     for number in range(times):
         said, turn = PromptMessage(f"{name}-{number}", "ann", f"Please do number {number}."), clock.ulid()
         seq = threads.next_seq(tx, name)
-        turns.insert(tx, Turn(turn, name, seq, TurnState.QUEUED, Origin.MESSAGE, (said,), Conversation("cli"), now))
+        where = Conversation("cli")
+        turns.insert(tx, Turn(turn, name, seq, TurnState.QUEUED, Origin.MESSAGE, (said,), where, now, "scripted"))
         turns.drop_queued(tx, turn, now)
         head = nodes.append(tx, name, head, history.Spoken(turn, now, said.id, "ann", said.text))
         deeds = (history.Deed("command", "make test", "passed\n" * 20, "completed", 0),)

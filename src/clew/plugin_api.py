@@ -27,8 +27,6 @@ from clew.model.gates import Answer, Asked, Decision, GateKind, Policy, Question
 from clew.model.long_text import GrowingText
 from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, Role
 from clew.model.runtime import (
-    Continuity,
-    ForkPoint,
     Health,
     HealthState,
     Outliving,
@@ -56,6 +54,7 @@ from clew.model.surface import (
     TryAgain,
     Units,
 )
+from clew.model.threads import Continuity, ForkPoint, SessionBegan
 from clew.model.turns import Problem, TurnState
 from clew.process.scan import Marks
 from clew.runtimes.process import Child, spawn, within
@@ -147,6 +146,7 @@ __all__ = [
     "Seconds",
     "Secret",
     "Session",
+    "SessionBegan",
     "Shape",
     "Surface",
     "SurfaceCan",

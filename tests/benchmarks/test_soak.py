@@ -49,7 +49,7 @@ def turn(id: str, state: TurnState = TurnState.COMPLETED, **more: object) -> Tur
     known = {"seq": 1, "asks": 1, "node": "node", "started_at": 1, "ended_at": 5, **more}
     seq, asks = known.pop("seq"), known.pop("asks")
     request = (PromptMessage(f"m{asks}", "ann", f"!text answer {asks}"),)
-    return Turn(id, "thread", seq, state, Origin.MESSAGE, request, ROOM, 0, **known)  # type: ignore[arg-type]
+    return Turn(id, "thread", seq, state, Origin.MESSAGE, request, ROOM, 0, "scripted", **known)  # type: ignore[arg-type]
 
 
 def final(of: str, state: DeliveryState = DeliveryState.SENT) -> Delivery:

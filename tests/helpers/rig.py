@@ -24,7 +24,7 @@ from clew.model.gates import Gate
 from clew.model.messages import LOCAL_CLIENT, Accepted, Conversation, Inbound, Person, Role
 from clew.model.runtime import Runtime, Session
 from clew.model.surface import Inbox, Never, NotSent, Outgoing, Receipt, Surface, SurfaceCan
-from clew.model.threads import ThreadKind
+from clew.model.threads import SessionKey, ThreadKind
 from clew.model.views import NewThread, TurnView
 from clew.store import Entry, Store
 from clew.store.tables import deliveries, people
@@ -209,7 +209,7 @@ class Rig:
 
     async def scripted_session(self, thread: str | None) -> Session:
         """The session that the thread's turn runs on."""
-        return self.engine._runner._sessions._open[thread or ""]
+        return self.engine._runner._sessions._open[SessionKey(thread or "", "scripted")]
 
     # What happens
 

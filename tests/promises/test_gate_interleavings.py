@@ -81,7 +81,8 @@ class Story:
         self.agent = Agent(f"agent {seed}")
         self.core = self._daemon()
         self.thread = open_thread(self.tx, self.core, Opening("a story"))
-        self.turn = self._begin(queue_turn(self.tx, self.clock, self.thread.id, Origin.MESSAGE, (SAID,), None).id)
+        queued = queue_turn(self.tx, self.clock, self.thread.main_session, Origin.MESSAGE, (SAID,), None)
+        self.turn = self._begin(queued.id)
         self.root: dict[str, str] = {}  # gate → the gate at which a person said the yes that counts for it
         self.said: dict[str, Answer] = {}  # gate → what a person answered first
         self.log: list[str] = []

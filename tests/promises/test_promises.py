@@ -15,12 +15,11 @@ from msgspec.structs import replace
 
 from clew.model.gate_views import GateView
 from clew.model.messages import Conversation, Fate
-from clew.model.runtime import Continuity
 from clew.model.surface import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
-from clew.model.threads import ThreadFilter
+from clew.model.threads import Continuity, SessionKey, ThreadFilter
 from clew.model.turns import Problem, TurnState
 from clew.store import audit
-from clew.store.tables import bindings, inbox, turns
+from clew.store.tables import continuity, inbox, turns
 from clew.support.clock import SystemClock
 from clew.support.errors import Refused
 from clew.testing.scripted_runtime import FileLedger
@@ -450,10 +449,10 @@ async def test_12_runtimes_do_not_touch_each_others_memory(tmp_path: Path) -> No
         first = await rig.say("!text one")
         await rig.ended(first.turn)
         other = Continuity('{"codex": "of another runtime"}')
-        await rig.store.write(lambda tx: bindings.save_continuity(tx, first.thread or "", "other", other))
+        await rig.store.write(lambda tx: continuity.save(tx, SessionKey(first.thread or "", "other"), other))
         second = await rig.say("!text two")
         await rig.ended(second.turn)
-        kept, _ = await rig.store.read(lambda tx: bindings.continuity(tx, first.thread or "", "other"))
+        kept, _ = await rig.store.read(lambda tx: continuity.get(tx, SessionKey(first.thread or "", "other")))
     assert kept == other
 
 

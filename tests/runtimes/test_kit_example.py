@@ -12,7 +12,7 @@ import pytest
 from clew.model.runtime import Runtime
 from clew.process.scan import Marks
 from clew.support.clock import Clock
-from clew.testing import runtime_kit, runtime_stage
+from clew.testing import runtime_history_checks, runtime_kit, runtime_stage
 from clew.testing.runtime_kit import Check
 from clew.testing.runtime_stage import Oddity
 from tests.helpers.paths import ROOT
@@ -117,7 +117,16 @@ FAULTS = {
         'raise RuntimeLost("the agent is gone")',
         "yield TurnEnded(TurnState.COMPLETED, text.whole())",
     ),
-    "forgets all": (runtime_kit.a_restarted_runtime_knows_the_history, "if self._is_new else []", "if False else []"),
+    "says that it resumed": (
+        runtime_history_checks.a_session_says_how_it_began,
+        "return self._began",
+        "return SessionBegan.RESUMED",
+    ),
+    "forgets all": (
+        runtime_history_checks.a_restarted_runtime_knows_the_history,
+        "if self._is_new else []",
+        "if False else []",
+    ),
     "kills only the agent": (
         runtime_kit.background_processes_of_a_command_are_ended,
         "await session.close()",

@@ -56,7 +56,7 @@ class WatchedLedger(MemoryLedger):
         if self.deaf:
             raise RuntimeLost("nobody is there any more")
         newest = played[-1]
-        if newest == Played(newest.turn, newest.messages):
+        if newest == Played(newest.turn, newest.messages, past=newest.past):
             self.begun[session, newest.turn] = self.begun.get((session, newest.turn), 0) + 1
         known = {entry.turn: len(entry.executions) for entry in self.load(session)}
         if len(newest.executions) > known.get(newest.turn, len(newest.executions)):

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from clew.model.events import Activity, Event
 from clew.model.gates import Answer, Policy
 from clew.model.messages import PromptMessage
+from clew.model.threads import Continuity, ForkPoint, SessionBegan
 from clew.model.turns import Problem, Usage
 from clew.support.text import LONGEST
 
@@ -54,19 +55,6 @@ class RuntimeCan(Struct, frozen=True):
     adopt: bool = False  # sessions started outside clew can be adopted: it is a `shared_sessions.SharesSessions`
 
 
-class Continuity(Struct, frozen=True):
-    """What to store so that a runtime can resume a thread. Only the runtime interprets `data`."""
-
-    data: str
-
-
-class ForkPoint(Struct, frozen=True):
-    """Where a fork starts: after which of the runtime's own turns."""
-
-    continuity: Continuity
-    runtime_turn: str | None
-
-
 class PastMessage(Struct, frozen=True):
     """A message of a thread's history, by a person or by an agent."""
 
@@ -91,6 +79,7 @@ class Seat(Struct, frozen=True):
     policy: Policy = Policy.CAREFUL
     history: Callable[[], Awaitable[tuple[PastMessage, ...]]] = no_history  # before the next turn, oldest first
     longest_text: int = LONGEST  # bytes of one text of the agent; longer texts are cut by `long_text`
+    role: str = ""  # the part that the session plays in the thread; empty: the thread's only role
     lent: bool = False  # shared with other programs: the runtime never starts it anew, and releases it when closed
 
 
@@ -144,6 +133,9 @@ class Session(Protocol):
 
     def continuity(self) -> Continuity | None:
         """What to store now, to resume the thread later."""
+
+    def began(self) -> SessionBegan:
+        """How this session began, or began again after its program was lost."""
 
     async def close(self) -> None:
         """Release the thread; the runtime may free what it holds for it."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from clew.model.events import Event, TurnEnded
 from clew.model.messages import PromptMessage
-from clew.model.runtime import Continuity
+from clew.model.threads import Continuity
 
 
 class OutsideSession(Struct, frozen=True):

@@ -1,4 +1,5 @@
-"""A thread of work: its kind, its status and what it waits for. Frozen, no I/O."""
+"""A thread of work: its kind, its status, what it waits for, and what is stored of its sessions on runtimes. Frozen,
+no I/O."""
 
 from __future__ import annotations
 
@@ -30,6 +31,35 @@ class SuspendedBy(StrEnum):
     FAILURE = "failure"  # a task's turn failed
 
 
+class SessionKey(Struct, frozen=True):
+    """Names a session: a thread has one for each runtime and role that works in it."""
+
+    thread: str
+    runtime: str
+    role: str = ""  # empty: the thread's only role
+
+
+class SessionBegan(StrEnum):
+    """How a runtime's session of a thread began. The session itself reports it."""
+
+    RESUMED = "resumed"  # the runtime loaded or forked its own earlier session
+    REBUILT = "rebuilt"  # a new session that is given the thread's history
+    FRESH = "fresh"  # a new session that knows nothing of the thread
+
+
+class Continuity(Struct, frozen=True):
+    """What to store so that a runtime can resume a thread. Only the runtime interprets `data`."""
+
+    data: str
+
+
+class ForkPoint(Struct, frozen=True):
+    """Where a fork starts: after which of the runtime's own turns."""
+
+    continuity: Continuity
+    runtime_turn: str | None
+
+
 class Thread(Struct, frozen=True):
     id: str
     kind: ThreadKind
@@ -48,6 +78,11 @@ class Thread(Struct, frozen=True):
     forked_from: str | None = None
     last_turn: str | None = None  # the newest ended turn
     policy: Policy = Policy.CAREFUL
+
+    @property
+    def main_session(self) -> SessionKey:
+        """The session of the thread's own runtime, in its only role."""
+        return SessionKey(self.id, self.runtime)
 
 
 class ThreadFilter(Struct, frozen=True):

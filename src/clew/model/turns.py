@@ -7,6 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from clew.model.messages import Conversation, PromptMessage
+from clew.model.threads import SessionKey
 
 
 class TurnState(StrEnum):
@@ -71,12 +72,13 @@ class Turn(Struct, frozen=True):
     request: tuple[PromptMessage, ...]
     conversation: Conversation | None  # where it was asked, and so where the answer goes
     queued_at: int
+    runtime: str  # which runtime works on it
+    role: str = ""  # the part it plays in its thread; empty: the thread's only role
     owner: str | None = None  # the daemon run that holds its lease
     generation: int = 0  # fencing token: a late write with an older generation changes nothing
     attempts: int = 0
     continues: str | None = None
     stop_asked: bool = False
-    runtime: str | None = None
     runtime_turn: str | None = None  # the runtime's own id for it
     request_node: str | None = None  # hash of the node that holds its request
     node: str | None = None  # hash of the node that holds its outcome
@@ -84,6 +86,11 @@ class Turn(Struct, frozen=True):
     ended_at: int | None = None
     problem: Problem | None = None
     usage: Usage | None = None
+
+    @property
+    def session(self) -> SessionKey:
+        """The session that it runs in."""
+        return SessionKey(self.thread, self.runtime, self.role)
 
 
 class Steer(Struct, frozen=True):

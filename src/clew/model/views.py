@@ -58,6 +58,8 @@ class ThreadView(Struct, frozen=True):
     effort: str | None = None
     forked_from: str | None = None
     turn: str | None = None  # the live one, else the newest ended one
+    turn_runtime: str | None = None  # the runtime of that turn
+    turn_role: str | None = None  # its role; empty: the thread's only role
     queued: int = 0
     last_line: str | None = None  # of the newest answer
     policy: str = Policy.CAREFUL
@@ -112,6 +114,8 @@ class TurnView(Struct, frozen=True):
     continues: str | None = None
     continued_by: str | None = None
     items: tuple[ItemView, ...] = ()
+    runtime: str = ""
+    role: str = ""  # the part it plays in its thread; empty: the thread's only role
 
 
 class Passage(Struct, frozen=True):
@@ -198,7 +202,7 @@ class WhereRow(Struct, frozen=True):
 
 
 class ContinuityView(Struct, frozen=True):
-    """The state of a thread on one runtime."""
+    """The state of a thread on one runtime, in one role."""
 
     runtime: str
     status: str | None  # `warm`, `resumed` or `cold`: how the newest turn started; `error`: it did not; null: none yet
@@ -207,6 +211,9 @@ class ContinuityView(Struct, frozen=True):
     restarts: int  # how often it was resumed
     health: str | None  # of the runtime now; null if there is no runtime of that name any more
     reason: str  # what is or was wrong
+    role: str = ""  # empty: the thread's only role
+    began: str | None = None  # how its session began, as the session says: `resumed`, `rebuilt` or `fresh`
+    seen: str | None = None  # the thread's head after its newest turn there; null: the session has seen nothing yet
 
 
 class AdoptableView(Struct, frozen=True):

@@ -20,9 +20,14 @@ from pathlib import Path
 from clew.model.events import GateOpened, TextDelta, TextDone
 from clew.model.gates import Answer
 from clew.model.messages import PromptMessage
-from clew.model.runtime import Continuity, HealthState, RecordState, Session
+from clew.model.runtime import HealthState, RecordState, Session
 from clew.model.turns import TurnState
 from clew.support.errors import RuntimeLost, RuntimeTrouble
+from clew.testing.runtime_history_checks import (
+    a_restarted_runtime_knows_the_history,
+    a_session_says_how_it_began,
+    an_unreadable_continuity_starts_a_new_session,
+)
 from clew.testing.runtime_stage import NO, PATIENCE, YES, Oddity, RuntimeRig, Stage, accept_all, answer_all
 
 LONG = 10_000  # bytes; the limit in the check of a too long text
@@ -362,27 +367,6 @@ async def background_processes_of_a_command_are_ended(stage: Stage) -> None:
         await rig.run(await rig.open(), f"!shell {left}\n!text done")
 
 
-async def a_restarted_runtime_knows_the_history(stage: Stage) -> None:
-    """A new runtime with the stored continuity knows the earlier messages, from its own record or from
-    `Seat.history`."""
-    async with RuntimeRig(stage) as first:
-        session = await first.open()
-        await first.run(session, "!text alpha")
-        kept, past = session.continuity(), first.past
-    async with RuntimeRig(stage) as second:
-        second.past = past
-        again = await second.open(kept)
-        ended = await second.run(again, "!recall")
-        assert "alpha" in ended.text, f"the agent does not know the earlier messages: {ended.text}"
-
-
-async def an_unreadable_continuity_starts_a_new_session(stage: Stage) -> None:
-    """A continuity that is empty, broken or of a later version starts a new session."""
-    async with RuntimeRig(stage) as rig:
-        for data in ("", "{}", '{"version": 99, "thread": "x", "session": "x", "new": [1]}'):
-            await rig.assert_still_works(await rig.open(Continuity(data), thread=f"thread{len(data)}"))
-
-
 async def health_is_healthy_while_running_and_stopped_after_close(stage: Stage) -> None:
     """`health` is `HEALTHY` after a turn, and `STOPPED` with a reason after `close`."""
     async with RuntimeRig(stage) as rig:
@@ -442,6 +426,7 @@ CHECKS: tuple[Check, ...] = (
     a_frozen_agent_is_given_up_in_time,
     background_processes_of_a_command_are_ended,
     a_restarted_runtime_knows_the_history,
+    a_session_says_how_it_began,
     an_unreadable_continuity_starts_a_new_session,
     health_is_healthy_while_running_and_stopped_after_close,
     invalid_lines_are_ignored,

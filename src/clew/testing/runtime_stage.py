@@ -16,7 +16,8 @@ from typing import NamedTuple, Protocol, TypeVar
 from clew.model.events import Event, GateOpened, TurnEnded, TurnStarted
 from clew.model.gates import Answer, Decision, Policy
 from clew.model.messages import PromptMessage
-from clew.model.runtime import Continuity, PastMessage, Runtime, Seat, Session, TurnRequest
+from clew.model.runtime import PastMessage, Runtime, Seat, Session, TurnRequest
+from clew.model.threads import Continuity
 from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks, Process

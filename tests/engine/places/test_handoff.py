@@ -19,7 +19,7 @@ from clew.model.gate_views import GateView
 from clew.model.messages import Accepted, Conversation, Fate, Inbound, Person, PromptMessage, Role
 from clew.model.runtime import TurnRequest
 from clew.model.surface import Down, InDoubt, Never, NotSent, SurfaceCan, TryAgain
-from clew.model.threads import ThreadKind
+from clew.model.threads import SessionKey, ThreadKind
 from clew.model.turns import Origin
 from clew.model.views import HandoffView
 from clew.store.base import Tx
@@ -656,9 +656,10 @@ async def test_a_queued_greeting_does_not_count_as_backlog(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     thread, greeting = begun.thread or "", (PromptMessage("g", "clew", "say hello"),)
+    session, phone = SessionKey(thread, "scripted"), Conversation("phone", "home")
 
     def absence(tx: Tx) -> None:
-        queue_turn(tx, rig.clock, thread, Origin.GREETING, greeting, Conversation("phone", "home"))
+        queue_turn(tx, rig.clock, session, Origin.GREETING, greeting, phone)
         hold_backlog(tx, rig.engine._core, thread)
 
     await rig.store.write(absence)

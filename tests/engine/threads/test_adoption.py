@@ -13,8 +13,9 @@ from clew.config.settings import Config, ThreadsConfig
 from clew.engine.threads.adoption import Wanted
 from clew.model.events import Activity, ActivityKind, Phase, TextDone, TurnEnded
 from clew.model.messages import PromptMessage
-from clew.model.runtime import Continuity, Seat, Session
+from clew.model.runtime import Seat, Session
 from clew.model.shared_sessions import OutsideSession, PastTurn
+from clew.model.threads import Continuity
 from clew.model.turns import Problem, TurnState
 from clew.store import audit
 from clew.support.clock import SystemClock

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from clew.model.threads import SessionBegan
 from clew.process.scan import Marks
 from clew.runtimes.acp.agents.known import KNOWN, Entry, Quirks
 from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.acp.runtime import AcpRuntime
-from clew.store.tables import bindings
+from clew.store.tables import continuity
 from clew.support.clock import SystemClock
 from tests.helpers.rig import Rig
 from tests.runtimes.stages import PipeStage, acp_config
@@ -54,8 +55,9 @@ async def test_a_thread_goes_on_with_an_agent_that_has_forgotten_it(world: World
         again = await rig.say("!recall")
         text = (await rig.ended(again.turn)).text
         assert "ann said:\n> !text one" in text and "You answered:\n> one" in text and text.count("!recall") == 1
-        [bond] = await rig.store.read(lambda tx: bindings.runtime_links(tx, again.thread or ""))
+        [bond] = await rig.store.read(lambda tx: continuity.links(tx, again.thread or ""))
         assert (bond.status, bond.restarts, bond.trouble) == ("resumed", 1, None) and bond.used_at
+        assert bond.began is SessionBegan.REBUILT
 
 
 async def test_the_turn_of_an_agent_that_dies_is_continued_with_a_note(world: World) -> None:
@@ -82,7 +84,7 @@ async def test_a_missing_agent_fails_the_turn_and_keeps_the_message(world: World
         said = await rig.say("!text one")
         ended = await rig.ended(said.turn)
         assert ended.state == "failed" and "no no-such-agent on the PATH" in str(ended)
-        [bond] = await rig.store.read(lambda tx: bindings.runtime_links(tx, said.thread or ""))
+        [bond] = await rig.store.read(lambda tx: continuity.links(tx, said.thread or ""))
         assert bond.status == "error" and "no-such-agent" in (bond.trouble or "")
     async with world.daemon() as rig:
         assert "!text one" in (await rig.ended((await rig.say("!recall")).turn)).text

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from clew.model.events import Activity, ActivityKind, GateClosed, Notice, Outcome, Phase, TextDone, TurnEnded, Usage
 from clew.model.gates import Answer, Asked, Decision, GateKind
 from clew.model.messages import Attachment, PromptMessage
-from clew.model.runtime import Continuity, HealthState, PastMessage, Seat, Session, TurnRequest
+from clew.model.runtime import HealthState, PastMessage, Seat, Session, TurnRequest
+from clew.model.threads import Continuity, SessionBegan
 from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks
@@ -358,6 +359,7 @@ async def told_before() -> tuple[PastMessage, ...]:
 @pytest.mark.process
 async def test_an_agent_that_does_not_know_the_thread_gets_the_history(make: Make, seat: Seat) -> None:
     session = await make().open(replace(seat, history=told_before))
+    assert session.began() is SessionBegan.REBUILT
     recalled = await said(session, "!recall")
     assert "ann said:\n> !text one\n> !hold for ever" in recalled and "You answered:\n> one" in recalled
     assert recalled.count("You answered") == 1
@@ -374,6 +376,7 @@ async def test_an_agent_that_reloads_its_session_does_not_get_the_history(make: 
     await first.close()
     again = await make(what).open(replace(seat, continuity=kept, history=told_before))
     assert again.continuity() == kept
+    assert (session.began(), again.began()) == (SessionBegan.FRESH, SessionBegan.RESUMED)
     assert "You answered" not in await said(again, "!recall", "b")
 
 
@@ -385,7 +388,7 @@ async def test_an_agent_that_reloads_without_history_gets_it(make: Make, seat: S
     kept = session.continuity()
     await first.close()
     again = await make("load", "forgets").open(replace(seat, continuity=kept, history=told_before))
-    assert again.continuity() != kept
+    assert again.continuity() != kept and again.began() is SessionBegan.REBUILT
     assert "You answered:\n> one" in await said(again, "!recall", "b")
 
 

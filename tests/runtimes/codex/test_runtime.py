@@ -29,7 +29,8 @@ from clew.model.events import (
     Usage,
 )
 from clew.model.messages import Attachment, PromptMessage
-from clew.model.runtime import Continuity, ForkPoint, HealthState, RecordState, Runtime, Seat, Session, TurnRequest
+from clew.model.runtime import HealthState, RecordState, Runtime, Seat, Session, TurnRequest
+from clew.model.threads import Continuity, ForkPoint, SessionBegan
 from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks
@@ -148,6 +149,7 @@ async def test_a_thread_knows_its_past_when_it_is_opened_again(runtime: CodexRun
     continuity = session.continuity()
     await session.close()
     again = await runtime.open(replace(seat, continuity=continuity))
+    assert (session.began(), again.began()) == (SessionBegan.FRESH, SessionBegan.RESUMED)
     events = await collect(again.run(request("!recall", turn="b")))
     assert ended(events).text == "I remember 2 messages. The first was: the very first words"
     assert again.continuity() == continuity
@@ -161,7 +163,7 @@ async def test_a_fork_knows_the_past_up_to_its_point(runtime: CodexRuntime, seat
     fork = await runtime.open(replace(seat, thread="fork", fork=point))
     events = await collect(fork.run(request("!recall", turn="c")))
     assert ended(events).text == "I remember 2 messages. The first was: one"
-    assert fork.continuity() != session.continuity()
+    assert fork.continuity() != session.continuity() and fork.began() is SessionBegan.RESUMED
     whole = await runtime.open(replace(seat, thread="whole", fork=ForkPoint(session.continuity(), None)))
     assert ended(await collect(whole.run(request("!recall")))).text.startswith("I remember 3 messages")
 
@@ -169,11 +171,12 @@ async def test_a_fork_knows_the_past_up_to_its_point(runtime: CodexRuntime, seat
 @pytest.mark.parametrize("data", ['{"thread":"01a1e0dc-0f0f-72f1-aa5f-2cd00853d01f"}', "rubbish"])
 async def test_a_thread_that_codex_does_not_know_begins_anew(runtime: CodexRuntime, seat: Seat, data: str) -> None:
     session = await runtime.open(replace(seat, continuity=Continuity(data)))
-    assert session.continuity().data != data
+    assert session.continuity().data != data and session.began() is SessionBegan.FRESH
     assert await session.record("turn") is None
     assert ended(await collect(session.run(request("!recall")))).text.startswith("I remember 1 messages")
     fork = await runtime.open(replace(seat, fork=ForkPoint(Continuity(data), None)))
     assert ended(await collect(fork.run(request("!text fresh")))).text == "fresh"
+    assert fork.began() is SessionBegan.FRESH
 
 
 async def test_the_record_has_all_that_matters(session: CodexSession) -> None:
@@ -350,7 +353,7 @@ async def test_an_unwritten_thread_is_started_again_before_its_next_turn(own_run
         await collect(session.run(request("!text a", turn="a")))
         await collect(session.run(request("!text a", turn="a")))
     assert await session.record("a") is None
-    assert session.continuity() != stored
+    assert session.continuity() != stored and session.began() is SessionBegan.FRESH
     assert ended(await collect(session.run(request("!text a", turn="a")))).text == "a"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from clew.model.threads import SessionKey
 from tests.server.chat.transcripts import Transcript, check_golden
 from tests.server.conftest import Api
 
@@ -123,7 +124,7 @@ async def test_without_conversation_id_the_message_id_names_the_conversation(api
 async def test_metadata_contains_the_continuity_of_the_session(api: Api) -> None:
     first = await chat(api, "!text one")
     second = await chat(api, "!text two", id="m2")
-    await api.engine.conversations._sessions.drop(first.events[0].data["thread"])
+    await api.engine.conversations._sessions.drop(SessionKey(first.events[0].data["thread"], "scripted"))
     third = await chat(api, "!text three", id="m3")
     assert [each.events[0].data["continuity"] for each in (first, second, third)] == ["cold", "warm", "resumed"]
 

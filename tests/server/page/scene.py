@@ -113,8 +113,8 @@ def _talked(tx: Tx, clock: SystemClock, talk: Talk) -> str:
     nodes.append(tx, name, head, outcome)
     where = PHONE if talk.on_phone else None
     seq = threads.next_seq(tx, name)
-    row = Turn(turn, name, seq, state, Origin.MESSAGE, (said,), where, begun, started_at=begun + 400, ended_at=ended)
-    turns.insert_ended(tx, row)
+    row = Turn(turn, name, seq, state, Origin.MESSAGE, (said,), where, begun, "codex")
+    turns.insert_ended(tx, replace(row, started_at=begun + 400, ended_at=ended))
     threads.set_last_turn(tx, name, turn)
     _delivered(tx, name, turn, talk, ended, where)
     return name
@@ -143,5 +143,5 @@ def _a_day(tx: Tx, clock: SystemClock) -> None:
             asked = ended - int(chance.lognormvariate(10.3, 0.8))
             state = TurnState.FAILED if chance.random() < 0.04 else TurnState.COMPLETED
             seq = threads.next_seq(tx, name)
-            turn = Turn(clock.ulid(), name, seq, state, Origin.MESSAGE, (), None, asked)
+            turn = Turn(clock.ulid(), name, seq, state, Origin.MESSAGE, (), None, asked, "codex")
             turns.insert_ended(tx, replace(turn, started_at=asked, ended_at=ended))

@@ -75,9 +75,8 @@ def _session(session: Any) -> tuple[str, str]:
     """How an agent opened its session for the thread, and when."""
     back = f", restarted {session['restarts']} times" if session["restarts"] else ""
     wrong = f": {session['reason']}" if session["status"] == "error" else ""
-    return session["runtime"], f"{session['status']} {moment(session['used_at'])}{back}{wrong}" if session[
-        "status"
-    ] else ""
+    name = f"{session['runtime']} ({session['role']})" if session["role"] else session["runtime"]
+    return name, f"{session['status']} {moment(session['used_at'])}{back}{wrong}" if session["status"] else ""
 
 
 def _described(view: Any) -> list[tuple[str, str]]:

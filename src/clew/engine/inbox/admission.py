@@ -154,14 +154,14 @@ class Admission(Struct, frozen=True):
 
     def _for_idle(self, tx: Tx, inbound: Inbound, thread: Thread, message: PromptMessage) -> Arrival:
         running = turns.live(tx, thread.id)
-        if running and not inbound.queue and not running.stop_asked and self.core.can_steer(thread.runtime):
+        if running and not inbound.queue and not running.stop_asked and self.core.can_steer(running.runtime):
             steer = Steer(message, running.id, thread.id, inbound.conversation, SteerState.OFFERED)
             inbox.offer_steer(tx, steer, threads.next_seq(tx, thread.id))
             gates.forget_carried(tx, thread.id)
             tx.log(thread.id, running.id, "steer.offered", self.core.clock.now(), message=message.id)
             return Arrival(Fate.STEER, thread.id, running.id, messages.STEERED)
         ahead = turns.count_queued(tx, thread.id)
-        turn = queue_turn(tx, self.core.clock, thread.id, Origin.MESSAGE, (message,), inbound.conversation)
+        turn = queue_turn(tx, self.core.clock, thread.main_session, Origin.MESSAGE, (message,), inbound.conversation)
         if self._is_stale(inbound) and not running:
             hold_backlog(tx, self.core, thread.id)
         return Arrival(Fate.TURN, thread.id, turn.id, messages.queued(ahead) if running or ahead else "")
@@ -345,5 +345,5 @@ def resume_completed(tx: Tx, core: Core, thread: Thread, message: PromptMessage,
     if not threads.reopen(tx, thread.id, ThreadStatus.COMPLETED):
         return Arrival(Fate.REFUSED, thread.id, None, messages.cannot_resume(thread.id, thread.status))
     tx.log(thread.id, None, "thread.status", core.clock.now(), status=ThreadStatus.IDLE)
-    turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), inbound.conversation)
+    turn = queue_turn(tx, core.clock, thread.main_session, Origin.RESUME, (message,), inbound.conversation)
     return Arrival(Fate.TURN, thread.id, turn.id, "")

@@ -209,7 +209,7 @@ class Handoffs:
             self._say(tx, handoff, where, thread)
         elif not handoff.quiet and self._is_quiet(tx, thread):
             greeting = PromptMessage(self._core.clock.ulid(), CLEW, handoff_messages.GREET)
-            queue_turn(tx, self._core.clock, thread.id, Origin.GREETING, (greeting,), where)
+            queue_turn(tx, self._core.clock, thread.main_session, Origin.GREETING, (greeting,), where)
 
     def first_words_refused(self, tx: Tx, delivery: Delivery, reason: str) -> None:
         """The platform refused the first message for good."""

@@ -13,11 +13,11 @@ from clew.engine.turns.sessions import Sessions
 from clew.model import history
 from clew.model.history import Node
 from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, PromptMessage
-from clew.model.threads import SuspendedBy, Thread, ThreadStatus
+from clew.model.threads import SessionKey, SuspendedBy, Thread, ThreadStatus
 from clew.model.turns import ENDED, TEXT, Item, Problem, Turn, Usage
 from clew.model.views import AttachmentView, ConversationView, Diagnostics, MessageView
 from clew.store import Tx
-from clew.store.tables import bindings, gates, inbox, items, log, nodes, threads, turns
+from clew.store.tables import bindings, continuity, gates, inbox, items, log, nodes, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.support.errors import NotFound
 from clew.support.text import visible
@@ -39,6 +39,7 @@ class TurnStatus(Struct, frozen=True):
     turn: str
     thread: str
     runtime: str
+    role: str
     model: str | None
     state: str
     begun: bool  # its runtime has started it
@@ -50,6 +51,10 @@ class TurnStatus(Struct, frozen=True):
     items: tuple[Item, ...]
     gates: tuple[OpenGate, ...]
     newest: int
+
+    @property
+    def session(self) -> SessionKey:
+        return SessionKey(self.thread, self.runtime, self.role)
 
 
 class AcceptedMessage(Struct, frozen=True):
@@ -104,7 +109,7 @@ class ConversationService:
         ended."""
         if standing is None or standing.ended:
             return None
-        return self._sessions.attach_mode(standing.thread, knows_thread)
+        return self._sessions.attach_mode(standing.session, knows_thread)
 
     async def look(self, conversation_id: str, limit: int, before: str | None) -> ConversationView:
         return await self._core.store.read(lambda tx: self._look(tx, conversation_id, limit, before))
@@ -147,7 +152,7 @@ class ConversationService:
 
 
 def _knows_thread(tx: Tx, standing: TurnStatus) -> bool:
-    return bindings.continuity(tx, standing.thread, standing.runtime) != (None, None)
+    return continuity.get(tx, standing.session) != (None, None)
 
 
 def _newest_of(tx: Tx, name: str) -> TurnStatus:
@@ -167,7 +172,8 @@ def _standing(tx: Tx, name: str) -> TurnStatus:
     return TurnStatus(
         turn=name,
         thread=thread.id,
-        runtime=thread.runtime,
+        runtime=turn.runtime,
+        role=turn.role,
         model=thread.model,
         state=turn.state,
         begun=turn.runtime_turn is not None,
@@ -240,14 +246,14 @@ def _unstored(tx: Tx, thread: Thread) -> list[MessageView]:
     if running is not None:
         steers = inbox.open_steers(tx, running.id)
         found += [_spoken(steer.message, running.id, running.queued_at, "steered") for steer in steers]
-        found.append(_unfinished_answer(thread, running, items.of_turn(tx, running.id)))
+        found.append(_unfinished_answer(running, items.of_turn(tx, running.id)))
     for turn in turns.queued(tx, thread.id):
         found += [_spoken(said, turn.id, turn.queued_at, str(turn.state)) for said in turn.request]
     return found
 
 
-def _unfinished_answer(thread: Thread, turn: Turn, so_far: list[Item]) -> MessageView:
+def _unfinished_answer(turn: Turn, so_far: list[Item]) -> MessageView:
     texts = [item.body for item in so_far if item.kind == TEXT and item.body]
     text = visible(texts[-1]) if texts else ""
     at = turn.started_at or turn.queued_at
-    return MessageView(f"{turn.id}:answer", "agent", thread.runtime, text, at, turn.id, turn.state)
+    return MessageView(f"{turn.id}:answer", "agent", turn.runtime, text, at, turn.id, turn.state)

@@ -15,7 +15,7 @@ from clew.model import history
 from clew.model.delivery import DeliveryState
 from clew.model.gate_views import Verdict
 from clew.model.history import Node
-from clew.model.threads import Thread, ThreadFilter
+from clew.model.threads import SessionKey, Thread, ThreadFilter
 from clew.model.turns import Turn
 from clew.model.views import (
     BoundView,
@@ -30,6 +30,7 @@ from clew.model.views import (
 )
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, items, nodes, threads, turns
+from clew.store.tables import continuity as continuity_table
 from clew.store.tables.threads import Damaged, ThreadSummary
 from clew.support.errors import BadInput, NotFound, Refused, SearchTooLong
 
@@ -124,15 +125,25 @@ async def queue(core: Core, name: str) -> list[QueuedView]:
 
 async def continuity(core: Core, name: str) -> list[ContinuityView]:
     """The links of a thread to its runtimes, with their health."""
-    return [await _bond(core, bond) for bond in await core.store.read(lambda tx: bindings.runtime_links(tx, name))]
+    links = await core.store.read(lambda tx: continuity_table.links(tx, name))
+    return [await _session_view(core, link) for link in links]
 
 
-async def _bond(core: Core, bond: bindings.RuntimeLink) -> ContinuityView:
-    runtime = core.runtimes.get(bond.runtime)
+async def _session_view(core: Core, link: continuity_table.RuntimeLink) -> ContinuityView:
+    runtime = core.runtimes.get(link.runtime)
     health = await runtime.health() if runtime is not None else None
-    reason = bond.trouble or (health.reason if health else "there is no such runtime any more")
-    state = health.state if health else None
-    return ContinuityView(bond.runtime, bond.status, bond.reference, bond.used_at, bond.restarts, state, reason)
+    return ContinuityView(
+        runtime=link.runtime,
+        status=link.status,
+        reference=link.reference,
+        used_at=link.used_at,
+        restarts=link.restarts,
+        health=health.state if health else None,
+        reason=link.trouble or (health.reason if health else "there is no such runtime any more"),
+        role=link.role,
+        began=link.began,
+        seen=link.seen,
+    )
 
 
 async def where(core: Core, name: str) -> list[WhereRow]:
@@ -217,7 +228,17 @@ def _views(tx: Tx, core: Core, rows: Sequence[ThreadSummary]) -> tuple[ThreadVie
     for where, name, drives in bindings.of_threads(tx, [row.thread.id for row in rows]):
         if where.surface != core.local_surface:
             bound[name].append(BoundView(where.surface, str(where), drives))
-    return tuple(_view(tx, row, codes, tuple(bound[row.thread.id])) for row in rows)
+    sessions = turns.sessions(tx, [turn for row in rows if (turn := _shown_turn(row)) is not None])
+    views = (_view(tx, row, codes, tuple(bound[row.thread.id])) for row in rows)
+    return tuple(_with_session(view, sessions.get(view.turn or "")) for view in views)
+
+
+def _shown_turn(row: ThreadSummary) -> str | None:
+    return row.live_turn or (row.thread.last_turn if isinstance(row.thread, Thread) else None)
+
+
+def _with_session(view: ThreadView, session: SessionKey | None) -> ThreadView:
+    return replace(view, turn_runtime=session.runtime, turn_role=session.role) if session is not None else view
 
 
 def _view(
@@ -245,7 +266,7 @@ def _view(
         model=row.model,
         effort=row.effort,
         forked_from=row.forked_from,
-        turn=seen.live_turn or row.last_turn,
+        turn=_shown_turn(seen),
         queued=seen.queued,
         last_line=_last_line(seen.answer_end or ""),
         policy=row.policy,
@@ -306,6 +327,8 @@ def _turn_view(tx: Tx, row: Turn) -> TurnView:
         continues=row.continues,
         continued_by=turns.continuation_of(tx, row),
         items=deeds(outcome) if outcome else open_items(tx, row.id),
+        runtime=row.runtime,
+        role=row.role,
     )
 
 

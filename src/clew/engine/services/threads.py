@@ -63,7 +63,8 @@ class ThreadService:
             if seen is not None:
                 return seen
             thread = lifecycle.open_thread(tx, self._core, opening)
-            turn = queue_turn(tx, self._core.clock, thread.id, Origin.MESSAGE, (message_of(inbound),), LOCAL_CLIENT)
+            message = message_of(inbound)
+            turn = queue_turn(tx, self._core.clock, thread.main_session, Origin.MESSAGE, (message,), LOCAL_CLIENT)
             return write_fate(tx, self._core, inbound, Arrival(Fate.TURN, thread.id, turn.id, ""))
 
         return await self._core.store.write(body)

@@ -107,4 +107,4 @@ def _outcome(content: history.Outcome, digest: str) -> Passage:
 
 def _running(tx: Tx, row: Turn) -> Passage:
     so_far = open_items(tx, row.id)
-    return Passage("agent", row.runtime or "", "", row.started_at or row.queued_at, row.id, row.state, so_far)
+    return Passage("agent", row.runtime, "", row.started_at or row.queued_at, row.id, row.state, so_far)

@@ -14,12 +14,12 @@ from clew.engine.threads import lifecycle, lookup
 from clew.engine.threads.import_turns import finished, import_turns
 from clew.engine.threads.shared_sessions import SharedSessions
 from clew.model.gates import Policy
-from clew.model.runtime import Continuity, ForkPoint, Seat
+from clew.model.runtime import Seat
 from clew.model.shared_sessions import OutsideSession, PastTurn, SharesSessions
-from clew.model.threads import Thread
+from clew.model.threads import Continuity, ForkPoint, SessionKey, Thread
 from clew.model.views import AdoptableView, ReleasedView
 from clew.store import Tx
-from clew.store.tables import adoptions, bindings, turns
+from clew.store.tables import adoptions, continuity, threads, turns
 from clew.store.tables.adoptions import Adoption
 from clew.support.errors import BadInput, NotFound, Refused, RuntimeHeld
 from clew.support.text import clean
@@ -87,7 +87,7 @@ class AdoptionService:
             session = await self._core.runtimes[name].open(seat)
         except RuntimeHeld:
             raise _in_use(name, found, "which one cannot be seen from here") from None
-        self._shared_sessions.add(seat.thread)
+        self._shared_sessions.add(seat.thread, name)
         try:
             past = await runtime_sessions.past(found.continuity)
             return await self._core.store.write(lambda tx: self._adopt(tx, opening, found, past))
@@ -100,7 +100,7 @@ class AdoptionService:
                 f"The session {found.id} became thread {owner} meanwhile; `clew chat {owner}` goes on with it."
             )
         thread = self._open(tx, opening, past)
-        bindings.save_continuity(tx, thread.id, thread.runtime, found.continuity)
+        continuity.save(tx, thread.main_session, found.continuity)
         newest = past[-1].runtime_turn if past else None
         adoptions.insert(tx, Adoption(thread.id, thread.runtime, found.id, newest, thread.created_at))
         return thread.id
@@ -109,7 +109,7 @@ class AdoptionService:
         """Create a thread with the history of the session. The runtime forks the session at the first turn."""
         thread = self._open(tx, opening, past)
         point = ForkPoint(found.continuity, past[-1].runtime_turn if past else None)
-        bindings.save_fork_point(tx, thread.id, thread.runtime, point)
+        continuity.save_fork_point(tx, thread.main_session, point, threads.head(tx, thread.id))
         return thread.id
 
     def _open(self, tx: Tx, opening: lifecycle.Opening, past: Sequence[PastTurn]) -> Thread:
@@ -119,11 +119,11 @@ class AdoptionService:
 
     async def release(self, thread: str) -> ReleasedView:
         """Close the session now, so that its own program can use it."""
-        adoption, continuity = await self._core.store.read(lambda tx: _to_release(tx, thread))
+        adoption, session = await self._core.store.read(lambda tx: _to_release(tx, thread))
         if not await self._shared_sessions.close_when_idle(thread):
             raise _still_works(thread)
         runtime_sessions = cast("SharesSessions", self._core.runtimes[adoption.runtime])
-        return ReleasedView(thread, adoption.runtime, adoption.session, runtime_sessions.way_back(continuity))
+        return ReleasedView(thread, adoption.runtime, adoption.session, runtime_sessions.way_back(session))
 
     async def _owners(self, runtime: str) -> Mapping[Continuity, str]:
         return await self._core.store.read(lambda tx: adoptions.owners(tx, runtime))
@@ -189,14 +189,14 @@ def _in_use(name: str, found: OutsideSession, who: str) -> Refused:
 
 
 def _to_release(tx: Tx, thread: str) -> tuple[Adoption, Continuity]:
-    row = lookup.existing_thread(tx, thread)
+    lookup.existing_thread(tx, thread)
     adoption = adoptions.get(tx, thread)
-    continuity, _ = bindings.continuity(tx, thread, row.runtime)
-    if adoption is None or continuity is None:
+    session, _ = continuity.get(tx, SessionKey(thread, adoption.runtime)) if adoption else (None, None)
+    if adoption is None or session is None:
         raise Refused(f"Thread {thread} was begun in clew: there is no other program that waits for it.")
     if turns.live(tx, thread):
         raise _still_works(thread)
-    return adoption, continuity
+    return adoption, session
 
 
 def _still_works(thread: str) -> Refused:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from clew.engine.core import Core
 from clew.model import history
-from clew.model.runtime import ForkPoint
-from clew.model.threads import Thread, ThreadStatus
+from clew.model.threads import ForkPoint, SessionKey, Thread, ThreadStatus
 from clew.model.turns import ENDED, Turn
 from clew.store import Tx
-from clew.store.tables import bindings, nodes, threads, turns
+from clew.store.tables import continuity, nodes, threads, turns
 from clew.support.errors import NotFound, Refused
 
 
@@ -33,9 +32,7 @@ def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | N
     node = history.make(history.Forked(new.id, now, source.id), turn.node if turn else _start_of(tx, source))
     nodes.insert(tx, node)
     threads.move_head(tx, new.id, None, node.hash)
-    point = _fork_point(tx, source, turn)
-    if point is not None:
-        bindings.save_fork_point(tx, new.id, new.runtime, point)
+    _save_fork_points(tx, source, turn, new)
     tx.log(new.id, None, "thread.created", now, thread_kind=new.kind, title=new.title, forked_from=source.id)
     return new.id
 
@@ -58,10 +55,13 @@ def _start_of(tx: Tx, source: Thread) -> str | None:
     return next((node.hash for node in walked if node.type in begins), source.head)
 
 
-def _fork_point(tx: Tx, source: Thread, turn: Turn | None) -> ForkPoint | None:
-    """Where the runtime has to fork its session, if it has one of the source."""
-    continuity, pending = bindings.continuity(tx, source.id, source.runtime)
-    seen = turns.last_with_runtime(tx, source.id, turn.seq) if turn else None
-    if continuity is None or seen is None:
-        return pending
-    return ForkPoint(continuity, seen.runtime_turn)
+def _save_fork_points(tx: Tx, source: Thread, turn: Turn | None, new: Thread) -> None:
+    """Store for each session of the source where its runtime has to fork it."""
+    for link in continuity.links(tx, source.id):
+        session, fork = (SessionKey(thread.id, link.runtime, link.role) for thread in (source, new))
+        stored, pending = continuity.get(tx, session)
+        last = turns.last_started(tx, session, turn.seq) if turn else None
+        if stored is not None and last is not None:
+            continuity.save_fork_point(tx, fork, ForkPoint(stored, last.runtime_turn), last.node)
+        elif pending is not None:
+            continuity.save_fork_point(tx, fork, pending, link.seen)

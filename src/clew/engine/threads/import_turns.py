@@ -16,7 +16,7 @@ from clew.model.shared_sessions import PastTurn
 from clew.model.threads import Thread
 from clew.model.turns import Origin, Problem, Turn
 from clew.store import Tx
-from clew.store.tables import nodes, threads, turns
+from clew.store.tables import continuity, nodes, threads, turns
 from clew.support.text import clean
 
 
@@ -34,8 +34,9 @@ def import_turns(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -
     for each in new:
         turn = _import(tx, core, thread, head, each)
         head = turn.node
-    if turn is not None:
+    if turn is not None and turn.node is not None:
         threads.set_last_turn(tx, thread.id, turn.id)
+        continuity.set_seen(tx, turn.session, turn.node)
         enqueue_answer(tx, core, turn, None, core.storable(new[-1].end.text), "")  # for the thread list
     return len(new)
 

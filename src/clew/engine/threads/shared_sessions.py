@@ -11,11 +11,11 @@ from typing import cast
 from clew.engine.core import Core
 from clew.engine.threads.import_turns import finished, import_turns
 from clew.engine.turns.sessions import Sessions
-from clew.model.runtime import Continuity, HealthState, Runtime, Seat, Session
+from clew.model.runtime import HealthState, Runtime, Seat, Session
 from clew.model.shared_sessions import PastTurn, SharesSessions
-from clew.model.threads import Thread, ThreadStatus
+from clew.model.threads import Continuity, SessionKey, Thread, ThreadStatus
 from clew.store import Tx
-from clew.store.tables import adoptions, bindings, threads, turns
+from clew.store.tables import adoptions, continuity, threads, turns
 from clew.store.tables.adoptions import Adoption
 from clew.support.errors import RuntimeHeld, RuntimeTrouble
 
@@ -27,7 +27,7 @@ class SharedSessions:
     def __init__(self, core: Core, sessions: Sessions) -> None:
         self._core = core
         self._sessions = sessions
-        self._threads: set[str] = set()
+        self._runtimes: dict[str, str] = {}  # of the shared session of each thread that has one
         self._tried: set[str] = set()  # threads whose preparation was tried: their next turn may be claimed
         self._locks: dict[str, asyncio.Lock] = {}
         self._used: asyncio.Queue[str] = asyncio.Queue()
@@ -35,17 +35,25 @@ class SharedSessions:
         sessions.shared = self
 
     async def load(self) -> None:
-        self._threads |= await self._core.read_with_retry(adoptions.threads)
+        self._runtimes |= await self._core.read_with_retry(adoptions.runtimes)
 
-    def add(self, thread: str) -> None:
-        self._threads.add(thread)
+    def add(self, thread: str, runtime: str) -> None:
+        self._runtimes[thread] = runtime
 
-    def has(self, thread: str) -> bool:
-        return thread in self._threads
+    def has(self, key: SessionKey) -> bool:
+        return self._key(key.thread) == key
 
-    def free(self, thread: str) -> None:
-        if self.has(thread):
-            self._used.put_nowait(thread)
+    def free(self, key: SessionKey) -> None:
+        if self.has(key):
+            self._used.put_nowait(key.thread)
+
+    def _key(self, thread: str) -> SessionKey | None:
+        """The shared session of a thread, if it has one."""
+        return SessionKey(thread, self._runtimes[thread]) if thread in self._runtimes else None
+
+    def _is_open(self, thread: str) -> bool:
+        key = self._key(thread)
+        return key is not None and self._sessions.is_open(key)
 
     async def run(self) -> None:
         """Close each session some time after it was last used."""
@@ -63,8 +71,8 @@ class SharedSessions:
 
     async def close_if_idle(self, thread: str) -> bool:
         """Close the session, so that other programs can use it. False: a turn uses it."""
-        was_open = self._sessions.is_open(thread)
-        if not await self._sessions.close_if_idle(thread):
+        key, was_open = self._key(thread), self._is_open(thread)
+        if key is not None and not await self._sessions.close_if_idle(key):
             return False
         if was_open:
             now = self._core.clock.now()
@@ -75,7 +83,8 @@ class SharedSessions:
         """Wait briefly for an ended turn to release the session, then close it."""
         try:
             async with asyncio.timeout(RELEASE_TIMEOUT):
-                await self._sessions.wait_idle(thread)
+                if (key := self._key(thread)) is not None:
+                    await self._sessions.wait_idle(key)
         except TimeoutError:
             return False
         return await self.close_if_idle(thread)
@@ -86,20 +95,21 @@ class SharedSessions:
         """Whether `prepare` must be tried before the thread's next turn is claimed."""
         was_tried = thread in self._tried
         self._tried.discard(thread)
-        return self.has(thread) and not was_tried and not self._sessions.is_open(thread)
+        return thread in self._runtimes and not was_tried and not self._is_open(thread)
 
     async def prepare(self, thread: str) -> None:
         """Open the session if a turn waits for it. If that fails, the turn reports the error."""
         self._tried.add(thread)
         row = await self._core.read_with_retry(lambda tx: _with_waiting_turn(tx, thread))
-        if row is None:
+        key = self._key(thread)
+        if row is None or key is None:
             return
         try:
-            await self._sessions.open(row)
+            await self._sessions.open(row, key)
         except RuntimeTrouble as trouble:
             _log.info("the session of thread %s cannot be opened: %s", thread, trouble.message)
             return
-        await self._sessions.release(thread)
+        await self._sessions.release(key)
 
     async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
         assert seat.continuity is not None, thread.id
@@ -125,10 +135,10 @@ class SharedSessions:
 
     async def refresh(self, thread: str) -> None:
         """Import the turns run outside, but only if the runtime is up: starting it would take too long."""
-        if not self.has(thread) or self._sessions.is_open(thread):
+        key = self._key(thread)
+        if key is None or self._sessions.is_open(key):
             return
-        row = await self._core.store.read(lambda tx: threads.get(tx, thread))
-        runtime = self._core.runtimes.get(row.runtime) if row else None
+        runtime = self._core.runtimes.get(key.runtime)
         if runtime is None or (await runtime.health()).state is not HealthState.HEALTHY:
             return
         try:
@@ -165,6 +175,6 @@ def _with_waiting_turn(tx: Tx, thread: str) -> Thread | None:
 def _adoption(tx: Tx, thread: str) -> tuple[Adoption, Continuity]:
     adoption = adoptions.get(tx, thread)
     assert adoption is not None, thread
-    continuity, _ = bindings.continuity(tx, thread, adoption.runtime)
-    assert continuity is not None, thread
-    return adoption, continuity
+    session, _ = continuity.get(tx, SessionKey(thread, adoption.runtime))
+    assert session is not None, thread
+    return adoption, session

@@ -30,7 +30,7 @@ from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.model.turns import TEXT, Item, Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
 from clew.store import Tx
-from clew.store.tables import bindings, inbox, items, nodes, threads, turns
+from clew.store.tables import bindings, continuity, inbox, items, nodes, threads, turns
 from clew.support.clock import Clock
 from clew.texts import bilingual, gate_messages
 from clew.texts import messages as text_messages
@@ -140,6 +140,8 @@ def queue_continuation(
         request=request,
         conversation=where or now.conversation,
         queued_at=clock.now(),
+        runtime=cut.runtime,
+        role=cut.role,
         continues=cut.id,
     )
     turns.insert(tx, turn)
@@ -163,15 +165,18 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
         turn=turn.id,
         at=now,
         state=end.state,
-        runtime=thread.runtime,
+        runtime=turn.runtime,
         text=end.text,
         deeds=activities(items.of_turn(tx, turn.id), end.text),
         problem=end.problem,
         usage=end.usage,
+        role=turn.role or None,
     )
     node = nodes.append(tx, thread.id, head, outcome)
     if not turns.end(tx, turn, end.state, now, node, end.problem, end.usage):
         raise AssertionError(f"turn {turn.id} changed hands within a transaction")
+    if held.runtime_turn is not None or end.messages:  # its runtime has seen it
+        continuity.set_seen(tx, turn.session, node)
     items.clear(tx, turn.id)
     threads.set_last_turn(tx, thread.id, turn.id)
     tx.log(thread.id, turn.id, "turn.ended", now, state=end.state, error=end.problem.message if end.problem else None)
@@ -221,7 +226,9 @@ def requeue_steer(tx: Tx, core: Core, steer: Steer, *, over: bool = False) -> No
     if not inbox.move_steer(tx, steer, SteerState.QUEUED):
         return
     where = steer.conversation if over else _driven_from(tx, core, steer)
-    turn = queue_turn(tx, core.clock, steer.thread, Origin.MESSAGE, (steer.message,), where)
+    steered = turns.get(tx, steer.turn)
+    assert steered is not None, steer.turn
+    turn = queue_turn(tx, core.clock, steered.session, Origin.MESSAGE, (steer.message,), where)
     inbox.change_fate(tx, steer, turn.id)
     tx.log(steer.thread, turn.id, "steer.queued", core.clock.now(), message=steer.message.id)
     if not over:

@@ -32,7 +32,7 @@ from clew.model.runtime import Session
 from clew.model.threads import Thread
 from clew.model.turns import TEXT, Item, Turn, TurnState
 from clew.store import Tx
-from clew.store.tables import bindings, items, turns
+from clew.store.tables import continuity, items, turns
 from clew.support import crash
 from clew.support.errors import RuntimeLost
 from clew.support.text import clean
@@ -198,8 +198,8 @@ class TurnConsumer:
     async def _begun(self, runtime_turn: str) -> None:
         def body(tx: Tx) -> None:
             now = self._core.clock.now()
-            turns.record_started(tx, self.turn, self.thread.runtime, runtime_turn)
-            bindings.record_use(tx, self.thread.id, self.thread.runtime, self._attach_mode, now)
+            turns.record_started(tx, self.turn, runtime_turn)
+            continuity.record_use(tx, self.turn.session, self._attach_mode, self.session.began(), now)
             tx.log(self.thread.id, self.turn.id, "turn.started", now)
 
         crash.point("turn.sent-not-recorded")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clew.model.messages import Conversation, PromptMessage
+from clew.model.threads import SessionKey
 from clew.model.turns import Origin, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import threads, turns
@@ -12,22 +13,24 @@ from clew.support.clock import Clock
 def queue_turn(
     tx: Tx,
     clock: Clock,
-    thread: str,
+    session: SessionKey,
     origin: Origin,
     request: tuple[PromptMessage, ...],
     where: Conversation | None,
 ) -> Turn:
-    """Append a turn to its thread's queue."""
+    """Append a turn to its thread's queue. It runs in `session`."""
     turn = Turn(
         id=clock.ulid(),
-        thread=thread,
-        seq=threads.next_seq(tx, thread),
+        thread=session.thread,
+        seq=threads.next_seq(tx, session.thread),
         state=TurnState.QUEUED,
         origin=origin,
         request=request,
         conversation=where,
         queued_at=clock.now(),
+        runtime=session.runtime,
+        role=session.role,
     )
     turns.insert(tx, turn)
-    tx.log(thread, turn.id, "turn.queued", turn.queued_at, origin=origin)
+    tx.log(turn.thread, turn.id, "turn.queued", turn.queued_at, origin=origin)
     return turn

@@ -97,7 +97,7 @@ class Recovery:
         try:
             await self._resolve(thread, turn, reason)
         finally:
-            await self._sessions.release(thread.id)
+            await self._sessions.release(turn.session)
 
     async def _resolve(self, thread: Thread, turn: Turn, reason: str) -> None:
         lost: str | None = reason
@@ -120,16 +120,16 @@ class Recovery:
         for wait in LOOKUPS:
             await self._core.clock.sleep(wait)
             try:
-                session = await self._sessions.open(thread)
+                session = await self._sessions.open(thread, turn.session)
                 return session, await session.record(turn.id)
             except RuntimeTrouble as failure:
-                await self._sessions.drop(thread.id)
+                await self._sessions.drop(turn.session)
                 trouble = failure
         raise trouble
 
     async def _go_on(self, thread: Thread, turn: Turn, session: Session, record: TurnRecord | None) -> str | None:
         """Act on the record. Returns the reason if the connection was lost again."""
-        if record is None and await self._acted(thread, turn):
+        if record is None and await self._acted(turn):
             await self._cut(thread, turn, TurnRecord(RecordState.CUT, turn.runtime_turn or ""))
         elif record is None:
             await self.requeue(turn)
@@ -149,10 +149,10 @@ class Recovery:
         for steer in self.in_doubt.get(turn.id, ()):
             inbox.move_steer(tx, steer, SteerState.SENT)
 
-    async def _acted(self, thread: Thread, turn: Turn) -> bool:
+    async def _acted(self, turn: Turn) -> bool:
         """Whether a turn without a record may have acted, by our own items. If the runtime keeps no records, any turn
         that it started may have."""
-        runtime = self._core.runtimes.get(thread.runtime)
+        runtime = self._core.runtimes.get(turn.runtime)
         keeps_none = runtime is not None and not runtime.can.record
         return await self._core.read_with_retry(
             lambda tx: _has_acted(tx, turn) or (keeps_none and _was_begun(tx, turn))

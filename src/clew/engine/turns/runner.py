@@ -27,7 +27,7 @@ from clew.model.runtime import RecordState, Session, TurnRecord
 from clew.model.threads import Thread
 from clew.model.turns import Problem, Turn, TurnState
 from clew.store import Tx
-from clew.store.tables import bindings, items, threads
+from clew.store.tables import continuity, items, threads
 from clew.support import crash
 from clew.support.errors import RuntimeLost, RuntimeTrouble
 from clew.texts import messages
@@ -65,9 +65,9 @@ class Runner:
     def outlives(self, turn: str) -> bool:
         """Whether its runtime works on after this daemon ends. A shared session does not: it is closed for others."""
         work = self._consumers.get(turn)
-        if work is None or self._sessions.is_shared(work.thread.id):
+        if work is None or self._sessions.is_shared(work.turn.session):
             return False
-        runtime = self._core.runtimes.get(work.thread.runtime)
+        runtime = self._core.runtimes.get(work.turn.runtime)
         return runtime is not None and runtime.can.outlives
 
     async def run(self, turn: Turn) -> Unfinished | None:
@@ -76,15 +76,15 @@ class Runner:
         thread = await self._thread(turn)
         try:
             request = await prepare(self._preparers, thread, turn)
-            session = await self._sessions.open(thread)
+            session = await self._sessions.open(thread, turn.session)
         except RuntimeLost as lost:
             _log.warning("turn %s could not be given to its runtime: %s", turn.id, lost.message)
-            await self._sessions.drop(thread.id)
+            await self._sessions.drop(turn.session)
             return Unfinished(lost.message, was_sent=False)
         except RuntimeTrouble as trouble:
-            await self._core.write_with_retry(partial(self._fail, turn=turn, thread=thread, trouble=trouble))
+            await self._core.write_with_retry(partial(self._fail, turn=turn, trouble=trouble))
             return None
-        work = TurnConsumer(self._core, turn, thread, session, self._sessions.attach_mode(thread.id, is_known=True))
+        work = TurnConsumer(self._core, turn, thread, session, self._sessions.attach_mode(turn.session, is_known=True))
         reason = await self._follow(work, session.run(request))
         return Unfinished(reason) if reason is not None else None
 
@@ -117,8 +117,8 @@ class Runner:
         folder = files / f"{FOLDER}{turn.id}"
         return await asyncio.to_thread(gather, end.text, end.images, Path(thread.workspace), folder, largest)
 
-    def _fail(self, tx: Tx, turn: Turn, thread: Thread, trouble: RuntimeTrouble) -> None:
-        bindings.record_failure(tx, thread.id, thread.runtime, trouble.message, self._core.clock.now())
+    def _fail(self, tx: Tx, turn: Turn, trouble: RuntimeTrouble) -> None:
+        continuity.record_failure(tx, turn.session, trouble.message, self._core.clock.now())
         end_turn(tx, self._core, turn, End(TurnState.FAILED, problem=_problem(trouble)))
 
     async def _thread(self, turn: Turn) -> Thread:
@@ -144,7 +144,7 @@ class Runner:
         except RuntimeSilent:
             await self._give_up(work)
         except RuntimeLost as lost:
-            await self._sessions.drop(work.thread.id)
+            await self._sessions.drop(work.turn.session)
             return lost.message
         except RuntimeTrouble as trouble:
             await self.end(work.turn, work.end(TurnEnded(TurnState.FAILED, problem=_problem(trouble))))
@@ -155,7 +155,7 @@ class Runner:
                 task.cancel()
             del self._signals[work.turn.id], self._consumers[work.turn.id]
             self._core.live.turn_over(work.thread.id)
-            await self._sessions.release(work.thread.id)
+            await self._sessions.release(work.turn.session)
         return None
 
     async def _consume(self, work: TurnConsumer, events: AsyncIterator[Event]) -> TurnEnded:
@@ -172,14 +172,14 @@ class Runner:
         if ended.state is TurnState.INTERRUPTED and not await is_stopping(self._core, work.turn):
             return "the runtime interrupted it, and nobody here had asked for that"
         await self.end(work.turn, work.end(ended))
-        await self._sessions.save_continuity(work.thread, work.session)
+        await self._sessions.save_continuity(work.turn.session, work.session)
         return None
 
     async def _give_up(self, work: TurnConsumer) -> None:
         """Interrupt a silent runtime, then read its record: the turn may have completed after all."""
         await interrupt(work.session)
         record = await _record_or_none(work.session, work.turn.id)
-        await self._sessions.drop(work.thread.id)
+        await self._sessions.drop(work.turn.session)
         if record is not None and record.state is RecordState.COMPLETED:
             await self.end(work.turn, end_of_record(self._core, record))
             return

@@ -81,7 +81,7 @@ def _go_on(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Co
     _reopen(tx, core, thread, messages.continued_by(message.author))
     cut = turns.last_own(tx, thread.id)
     if cut is None:
-        turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), where)
+        turn = queue_turn(tx, core.clock, thread.main_session, Origin.RESUME, (message,), where)
         return Arrival(Fate.TURN, thread.id, turn.id, "")
     is_bare = _word(message) in ("", *messages.CONTINUE)
     if not is_bare:
@@ -97,7 +97,9 @@ def _put_aside(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where
     _reopen(tx, core, thread, messages.put_aside_by(message.author))
     gates.forget_carried(tx, thread.id)
     note = PromptMessage(core.clock.ulid(), CLEW, messages.PUT_ASIDE)
-    turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (note, message), where)
+    cut = turns.last_own(tx, thread.id)
+    session = cut.session if cut is not None else thread.main_session
+    turn = queue_turn(tx, core.clock, session, Origin.MESSAGE, (note, message), where)
     told = "" if suspension_prompt.is_rewritten(tx, core, thread.id, where) else messages.OLD_WORK_ASIDE
     return Arrival(Fate.TURN, thread.id, turn.id, told)
 
@@ -138,21 +140,22 @@ def _answer_backlog(
 def _behind_backlog(
     tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation, waiting: list[Turn]
 ) -> Arrival:
-    turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (message,), where)
+    turn = queue_turn(tx, core.clock, thread.main_session, Origin.MESSAGE, (message,), where)
     return Arrival(Fate.TURN, thread.id, turn.id, messages.still_backlog(len(waiting)))
 
 
 def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: PromptMessage) -> Arrival:
-    """All of it as one request, in the place of the first; what was said in different conversations as one for each, so
-    that every answer comes to where it was asked for. What is history already stays as it is."""
+    """All of it as one request, in the place of the first; what was said in different conversations, or to different
+    agents, as one for each, so that every answer comes from whom and to where it was asked for. What is history already
+    stays as it is."""
     fresh = [turn for turn in waiting if turn.request_node is None]
-    places = list(dict.fromkeys(turn.conversation for turn in fresh))
-    _reopen(tx, core, thread, messages.merged_by(message.author, len(places)))
+    parts = list(dict.fromkeys((turn.conversation, turn.session) for turn in fresh))
+    _reopen(tx, core, thread, messages.merged_by(message.author, len(parts)))
     if not fresh:
         return Arrival(Fate.ANSWER, thread.id, None, messages.NOTHING_TO_MERGE)
-    for place in places:
-        _merge_into_first(tx, core, [turn for turn in fresh if turn.conversation == place])
-    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, messages.merged(len(fresh), len(places)))
+    for part in parts:
+        _merge_into_first(tx, core, [turn for turn in fresh if (turn.conversation, turn.session) == part])
+    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, messages.merged(len(fresh), len(parts)))
 
 
 def _merge_into_first(tx: Tx, core: Core, waiting: list[Turn]) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from clew.model.runtime import Continuity, Seat
+from clew.model.runtime import Seat
+from clew.model.threads import Continuity
 from clew.runtimes.acp import problems, wire
 from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.acp.connection import Connection

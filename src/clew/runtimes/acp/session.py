@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from clew.model.events import Event, TurnEnded, TurnStarted
 from clew.model.gates import Answer, Decision
 from clew.model.messages import PromptMessage
-from clew.model.runtime import Continuity, RecordState, Seat, TurnRecord, TurnRequest
+from clew.model.runtime import RecordState, Seat, TurnRecord, TurnRequest
+from clew.model.threads import Continuity, SessionBegan
 from clew.model.turns import TurnState
 from clew.runtimes.acp import open_session, problems, replay, wire
 from clew.runtimes.acp.agents.settings import AcpConfig
@@ -56,6 +57,7 @@ class AcpSession:
         self._records: dict[str, TurnRecord] = {}  # of the newest turn
         self._replayed = 0
         self._is_new = False  # the agent does not know the history
+        self._began = SessionBegan.FRESH
         self._background: set[asyncio.Future[None]] = set()
 
     async def enter(self) -> None:
@@ -63,6 +65,9 @@ class AcpSession:
 
     def continuity(self) -> Continuity | None:
         return self._position.continuity() if self._position is not None else None
+
+    def began(self) -> SessionBegan:
+        return self._began
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         if self._live is not None and not self._live.is_over:
@@ -175,9 +180,10 @@ class AcpSession:
         if self._position is not None and self._position.session not in connection.unusable:
             connection.listen(self._position.session, self)
             entered = await open_session.reopen(connection, self._position, self._seat, lambda: self._replayed)
-        self._is_new = entered is None
+        self._is_new, self._began = entered is None, SessionBegan.RESUMED
         if entered is None:
             entered = await self._new_session(connection)
+            self._began = SessionBegan.REBUILT if await self._seat.history() else SessionBegan.FRESH
         await open_session.configure(connection, self._session, entered, self._seat, self._config)
 
     async def _new_session(self, connection: Connection) -> wire.Entered:

@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
-from clew.model.runtime import Continuity, Health, ProgramInfo, RuntimeCan, Seat
+from clew.model.runtime import Health, ProgramInfo, RuntimeCan, Seat
 from clew.model.shared_sessions import OutsideSession, PastTurn
+from clew.model.threads import Continuity
 from clew.process.scan import Marks
 from clew.runtimes.codex import external_sessions
 from clew.runtimes.codex.server import binary, environment

@@ -15,7 +15,8 @@ import msgspec
 from clew.model.events import Event
 from clew.model.gates import Answer, Decision
 from clew.model.messages import PromptMessage
-from clew.model.runtime import Continuity, RecordState, Seat, TurnRecord, TurnRequest
+from clew.model.runtime import RecordState, Seat, TurnRecord, TurnRequest
+from clew.model.threads import Continuity, SessionBegan
 from clew.runtimes.codex import problems, record, threads, wire
 from clew.runtimes.codex.approvals import answers
 from clew.runtimes.codex.approvals.pending import Pending
@@ -49,6 +50,7 @@ class CodexSession:
         self._config = config
         self._seat = seat
         self._position = threads.Position.read(seat.continuity) if seat.continuity is not None else None
+        self._began = SessionBegan.FRESH
         self._connection: Connection | None = None  # on which our thread is loaded
         self._live: Live | None = None
         self._unclaimed: list[Pending] = []  # requests of a turn that nobody follows yet
@@ -63,6 +65,9 @@ class CodexSession:
     def continuity(self) -> Continuity:
         self._is_renewed = False
         return threads.Position(self._thread).continuity()
+
+    def began(self) -> SessionBegan:
+        return self._began
 
     @property
     def _thread(self) -> str:
@@ -293,12 +298,14 @@ class CodexSession:
             connection.forget(self._position.thread, self)
             return False
         connection.note_status(thread)
+        self._began = SessionBegan.RESUMED
         return True
 
     async def _start_thread(self, connection: Connection) -> None:
         thread = None
         if self._position is None and self._seat.fork is not None:
             thread = await threads.fork(connection, self._seat.fork, self._seat, self._config)
+        self._began = SessionBegan.RESUMED if thread is not None else SessionBegan.FRESH
         thread = thread or await threads.start(connection, self._seat, self._config)
         connection.listen(thread.id, self)
         self._position = threads.Position(thread.id)

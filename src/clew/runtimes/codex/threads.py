@@ -11,7 +11,8 @@ import msgspec
 
 from clew.model.gates import Policy
 from clew.model.messages import PromptMessage
-from clew.model.runtime import Continuity, ForkPoint, Seat
+from clew.model.runtime import Seat
+from clew.model.threads import Continuity, ForkPoint
 from clew.runtimes.codex import problems, wire
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.settings import CodexConfig

@@ -72,6 +72,6 @@ async def outbox(state: AppState) -> Response:
 async def processes(state: AppState) -> Response:
     running = (await state.engine.threads.page(ThreadFilter(running=True, limit=MAX_ROWS))).threads
     names = [(each.pid, each.name) for each in await state.engine.status.runtimes() if each.pid]
-    work = {pid: tuple(thread.id for thread in running if thread.runtime == name) for pid, name in names}
+    work = {pid: tuple(thread.id for thread in running if thread.turn_runtime == name) for pid, name in names}
     rows = await asyncio.to_thread(list_processes, state.home, work)
     return json_response([schemas.ProcessView(**asdict(row)) for row in rows])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from clew.model.runtime import Continuity
+from clew.model.threads import Continuity
 from clew.store.base import Row, Tx
 
 
@@ -32,8 +32,9 @@ def get(tx: Tx, thread: str) -> Adoption | None:
     return _adoption(row) if row else None
 
 
-def threads(tx: Tx) -> frozenset[str]:
-    return frozenset(row["thread"] for row in tx.all("SELECT thread FROM adoptions"))
+def runtimes(tx: Tx) -> dict[str, str]:
+    """The runtime of the adopted session of every thread that has one."""
+    return {row["thread"]: row["runtime"] for row in tx.all("SELECT thread, runtime FROM adoptions")}
 
 
 def set_last_turn(tx: Tx, thread: str, runtime_turn: str) -> None:

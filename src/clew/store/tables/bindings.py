@@ -1,25 +1,11 @@
-"""Rows of bindings (the thread of each conversation) and of continuity (what a runtime needs to resume a thread)."""
+"""Rows of bindings: the thread of each conversation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from clew.model.messages import Conversation
-from clew.model.runtime import Continuity, ForkPoint
 from clew.store.base import Tx
-
-
-class RuntimeLink(Struct, frozen=True):
-    """The state of a thread on one runtime."""
-
-    runtime: str
-    reference: str | None  # by which the runtime resumes the thread; only the runtime interprets it
-    status: str | None  # `warm`, `resumed` or `cold`: how the newest turn started; `error`: it did not. None: none yet
-    used_at: int | None
-    restarts: int  # how often it was resumed
-    trouble: str | None
 
 
 def bind(tx: Tx, where: Conversation, thread: str, at: int, *, drives: bool = True) -> None:
@@ -84,72 +70,3 @@ def newest(tx: Tx, limit: int) -> list[tuple[Conversation, str]]:
 
 def unbind(tx: Tx, where: Conversation) -> None:
     tx.run("DELETE FROM bindings WHERE surface = ? AND address = ?", where.surface, where.address)
-
-
-def save_continuity(tx: Tx, thread: str, runtime: str, continuity: Continuity) -> None:
-    """Store how the runtime resumes the thread, and delete the fork point."""
-    tx.run(
-        "INSERT INTO continuity (thread, runtime, data) VALUES (?, ?, ?)"
-        " ON CONFLICT (thread, runtime) DO UPDATE SET data = excluded.data, fork_data = NULL, fork_turn = NULL",
-        thread,
-        runtime,
-        continuity.data,
-    )
-
-
-def save_fork_point(tx: Tx, thread: str, runtime: str, point: ForkPoint) -> None:
-    tx.run(
-        "INSERT INTO continuity (thread, runtime, fork_data, fork_turn) VALUES (?, ?, ?, ?)",
-        thread,
-        runtime,
-        point.continuity.data,
-        point.runtime_turn,
-    )
-
-
-def continuity(tx: Tx, thread: str, runtime: str) -> tuple[Continuity | None, ForkPoint | None]:
-    row = tx.one("SELECT data, fork_data, fork_turn FROM continuity WHERE thread = ? AND runtime = ?", thread, runtime)
-    if row is None or (row["data"], row["fork_data"]) == (None, None):
-        return None, None
-    if row["data"] is not None:
-        return Continuity(row["data"]), None
-    return None, ForkPoint(Continuity(row["fork_data"]), row["fork_turn"])
-
-
-def record_use(tx: Tx, thread: str, runtime: str, status: str, at: int) -> None:
-    """Record that a turn started on this runtime."""
-    again = int(status == "resumed")
-    tx.run(
-        "INSERT INTO continuity (thread, runtime, status, used_at, restarts) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (thread, runtime) DO UPDATE SET status = excluded.status, used_at = excluded.used_at,"
-        " restarts = continuity.restarts + excluded.restarts, trouble = NULL",
-        thread,
-        runtime,
-        status,
-        at,
-        again,
-    )
-
-
-def record_failure(tx: Tx, thread: str, runtime: str, trouble: str, at: int) -> None:
-    """Record that the runtime could not start a turn."""
-    tx.run(
-        "INSERT INTO continuity (thread, runtime, status, used_at, trouble) VALUES (?, ?, 'error', ?, ?)"
-        " ON CONFLICT (thread, runtime) DO UPDATE SET status = 'error', used_at = excluded.used_at,"
-        " trouble = excluded.trouble",
-        thread,
-        runtime,
-        at,
-        trouble,
-    )
-
-
-def runtime_links(tx: Tx, thread: str) -> list[RuntimeLink]:
-    rows = tx.all(
-        "SELECT runtime, data, status, used_at, restarts, trouble FROM continuity WHERE thread = ? ORDER BY runtime",
-        thread,
-    )
-    return [
-        RuntimeLink(row["runtime"], row["data"], row["status"], row["used_at"], row["restarts"], row["trouble"])
-        for row in rows
-    ]

@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 
 from clew.model.messages import Conversation, PromptMessage
+from clew.model.threads import SessionKey
 from clew.model.turns import Origin, Problem, Turn, TurnState, Usage
 from clew.store.base import Row, Tx
 
 _COLUMNS = (
     "id, thread, seq, state, origin, request, surface, address, owner, generation, attempts, continues, stop_asked,"
-    " runtime, runtime_turn, request_node, node, queued_at, started_at, ended_at, problem_code, problem_message, usage"
+    " runtime, role, runtime_turn, request_node, node, queued_at, started_at, ended_at, problem_code,"
+    " problem_message, usage"
 )
 _request = msgspec.json.Decoder(tuple[PromptMessage, ...]).decode
 _usage = msgspec.json.Decoder(Usage).decode
@@ -23,8 +25,8 @@ def insert(tx: Tx, turn: Turn) -> None:
     """A new turn, queued."""
     where = turn.conversation
     tx.run(
-        "INSERT INTO turns (id, thread, seq, state, origin, request, surface, address, continues, queued_at)"
-        " VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO turns (id, thread, seq, state, origin, request, surface, address, continues, queued_at,"
+        " runtime, role) VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?)",
         turn.id,
         turn.thread,
         turn.seq,
@@ -34,6 +36,8 @@ def insert(tx: Tx, turn: Turn) -> None:
         where.address if where else None,
         turn.continues,
         turn.queued_at,
+        turn.runtime,
+        turn.role,
     )
 
 
@@ -41,10 +45,9 @@ def insert_ended(tx: Tx, turn: Turn) -> None:
     """A turn that was over before clew heard of it."""
     insert(tx, turn)
     tx.run(
-        "UPDATE turns SET state = ?, runtime = ?, runtime_turn = ?, request_node = ?, node = ?, started_at = ?,"
-        " ended_at = ?, problem_code = ?, problem_message = ? WHERE id = ?",
+        "UPDATE turns SET state = ?, runtime_turn = ?, request_node = ?, node = ?, started_at = ?, ended_at = ?,"
+        " problem_code = ?, problem_message = ? WHERE id = ?",
         turn.state,
-        turn.runtime,
         turn.runtime_turn,
         turn.request_node,
         turn.node,
@@ -102,13 +105,19 @@ def threads_with_queued(tx: Tx) -> list[str]:
     return [row["thread"] for row in tx.all("SELECT DISTINCT thread FROM turns WHERE state = 'queued' ORDER BY thread")]
 
 
-def last_with_runtime(tx: Tx, thread: str, seq: int) -> Turn | None:
-    """The newest turn up to `seq` that its runtime has started."""
+def last_started(tx: Tx, session: SessionKey, seq: int) -> Turn | None:
+    """The newest turn of a session, up to `seq`, that its runtime has started."""
     sql = (
-        f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND seq <= ? AND runtime_turn IS NOT NULL"
-        " ORDER BY seq DESC LIMIT 1"
+        f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND seq <= ? AND runtime = ? AND role = ?"
+        " AND runtime_turn IS NOT NULL ORDER BY seq DESC LIMIT 1"
     )
-    return _maybe(tx.one(sql, thread, seq))
+    return _maybe(tx.one(sql, session.thread, seq, session.runtime, session.role))
+
+
+def sessions(tx: Tx, names: Sequence[str]) -> dict[str, SessionKey]:
+    """The session of each of these turns."""
+    sql = f"SELECT id, thread, runtime, role FROM turns WHERE id IN ({', '.join('?' * len(names))})"
+    return {row["id"]: SessionKey(row["thread"], row["runtime"], row["role"]) for row in tx.all(sql, *names)}
 
 
 def last_own(tx: Tx, thread: str) -> Turn | None:
@@ -174,8 +183,8 @@ def requeue(tx: Tx, turn: Turn) -> bool:
     return _fenced(tx, turn, "state = 'queued', owner = NULL, runtime_turn = NULL")
 
 
-def record_started(tx: Tx, turn: Turn, runtime: str, runtime_turn: str) -> bool:
-    return _fenced(tx, turn, "runtime = ?, runtime_turn = ?", runtime, runtime_turn)
+def record_started(tx: Tx, turn: Turn, runtime_turn: str) -> bool:
+    return _fenced(tx, turn, "runtime_turn = ?", runtime_turn)
 
 
 def set_waiting(tx: Tx, turn: str, *, waiting: bool) -> bool:
@@ -263,12 +272,13 @@ def _turn(row: Row) -> Turn:
         request=_request(row["request"]),
         conversation=Conversation(row["surface"], row["address"]) if row["surface"] else None,
         queued_at=row["queued_at"],
+        runtime=row["runtime"] or "",
+        role=row["role"],
         owner=row["owner"],
         generation=row["generation"],
         attempts=row["attempts"],
         continues=row["continues"],
         stop_asked=bool(row["stop_asked"]),
-        runtime=row["runtime"],
         runtime_turn=row["runtime_turn"],
         request_node=row["request_node"],
         node=row["node"],

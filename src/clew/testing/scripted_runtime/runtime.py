@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from clew.model.runtime import Health, HealthState, ProgramInfo, RuntimeCan, Seat, Session
+from clew.model.threads import SessionBegan
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 from clew.support.version import __version__
@@ -43,12 +44,15 @@ class ScriptedRuntime:
     async def open(self, seat: Seat) -> Session:
         if self._closed:
             raise RuntimeTrouble("the scripted runtime is closed")
-        if seat.continuity is not None:
-            return ScriptedSession(self, seat.continuity.data, self._lost, seat.longest_text)
-        name = f"scripted-{seat.thread}"
-        if seat.fork is not None:
+        name = seat.continuity.data if seat.continuity is not None else _name(seat)
+        if seat.continuity is None and seat.fork is not None:
             self._copy(seat.fork.continuity.data, name, seat.fork.runtime_turn)
-        return ScriptedSession(self, name, self._lost, seat.longest_text)
+        if self.ledger.load(name):
+            return ScriptedSession(self, name, self._lost, seat.longest_text)
+        past = await seat.history()
+        said = tuple(each.text for each in past if not each.by_agent)
+        began = SessionBegan.REBUILT if past else SessionBegan.FRESH
+        return ScriptedSession(self, name, self._lost, seat.longest_text, began=began, past=said)
 
     async def health(self) -> Health:
         return Health(HealthState.STOPPED, "closed") if self._closed else Health(HealthState.HEALTHY)
@@ -69,3 +73,7 @@ class ScriptedRuntime:
         played = self.ledger.load(source)
         ids = [entry.turn for entry in played]
         self.ledger.save(target, played[: ids.index(last) + 1] if last in ids else played)
+
+
+def _name(seat: Seat) -> str:
+    return f"scripted-{seat.thread}-{seat.role}" if seat.role else f"scripted-{seat.thread}"

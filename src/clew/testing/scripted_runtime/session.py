@@ -27,7 +27,8 @@ from clew.model.events import (
 from clew.model.gates import Answer, Asked, Decision, GateKind
 from clew.model.long_text import GrowingText
 from clew.model.messages import PromptMessage
-from clew.model.runtime import Continuity, RecordState, RuntimeCan, TurnRecord, TurnRequest
+from clew.model.runtime import RecordState, RuntimeCan, TurnRecord, TurnRequest
+from clew.model.threads import Continuity, SessionBegan
 from clew.model.turns import Problem, TurnState
 from clew.model.turns import Usage as Tokens
 from clew.support.clock import Clock
@@ -64,11 +65,23 @@ class Stage(Protocol):
 class ScriptedSession:
     """One thread. Each turn is an entry in its ledger."""
 
-    def __init__(self, runtime: Stage, name: str, lost: asyncio.Event, longest_text: int = LONGEST) -> None:
+    def __init__(
+        self,
+        runtime: Stage,
+        name: str,
+        lost: asyncio.Event,
+        longest_text: int = LONGEST,
+        *,
+        began: SessionBegan = SessionBegan.RESUMED,
+        past: tuple[str, ...] = (),
+    ) -> None:
+        """`past`: the messages of people before a session that was rebuilt."""
         self._runtime = runtime
         self._name = name
         self._lost = lost
         self._longest = longest_text
+        self._began = began
+        self._past = past
         self._open_gates: dict[str, Asked] = {}  # the open gates of the turn
         self._stop: asyncio.Event | None = None  # None: no turn runs
         self._ends: tuple[asyncio.Task[object], ...] = ()  # wait for a stop or for the loss of the process
@@ -76,7 +89,8 @@ class ScriptedSession:
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         await self._pause()
-        self._write(Played(request.turn, request.messages))
+        self._write(Played(request.turn, request.messages, past=self._past))
+        self._past = ()
         async for event in self._play(request.turn):
             yield event
 
@@ -127,6 +141,9 @@ class ScriptedSession:
 
     def continuity(self) -> Continuity | None:
         return Continuity(self._name)
+
+    def began(self) -> SessionBegan:
+        return self._began
 
     async def close(self) -> None:
         return
@@ -289,7 +306,8 @@ class ScriptedSession:
         yield TextDone(item, text.whole())
 
     def _recall(self) -> str:
-        said = [message.text for entry in self._runtime.ledger.load(self._name) for message in entry.messages]
+        played = self._runtime.ledger.load(self._name)
+        said = [text for entry in played for text in (*entry.past, *(message.text for message in entry.messages))]
         return f"I know {len(said)} messages. The first: {said[0] if said else '(none)'}"
 
     async def _pause(self, seconds: float = 0.0) -> None:

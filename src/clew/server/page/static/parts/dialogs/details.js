@@ -55,7 +55,7 @@ function runtimes(sessions) {
     h(
       "li",
       {},
-      h("strong", {}, session.runtime),
+      h("strong", {}, session.role ? `${session.runtime} (${session.role})` : session.runtime),
       h("span", {}, tOr(`session.${session.status}`, session.status)),
       session.restarts > 0 && h("span", {}, t("session.restarts", { n: session.restarts })),
       h("small", {}, fullDate(session.used_at)),
