@@ -45,12 +45,9 @@ class ProgramInfo(Struct, frozen=True):
 class RuntimeCan(Struct, frozen=True):
     """What a runtime can do: declared data, not type checks."""
 
-    steer: bool = False
-    interrupt: bool = False
+    steer: bool = False  # messages can be sent into a running turn; otherwise they are queued
     record: bool = False  # it has its own record of turns, which clew reads after a crash
-    fork: bool = False
-    images: bool = False
-    questions: bool = False
+    images: bool = False  # it takes images; otherwise clew tells the sender of one that the agent cannot see it
     outlives: bool = False  # goes on working when the daemon dies
     adopt: bool = False  # sessions started outside clew can be adopted: it is a `shared_sessions.SharesSessions`
 

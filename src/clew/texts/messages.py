@@ -155,6 +155,14 @@ def pairing(code: str) -> str:
     )
 
 
+def unseen_images(runtime: str, names: Sequence[str]) -> Bilingual:
+    files = ", ".join(names)
+    return Bilingual(
+        f"{runtime} does not take images, so it cannot see what {files} shows. Describe it, or use another agent.",
+        f"{runtime} 不支持图片，看不到 {files} 的内容。请用文字描述，或换一个代理。",
+    )
+
+
 def note(continued: bool, declined: int) -> Bilingual:
     """The footnote of an answer; usually empty."""
     return joined(" ", CONTINUED if continued else "", DECLINED if declined else "")

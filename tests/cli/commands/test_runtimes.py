@@ -23,7 +23,7 @@ def test_runtimes_are_listed_with_their_health(tmp_path: Path) -> None:
         assert {"codex", "scripted", "hermes", "opencode", "gemini", "player"} <= set(rows)
         player = rows["player"]
         assert (player["health"], player["version"], player["logged_in"]) == ("stopped", "1.2.3", True)
-        assert player["can"] == ["interrupt", "images"] and player["todo"] is None
+        assert player["can"] == ["images"] and player["todo"] is None
         assert rows["codex"]["health"] == "missing" and "Install Codex" in rows["codex"]["todo"]
         assert "LOGIN" in clew("runtimes")
 

@@ -303,7 +303,7 @@ class Agent:
         match method:
             case "initialize":
                 version = next((int(each[8:]) for each in self.what if each.startswith("version=")), 1)
-                can = {"loadSession": "load" in self.what, "promptCapabilities": {"image": True}}
+                can = {"loadSession": "load" in self.what, "promptCapabilities": {"image": "blind" not in self.what}}
                 more: dict[str, Any] = {"sessionCapabilities": {"resume": {}}} if "resume" in self.what else {}
                 info = {"name": "player", "version": "1.2.3"}
                 return {"protocolVersion": version, "agentCapabilities": {**can, **more}, "agentInfo": info}

@@ -304,6 +304,16 @@ async def test_images_and_files_are_sent_with_the_prompt(make: Make, seat: Seat,
 
 
 @pytest.mark.process
+@pytest.mark.parametrize(("what", "takes"), [((), True), (("blind",), False)])
+async def test_whether_an_agent_takes_images_is_known_from_its_answer(
+    make: Make, seat: Seat, what: tuple[str, ...], takes: bool
+) -> None:
+    runtime = make(*what)
+    await runtime.open(seat)
+    assert runtime.can.images is takes
+
+
+@pytest.mark.process
 @BROKEN_DISK
 async def test_an_image_that_cannot_be_read_is_named_at_once(make: Make, seat: Seat, tmp_path: Path) -> None:
     (tmp_path / "a.png").touch()

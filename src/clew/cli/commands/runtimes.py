@@ -70,13 +70,16 @@ async def _row(name: str, runtime: Runtime, health: str | None) -> Row:
     from clew.runtimes.probe import look
     from clew.support.errors import ClewError
 
-    can = tuple(name for name in runtime.can.__struct_fields__ if getattr(runtime.can, name))
     try:
         found = await look(runtime)
     except ClewError as error:
         state = "missing" if error.code.endswith("_missing") else "trouble"
         login = False if error.code.endswith("_not_logged_in") else None
-        return Row(name, state, "", "", login, can, error.message)
+        return Row(name, state, "", "", login, _can(runtime), error.message)
     finally:
         await runtime.close()
-    return Row(name, health or "stopped", found.version, found.path, found.logged_in, can, None)
+    return Row(name, health or "stopped", found.version, found.path, found.logged_in, _can(runtime), None)
+
+
+def _can(runtime: Runtime) -> tuple[str, ...]:
+    return tuple(name for name in runtime.can.__struct_fields__ if getattr(runtime.can, name))

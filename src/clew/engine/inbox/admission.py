@@ -22,6 +22,7 @@ from clew.engine.inbox.commands import run_command, run_for_watcher, without_esc
 from clew.engine.inbox.sender import message_of
 from clew.engine.places import driver
 from clew.engine.threads.lifecycle import Opening, open_thread
+from clew.engine.turns.images import has_unseen_images, tell_unseen_images
 from clew.engine.turns.queueing import queue_turn
 from clew.engine.turns.suspension import answer_suspended, hold_backlog
 from clew.model.delivery import Delivery, DeliveryState
@@ -159,6 +160,8 @@ class Admission(Struct, frozen=True):
             inbox.offer_steer(tx, steer, threads.next_seq(tx, thread.id))
             gates.forget_carried(tx, thread.id)
             tx.log(thread.id, running.id, "steer.offered", self.core.clock.now(), message=message.id)
+            if has_unseen_images(self.core, running, (message,)):
+                tell_unseen_images(tx, self.core, running, (message,), inbound.conversation)
             return Arrival(Fate.STEER, thread.id, running.id, messages.STEERED)
         ahead = turns.count_queued(tx, thread.id)
         turn = queue_turn(tx, self.core.clock, thread.main_session, Origin.MESSAGE, (message,), inbound.conversation)

@@ -20,6 +20,7 @@ from clew.engine.gates.dispatch import send_answers
 from clew.engine.seams import Preparer, prepare
 from clew.engine.turns.completion import End, end_turn
 from clew.engine.turns.consumer import RuntimeSilent, TurnConsumer
+from clew.engine.turns.images import has_unseen_images, tell_unseen_images
 from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.signals import Signals, interrupt, is_stopping, watch_steers, watch_stop
 from clew.model.events import Event, TurnEnded
@@ -84,9 +85,16 @@ class Runner:
         except RuntimeTrouble as trouble:
             await self._core.write_with_retry(partial(self._fail, turn=turn, trouble=trouble))
             return None
+        await self._tell_unseen_images(turn)
         work = TurnConsumer(self._core, turn, thread, session, self._sessions.attach_mode(turn.session, is_known=True))
         reason = await self._follow(work, session.run(request))
         return Unfinished(reason) if reason is not None else None
+
+    async def _tell_unseen_images(self, turn: Turn) -> None:
+        """Only now, with an open session, is it known whether its runtime takes images."""
+        said, where = turn.request, turn.conversation
+        if turn.continues is None and has_unseen_images(self._core, turn, said):
+            await self._core.write_with_retry(lambda tx: tell_unseen_images(tx, self._core, turn, said, where))
 
     async def reattach(self, turn: Turn, session: Session) -> str | None:
         """Follow a turn that its runtime still works on. Returns the reason if the connection was lost again."""

@@ -24,15 +24,18 @@ if TYPE_CHECKING:  # loaded by the first session: a daemon that has no ACP threa
 
 
 class AcpRuntime:
-    can = RuntimeCan(interrupt=True, images=True)
-
     def __init__(self, entry: Entry, config: AcpConfig, clock: Clock, marks: Marks) -> None:
         self.name = entry.name
         self._entry = entry
         self._config = config
         self._clock = clock
         self._marks = marks
+        self._takes_images = True  # until the agent says otherwise
         self._server: Server[Connection] = Server(entry.title, self._connect, clock, config.idle_stop)
+
+    @property
+    def can(self) -> RuntimeCan:
+        return RuntimeCan(images=self._takes_images)
 
     async def open(self, seat: Seat) -> AcpSession:
         from clew.runtimes.acp.session import AcpSession
@@ -72,7 +75,9 @@ class AcpRuntime:
 
         program = locate(self._entry)
         entry = replace(self._entry, command=(program, *self._entry.command[1:]))
-        return await connect(entry, self._config, self._clock, self._marks)
+        connection = await connect(entry, self._config, self._clock, self._marks)
+        self._takes_images = connection.agent.agent_capabilities.prompt_capabilities.image
+        return connection
 
 
 def locate(entry: Entry) -> str:

@@ -39,11 +39,8 @@ class CodexRuntime:
         self._dedicated: set[Server[Connection]] = set()
         self.can = RuntimeCan(
             steer=True,
-            interrupt=True,
             record=True,
-            fork=True,
             images=True,
-            questions=True,
             adopt=True,
             outlives=keeps is not None and config.transport == "socket",
         )

@@ -35,9 +35,7 @@ class ScriptedRuntime:
         self.answer_signal = AnswerSignal()
         self.play = play
         self.pace = pace  # seconds before each step
-        self.can = RuntimeCan(
-            steer=True, interrupt=True, record=True, fork=True, images=True, questions=True, outlives=outlives
-        )
+        self.can = RuntimeCan(steer=True, record=True, images=True, outlives=outlives)
         self._lost = asyncio.Event()
         self._closed = False
 
