@@ -16,12 +16,12 @@ from pathlib import Path
 
 from benchmarks.growth import Bench
 from benchmarks.report import Line
-from clew.client.sync import Client
 from clew.model.threads import ThreadKind
 from clew.process import scan
 from clew.process.start import ensure_daemon
 from clew.process.stop import stop_daemon
 from clew.support.home import Home
+from tests.helpers.json_client import JsonClient as Client
 
 IDLE = 30.0
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -116,7 +116,7 @@ async def _open_turns(home: Home, count: int) -> None:
     for number in range(count):
         new = {"message_id": f"m{number}", "text": "!hold for-ever", "kind": ThreadKind.TASK.value}
         await asyncio.to_thread(lambda new=new: client.post("threads", body=new))  # type: ignore[misc]
-    for event in client.events(None, 0):
+    for event in client.raw_events(None, 0):
         if event.kind == "turn.started":
             count -= 1
             if count == 0:

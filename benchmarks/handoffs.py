@@ -11,10 +11,11 @@ from pathlib import Path
 from benchmarks.report import Line
 from clew.cli.demo.phone import OWNER
 from clew.cli.demo.stage import Helper
-from clew.client.sync import Client, new_message_id
+from clew.client.requests import new_message_id
 from clew.process.start import ensure_daemon
 from clew.process.stop import stop_daemon
 from clew.support.home import Home
+from tests.helpers.json_client import JsonClient as Client
 
 HANDED, POLLED, EVERY = 50, 10, 2.0
 BAR = 150.0  # milliseconds, median
@@ -47,7 +48,7 @@ def measure() -> list[Line]:
 
 def _thread(client: Client) -> str:
     accepted = client.post("threads", body={"message_id": new_message_id(), "text": "!text hello"})
-    for event in client.events(accepted["thread"], 0):
+    for event in client.raw_events(accepted["thread"], 0):
         if event.kind == "turn.ended":
             break
     return str(accepted["thread"])

@@ -17,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 from benchmarks.report import Line
-from clew.client.sync import Client, new_message_id
+from clew.client.requests import new_message_id
 from clew.model import history
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import Thread, ThreadKind, ThreadStatus
@@ -28,6 +28,7 @@ from clew.store.tables import nodes, threads, turns
 from clew.support.clock import SystemClock
 from clew.support.home import Home
 from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.json_client import JsonClient as Client
 from tests.server.page.browsers import a_chromium, find_chromium
 
 PIECES, TURNS, THREADS = 5_000, 2_000, 1_000

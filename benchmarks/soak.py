@@ -27,7 +27,6 @@ from pathlib import Path
 from benchmarks.soak_count import Count, Counted, Weight, left_running, read_home, read_runs
 from benchmarks.soak_figures import ENOUGH, WARM, figures
 from benchmarks.soak_verdict import judge
-from clew.client.sync import Client
 from clew.model.delivery import DeliveryKind
 from clew.process import lock, scan, start
 from clew.process.stop import stop_daemon
@@ -35,6 +34,7 @@ from clew.support.errors import ClewError
 from clew.support.home import Home
 from clew.surfaces.signing import sign
 from clew.testing.scripted_model import ScriptedModel, write_codex_home
+from tests.helpers.json_client import JsonClient as Client
 
 SECRET = "soak"
 ROOMS = 8

@@ -21,12 +21,14 @@ from pathlib import Path
 
 from benchmarks.bare import Bare, BareSocket
 from benchmarks.report import Line
-from clew.client.sync import Client, api_path, parse_sse
+from clew.client.wire import api_path
 from clew.process.start import ensure_daemon
 from clew.process.stop import stop_daemon
 from clew.support.home import Home
 from clew.surfaces.signing import sign
 from clew.testing.scripted_model import ScriptedModel, write_codex_home
+from tests.helpers.json_client import JsonClient as Client
+from tests.helpers.json_client import open_response, parse_sse
 
 SECRET = "bench"
 BARE = {"stdio": Bare, "socket": BareSocket}
@@ -227,7 +229,7 @@ async def _watched(way: Way) -> float:
 
 def _watch(home: Home, thread: str, ready: object) -> tuple[int, float]:
     text = ""
-    for event in Client(home).events(thread):
+    for event in Client(home).raw_events(thread):
         if event.kind == "hello":
             ready()  # type: ignore[operator]
         elif event.kind == "text":
@@ -241,7 +243,7 @@ def _chat(home: Home, message: str) -> float:
     """Measure from the request to `done` on the chat stream."""
     body = {"message": message, "message_id": os.urandom(8).hex(), "conversation_id": "bench"}
     began = time.perf_counter()
-    connection, answer = Client(home)._open("POST", api_path("conversations", "chat", "stream"), body, None)
+    connection, answer = open_response(home, "POST", api_path("conversations", "chat", "stream"), body)
     text = ""
     for event in parse_sse(iter(lambda: answer.read1(1 << 16), b"")):
         text += event.data["content"] if event.kind == "chunk" else ""

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from clew import Clew
-from clew.client.events import Event, Sent, TextProgress
+from clew.client.events import Event, TextProgress
+from clew.client.requests import Sent
 from clew.model.messages import Fate
 from clew.support.errors import OutOfReach, Refused
 from clew.support.home import Home

@@ -15,9 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.client.sync import Client, Event, api_path, parse_sse
+from clew.client import requests
+from clew.client.events import Hello
+from clew.client.sync import Closed
+from clew.client.wire import api_path
 from clew.support.errors import BadInput, ClewError, OutOfReach, Stopped, error_of
 from clew.support.home import Home
+from tests.helpers.json_client import JsonClient as Client
+from tests.helpers.json_client import RawEvent as Event
+from tests.helpers.json_client import parse_sse
 
 FRAMES = b'id: 1\nevent: hello\ndata: {"a": 1}\n\n:\n\nevent: text\ndata: {"text": "x\\n\\ny"}\n\n'
 
@@ -135,7 +141,7 @@ def test_a_broken_stream_resumes_after_the_last_seq(home: Home) -> None:
     frames = [b"id: %d\nevent: notice\ndata: {}\n\n" % number for number in range(1, 5)]
     bye = b'event: bye\ndata: {"reason": "stopping"}\n\n'
     with serving(home, streams(frames[0], frames[1], frames[2][:9]), streams(frames[2], frames[3], bye)) as requests:
-        events = Client(home, start=False).events("T", 0)
+        events = Client(home, start=False).raw_events("T", 0)
         with pytest.raises(Stopped):
             seen = []
             for event in events:
@@ -145,3 +151,24 @@ def test_a_broken_stream_resumes_after_the_last_seq(home: Home) -> None:
         b"/api/threads/T/events?after=0",
         b"/api/threads/T/events?after=2",
     ]
+
+
+def test_a_stream_is_ended_from_another_thread(home: Home) -> None:
+    def hold(connection: socket.socket) -> None:
+        streams(b'id: 1\nevent: hello\ndata: {"seq": 1}\n\n')(connection)
+        connection.recv(1)  # until the client is gone
+
+    with serving(home, hold):
+        client = Client(home, start=False)
+        events = client.events("T", 0)
+        assert next(events).what == Hello(1)
+        closing = threading.Thread(target=client.close)
+        closing.start()
+        with pytest.raises(Closed):
+            next(events)
+        closing.join()
+
+
+def test_a_response_that_cannot_be_read_says_what_to_do(home: Home) -> None:
+    with serving(home, says(b'{"id": 5}')), pytest.raises(ClewError, match="`clew restart` starts the new version"):
+        Client(home, start=False).ask(requests.thread("T"))

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clew.client.sync import Client, Event
 from clew.support.errors import OutOfReach
 from tests.crash.conftest import SECRET, System
+from tests.helpers.json_client import JsonClient as Client
+from tests.helpers.json_client import RawEvent as Event
 from tests.helpers.receivers import post_signed
 
 Step = Callable[[System, Path], None]

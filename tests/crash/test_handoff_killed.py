@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from clew.cli.commands.handoff import wait_for_handoff
-from clew.client.sync import Client, new_message_id
+from clew.client.requests import new_message_id
 from clew.store import audit
 from clew.store.tables import bindings
 from clew.support.errors import OutOfReach, Refused
 from tests.crash.outside import UNASKED, reading
 from tests.crash.phone import count_copies, daemon, open_bot, rest, shown, until_shown
 from tests.helpers.daemons import Clew
+from tests.helpers.json_client import JsonClient as Client
 from tests.surfaces.telegram.bots import Bot
 
 pytestmark = pytest.mark.process
@@ -88,7 +89,7 @@ def back(tale: Tale) -> None:
     body = {"message_id": new_message_id(), "text": "!text three"}
     tale.client.post("threads", tale.thread, "messages", body=body)
     tale.sees("This goes on at the computer", tale.topic)
-    for event in tale.client.events(tale.thread, 0):
+    for event in tale.client.raw_events(tale.thread, 0):
         if event.kind == "thread.status" and event.data["data"]["status"] == "suspended":
             tale.clew.run("resume", tale.thread, "--supplement", "continue")
         if event.kind == "turn.ended" and answers(tale)[-1:] == ["three"]:

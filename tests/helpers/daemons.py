@@ -24,10 +24,11 @@ from types import TracebackType
 from typing import Any
 from unittest.mock import patch
 
-from clew.client.sync import Client, Event
 from clew.process import lock, scan, start, supervisor
 from clew.process.stop import stop_daemon
 from clew.support.home import Home
+from tests.helpers.json_client import JsonClient as Client
+from tests.helpers.json_client import RawEvent as Event
 
 SCRIPTED = '[threads]\nruntime = "scripted"\n'
 TIMEOUT = 60.0  # seconds that anything may take at most
@@ -193,7 +194,7 @@ class Clew:
 
     def events(self, thread: str | None = None, after: int | None = 0) -> Iterator[Event]:
         """The events from the beginning of the log on; never starts a daemon."""
-        return Client(self.home, start=False).events(thread, after)
+        return Client(self.home, start=False).raw_events(thread, after)
 
     def wait_for(self, thread: str, kind: str, **data: Any) -> Event:
         """Wait for the first event of this kind, with these data, in a thread, past or future."""

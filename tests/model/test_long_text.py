@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from clew.cli.view.events import EventRenderer
 from clew.client.events import Event as DoorEvent
 from clew.client.events import TextProgress
-from clew.client.sync import Event as Frame
 from clew.config.settings import Config, ThreadsConfig, TurnsConfig
 from clew.engine.live import Live
 from clew.engine.progress import Progress, advance
@@ -30,6 +29,7 @@ from clew.runtimes.process import LONGEST_LINE, Lines
 from clew.support.clock import SystemClock
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 from clew.testing.scripted_runtime.session import ScriptedSession
+from tests.helpers.json_client import RawEvent as Frame
 from tests.helpers.rig import Rig
 
 LONGEST = 10_000

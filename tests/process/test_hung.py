@@ -20,6 +20,7 @@ from clew.config.settings import SupervisorConfig
 from clew.process import heartbeat, hung, lock, start
 from clew.support.home import Home
 from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.json_client import JsonClient
 
 HANG = 15  # seconds: long enough that no busy machine makes a daemon look hung
 
@@ -99,7 +100,7 @@ def test_a_daemon_that_is_only_slow_is_waited_for(
 
     with ThreadPoolExecutor(1) as other:
         answering = other.submit(answer)
-        assert sync.Client(home, start=False, looks=True, say=said.append).get("status") == {}
+        assert JsonClient(home, start=False, looks=True, say=said.append).get("status") == {}
         answering.result()
     assert said == []
 

@@ -12,9 +12,9 @@ import pytest
 
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.engine import Engine
+from clew.model.views import DaemonView
 from clew.server.app import unix_app
 from clew.server.dependencies import AppState
-from clew.server.routing.schemas import DaemonView
 from clew.store import Entry, Store
 from clew.support.clock import SystemClock
 from clew.support.home import Home

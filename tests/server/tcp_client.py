@@ -8,8 +8,9 @@ from typing import Any
 
 import httpx
 
-from clew.client.sync import Event, parse_sse
 from tests.helpers.daemons import Clew
+from tests.helpers.json_client import RawEvent as Event
+from tests.helpers.json_client import parse_sse
 from tests.server.chat.transcripts import Transcript
 
 TIMEOUT = 60.0

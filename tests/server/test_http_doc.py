@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from clew.client.sync import Client
 from clew.server import metrics
 from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.json_client import JsonClient as Client
 from tests.helpers.paths import ROOT
 from tests.helpers.ports import held_port, number_of
 

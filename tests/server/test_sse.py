@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from clew.client.sync import Event, parse_sse
 from clew.engine.live import Live
 from clew.engine.services import events
 from clew.engine.services.events import EventService
@@ -18,6 +17,8 @@ from clew.store import Store
 from clew.store.migrate import open_store
 from clew.store.tables import log
 from clew.support.clock import SystemClock
+from tests.helpers.json_client import RawEvent as Event
+from tests.helpers.json_client import parse_sse
 
 
 class Stream:

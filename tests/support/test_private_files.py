@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from clew.client.sync import Client
 from clew.support import private_files
 from clew.support.home import Home
 from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.json_client import JsonClient as Client
 
 TCP = f'{SCRIPTED}[http]\nport = 0\n[log]\nlevel = "debug"\n'
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from clew.cli.doctor.checks import all_checks
-from clew.client.sync import Client
 from clew.process import hung, kept_programs, start
 from clew.support import sockets
 from clew.support.errors import NotAnswering
 from clew.support.home import Home
+from tests.helpers.json_client import JsonClient as Client
 
 
 @pytest.fixture

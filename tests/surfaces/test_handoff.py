@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from clew.client.sync import Client, new_message_id
+from clew.client.requests import new_message_id
 from tests.cli.terminal import Terminal
 from tests.crash.phone import settings, shown
 from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
+from tests.helpers.json_client import JsonClient as Client
 from tests.surfaces.fakes.process import Fake
 from tests.surfaces.feishu.apps import App
 from tests.surfaces.telegram.bots import Bot

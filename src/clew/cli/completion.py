@@ -60,7 +60,7 @@ def sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 def _get(*path: str) -> Any:
     """The response of the daemon; empty if none answers at once."""
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
     from clew.support.errors import ClewError
     from clew.support.home import Home
 
@@ -73,7 +73,7 @@ def _get(*path: str) -> Any:
 def threads() -> list[tuple[str, str]]:
     """Ids and titles, newest first; empty if no daemon answers at once."""
     from clew.cli.view.columns import one_line
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
     from clew.support.errors import ClewError
     from clew.support.home import Home
 

@@ -9,7 +9,7 @@ from threading import Event, Thread
 from types import FrameType
 
 from clew.cli.view.screen import Screen
-from clew.client.sync import Client
+from clew.client.untyped import JsonClient as Client
 from clew.support.errors import ClewError
 
 

@@ -16,7 +16,8 @@ from clew.cli.view.gates import AnswerHints, Gates, command_hints
 from clew.cli.view.screen import Screen
 
 if TYPE_CHECKING:
-    from clew.client.sync import Client, Event
+    from clew.client.untyped import JsonClient as Client
+    from clew.client.untyped import RawEvent as Event
 
 WORKING = "working"
 RELOAD_AT = ("hello", "reset")  # events after which the current state has to be loaded
@@ -41,7 +42,7 @@ def follow_turn(
     waits for a person, this returns before the end of the turn.
     """
     renderer, gates = renderer or EventRenderer(), Gates(client, thread, how)
-    for event in client.events(thread, after):
+    for event in client.raw_events(thread, after):
         after = event.seq or after
         if event.kind in RELOAD_AT or event.kind.startswith("gate."):
             asked = gates.catch_up(turn) if event.kind in RELOAD_AT else gates.take(event)

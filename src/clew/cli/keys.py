@@ -16,12 +16,12 @@ from clew.cli.output import Out
 from clew.cli.shown_gates import ShownGates
 from clew.cli.view.events import PLAIN
 from clew.cli.view.gates import refuse_secrets, typing_hint
-from clew.client.sync import new_message_id
+from clew.client.requests import new_message_id
 from clew.support.errors import ClewError
 
 if TYPE_CHECKING:
     from clew.cli.view.screen import Screen
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
 
 MAX_LINE = 4096  # bytes; a terminal buffers no more of a line
 

@@ -15,7 +15,7 @@ from clew.cli.view.columns import table as table
 from clew.support.text import visible
 
 if TYPE_CHECKING:
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,7 +52,7 @@ class Out:
             self.json({"error": {"code": code, "message": message}})
 
     def client(self, **options: Any) -> Client:
-        from clew.client.sync import Client
+        from clew.client.untyped import JsonClient as Client
         from clew.support.home import Home
 
         return Client(Home.find(), **{"say": self.say, **options})

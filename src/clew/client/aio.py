@@ -1,140 +1,108 @@
-"""The asyncio version of `clew.client.sync`: the same requests, errors and reconnects.
+"""The typed client of the daemon's API: sends requests, repeats those that may be repeated, and decodes responses.
 
-It uses httpx, which is a dependency anyway and handles chunks, timeouts and cancellation. Connections are not reused:
-one that a restarted daemon left behind would fail a request that must not be retried.
+It does no I/O itself: a `Transport` does, with asyncio (`asyncio_transport`) or blocking (`sync`). So there is one
+client, and no command has to import asyncio.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Any
+from contextlib import aclosing, asynccontextmanager
+from typing import TypeVar
 
-import httpx
+import msgspec
+from msgspec import Struct
 
-from clew.client.sync import SILENCE, TIMEOUT, TRIES, Event, Json, api_path, parse_sse
-from clew.support.errors import BadInput, ClewError, OutOfReach, Stopped, error_of
-from clew.support.home import Home
+from clew.client.requests import Request
+from clew.client.wire import Lost, Response, Transport, api_path, encode_body, problem_of
+from clew.support.errors import ClewError, OutOfReach, error_of
 
-MAX_PAUSE = 2.0  # seconds between two reconnects
+T = TypeVar("T")
+
+TIMEOUT = 120.0  # seconds to wait for a response
+TRIES = 5  # of a request that may be repeated
 
 
 class AsyncClient:
-    """`say` is called with a line whenever the client waits. With `start`, a missing daemon is started; else it is an
-    error."""
+    """`say` is called with a line whenever the client waits."""
 
-    def __init__(self, home: Home, *, start: bool = True, say: Callable[[str], None] = lambda line: None) -> None:
-        self._home = home
-        self._start = start
+    def __init__(self, transport: Transport, say: Callable[[str], None] = lambda line: None) -> None:
+        self.transport = transport
         self._say = say
-        self._http: httpx.AsyncClient | None = None
-        self._supervised = not start
+        self._is_lost = False
 
-    async def __aenter__(self) -> AsyncClient:
-        limits = httpx.Limits(max_keepalive_connections=0)
-        transport = httpx.AsyncHTTPTransport(uds=str(self._home.socket), limits=limits)
-        self._http = httpx.AsyncClient(transport=transport, base_url="http://clew", timeout=TIMEOUT)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        if self._http is not None:
-            await self._http.aclose()
-            self._http = None
-
-    async def get(self, *path: str, **query: object) -> bytes:
-        return await self._request("GET", api_path(*path, **query), None, TRIES)
-
-    async def post(self, *path: str, body: Json = None, max_wait: float | None = TIMEOUT) -> bytes:
-        """A request with a message id is retried after a lost connection: the daemon accepts each id once."""
-        body = {} if body is None else body
-        return await self._request("POST", api_path(*path), body, TRIES if "message_id" in body else 1, max_wait)
-
-    async def events(self, thread: str | None, after: int | None = None) -> AsyncGenerator[Event]:
-        """Stream events without gaps or repeats, also across restarts of the daemon. Raises Stopped when it stops."""
-        pause = 0.0
-        while True:
-            try:
-                async for event in self._stream(thread, after):
-                    pause = 0.0
-                    after = after if event.seq is None else event.seq
-                    yield event
-                    if event.kind == "bye" and event.data["reason"] != "restarting":
-                        raise Stopped("the daemon was stopped; `clew up` starts it again, and open work continues")
-            except httpx.TransportError:
-                pass
-            self._say("connection lost; reconnecting…")
-            await asyncio.sleep(pause)
-            pause = min(MAX_PAUSE, pause * 2 + 0.1)
-
-    async def _stream(self, thread: str | None, after: int | None) -> AsyncGenerator[Event]:
-        path = ("threads", thread, "events") if thread else ("events",)
-        async with self._open("GET", api_path(*path, after=after), None, SILENCE) as response:
-            rest = b""
-            async for chunk in response.aiter_bytes():
-                complete, separator, rest = (rest + chunk).rpartition(b"\n\n")
-                for event in parse_sse(iter([complete + separator])):
-                    yield event
-
-    async def _request(self, method: str, path: str, body: Json, tries: int, max_wait: float | None = TIMEOUT) -> bytes:
+    async def ask(self, request: Request[T], max_wait: float | None = TIMEOUT) -> T:
+        """Send a request and return its response. Raises the error that the daemon reports."""
+        tries = TRIES if request.is_repeatable else 1
         while True:
             tries -= 1
             try:
-                async with self._open(method, path, body, max_wait) as response:
-                    return await response.aread()
-            except httpx.TimeoutException as error:
-                raise OutOfReach(f"the daemon did not answer within {max_wait:g} s; `clew logs` tells more") from error
-            except httpx.TransportError as error:
+                async with self.open(request, max_wait) as response:
+                    return _decode(await response.read(), request.gives)
+            except Lost as error:
                 if not tries:
                     raise OutOfReach("the daemon went away before it answered; `clew logs` tells more") from error
-            self._say("connection lost; retrying…")
+            except TimeoutError as error:
+                raise OutOfReach(f"the daemon did not answer within {max_wait:g} s; `clew logs` tells more") from error
+            self.report_lost("connection lost; retrying…")
+
+    async def lines(self, request: Request[T], max_wait: float | None = TIMEOUT) -> AsyncGenerator[T]:
+        """Send a request whose response is lines of JSON."""
+        rest = b""
+        try:
+            async with self.open(request, max_wait) as response, aclosing(response.chunks()) as chunks:
+                async for chunk in chunks:
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    for line in lines:
+                        yield _decode_line(line, request.gives)
+        except (Lost, TimeoutError) as error:
+            raise OutOfReach("the daemon went away before its response was complete; try again") from error
 
     @asynccontextmanager
-    async def _open(self, method: str, path: str, body: Json, max_wait: float | None) -> AsyncIterator[httpx.Response]:
-        response = await self._send(method, path, body, max_wait)
+    async def open(self, request: Request[T], max_wait: float | None) -> AsyncIterator[Response]:
+        path = api_path(*request.path, **request.query)
+        body = None if request.body is None else encode_body(request.body)
+        response = await self.transport.open(request.method, path, body, max_wait)
         try:
-            if response.status_code >= 400:
-                raise _problem(response.status_code, await response.aread())
+            if response.status >= 400:
+                raise problem_of(response.status, await response.read())
             yield response
         finally:
-            await response.aclose()
+            await response.close()
 
-    async def _send(self, method: str, path: str, body: Json, max_wait: float | None) -> httpx.Response:
-        """Send a request. If the daemon is missing, start it: nothing was sent yet."""
-        if self._http is None:
-            raise ClewError("this client is not open: use it as `async with Clew() as clew:`")
-        try:
-            request = self._http.build_request(method, path, json=body, timeout=max_wait)
-        except (TypeError, ValueError) as error:
-            raise BadInput(f"arguments must be text, numbers or lists of these: {error}") from error
-        for left in reversed(range(TRIES)):
-            try:
-                await self._ensure_supervisor()
-                return await self._http.send(request, stream=True)
-            except httpx.ConnectError as error:
-                if not self._start or not left:
-                    raise OutOfReach("the daemon does not run; `clew up` starts it") from error
-            from clew.process.start import ensure_daemon
+    def report_lost(self, words: str) -> None:
+        """Say it once per loss: requests and streams notice the same loss, and retries may fail several times."""
+        if not self._is_lost:
+            self._say(words)
+        self._is_lost = True
 
-            await asyncio.to_thread(ensure_daemon, self._home, self._say)
-        raise AssertionError("unreachable")
-
-    async def _ensure_supervisor(self) -> None:
-        """Once per client: give the daemon a supervisor, so that it is restarted after a crash."""
-        if not self._supervised:
-            from clew.process.start import ensure_supervisor
-
-            self._supervised = True
-            await asyncio.to_thread(ensure_supervisor, self._home)
+    def is_back(self) -> None:
+        self._is_lost = False
 
 
-def _problem(status: int, body: bytes) -> ClewError:
+class _LineError(Struct, frozen=True):
+    code: str
+    message: str
+
+
+class _ErrorLine(Struct, frozen=True):
+    """An error that occurred after the status was sent."""
+
+    error: _LineError
+
+
+def _decode_line(line: bytes, gives: type[T]) -> T:
     try:
-        problem: dict[str, Any] = json.loads(body)
-        return error_of(problem["code"], problem["detail"])
-    except (ValueError, KeyError, TypeError):
-        return ClewError(f"the daemon answered with HTTP status {status}; `clew logs` tells more")
+        error = msgspec.json.decode(line, type=_ErrorLine).error
+    except msgspec.ValidationError:
+        return _decode(line, gives)
+    raise error_of(error.code, error.message)
+
+
+def _decode(body: bytes, gives: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=gives)
+    except msgspec.DecodeError as error:
+        raise ClewError(
+            f"the daemon's response cannot be read: {error}. If clew was updated, `clew restart` starts the new version"
+        ) from error

@@ -17,22 +17,22 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, TypeVar
+from typing import Literal
 
-import msgspec
-
+from clew.client import requests
 from clew.client.aio import AsyncClient
-from clew.client.events import Event, Sent, TextProgress, event_of
-from clew.client.sync import new_message_id
+from clew.client.asyncio_transport import AsyncioTransport
+from clew.client.events import Event, TextProgress
+from clew.client.follower import Follower
+from clew.client.requests import Request, Sent
 from clew.model.gate_views import GateView
 from clew.model.messages import Fate
-from clew.model.views import Notified, Page, Passage, ThreadView, TurnView, WhereRow
+from clew.model.views import Notified, Passage, ThreadView, TurnView, WhereRow
 from clew.support.errors import BadInput, NotFound, OutOfReach, Refused
 from clew.support.home import Home
 
 __all__ = ["Clew", "Event", "Sent"]
 
-T = TypeVar("T")
 Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
 Policy = Literal["careful", "trusted", "read-only", "yolo"]
 
@@ -55,18 +55,19 @@ class Clew:
         if not isinstance(home, str | Path | None):
             raise BadInput(f"home must be the path of a folder, not {type(home).__name__}.")
         self._home = Home.at(home)
-        self._client = AsyncClient(self._home, start=start, say=say)
-        self._no_start = AsyncClient(self._home, start=False, say=say)
+        self._transport = AsyncioTransport(self._home, start=start, say=say)
+        self._client = AsyncClient(self._transport, say)
+        self._no_start = AsyncioTransport(self._home, start=False, say=say)
 
     async def __aenter__(self) -> Clew:
-        await self._client.__aenter__()
+        await self._transport.__aenter__()
         await self._no_start.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
-        await self._client.__aexit__(kind, error, tb)
+        await self._transport.__aexit__(kind, error, tb)
         await self._no_start.__aexit__(kind, error, tb)
 
     # Work
@@ -94,21 +95,21 @@ class Clew:
         as `webhook:ci` or `local`. To start exactly once, pass your own `message_id`: the same id returns the same
         thread.
         """
-        body = {
-            "message_id": message_id or new_message_id(),
-            "text": prompt,
-            "kind": kind,
-            "workspace": _path(workspace or "."),
-            "title": title,
-            "runtime": runtime,
-            "model": model,
-            "effort": effort,
-            "policy": policy,
-            "notify": notify,
-            "sender": sender,
-            "attachments": [_path(file) for file in files],
-        }
-        return _accepted(await self._client.post("threads", body=body))
+        request = requests.start(
+            prompt,
+            kind=kind,
+            workspace=_path(workspace or "."),
+            title=title,
+            runtime=runtime,
+            model=model,
+            effort=effort,
+            policy=policy,
+            notify=notify,
+            files=[_path(file) for file in files],
+            sender=sender,
+            message_id=message_id,
+        )
+        return await self._say(request)
 
     async def send(
         self,
@@ -122,62 +123,58 @@ class Clew:
     ) -> Sent:
         """Send a message to a thread: into the running turn, or else as its next turn. With `queue`, never into the
         running turn. Raises `Refused` with the reason if the thread does not accept it."""
-        body = {
-            "message_id": message_id or new_message_id(),
-            "text": text,
-            "queue": queue,
-            "sender": sender,
-            "attachments": [_path(file) for file in files],
-        }
-        return _accepted(await self._client.post("threads", thread, "messages", body=body))
+        paths = [_path(file) for file in files]
+        return await self._say(
+            requests.send(thread, text, queue=queue, files=paths, sender=sender, message_id=message_id)
+        )
 
     async def resume(self, thread: str, supplement: str, *, sender: str = "you", message_id: str | None = None) -> Sent:
         """Resume a completed thread with new information, or answer the question of a suspended one. Any other thread
         is `Refused`. Of two concurrent calls, one runs."""
-        body = {"message_id": message_id or new_message_id(), "supplement": supplement, "sender": sender}
-        return _accepted(await self._client.post("threads", thread, "resume", body=body))
+        return await self._say(requests.resume(thread, supplement, sender=sender, message_id=message_id))
 
     async def stop(self, thread: str) -> TurnView:
         """Stop the running turn; queued turns still run."""
-        return _read(await self._client.post("threads", thread, "stop"), TurnView)
+        return await self._client.ask(requests.stop(thread))
 
     async def done(self, thread: str) -> ThreadView:
         """Mark a thread as completed; `resume` reopens it."""
-        return _read(await self._client.post("threads", thread, "done"), ThreadView)
+        return await self._client.ask(requests.done(thread))
 
     async def cancel(self, thread: str) -> ThreadView:
         """Cancel a thread for good: stop its running turn and drop queued ones. It can still be forked."""
-        return _read(await self._client.post("threads", thread, "cancel"), ThreadView)
+        return await self._client.ask(requests.cancel(thread))
 
     async def fork(self, thread: str, *, turn: str | None = None, title: str | None = None) -> ThreadView:
         """Start a new thread with the history up to `turn`; default: the newest turn that has ended."""
-        return _read(
-            await self._client.post("threads", thread, "fork", body={"turn": turn, "title": title}), ThreadView
-        )
+        return await self._client.ask(requests.fork(thread, turn, title))
+
+    async def _say(self, request: Request[Sent]) -> Sent:
+        sent = await self._client.ask(request)
+        if sent.fate is Fate.REFUSED:
+            raise Refused(sent.words)
+        return sent
 
     # Gates
 
     async def gates(self, thread: str | None = None) -> tuple[GateView, ...]:
         """Open gates, oldest first; with `thread`, all gates of that thread in any state, newest first. A `wait` for a
         turn with an open gate continues until somebody answers."""
-        return _read(await self._client.get("gates", thread=thread), tuple[GateView, ...])
+        return await self._client.ask(requests.gates(thread))
 
     async def approve(self, gate: str, *, sender: str = "you") -> GateView:
         """Approve a gate, by its code or id. The first answer wins: a later one is `Refused` and names who answered."""
-        return await self._answer(gate, {"decision": "accept", "sender": sender})
+        return await self._client.ask(requests.answer(gate, "accept", sender=sender))
 
     async def deny(self, gate: str, reason: str = "", *, sender: str = "you") -> GateView:
         """Deny a gate; the agent gets the reason and continues without it."""
-        return await self._answer(gate, {"decision": "decline", "reason": reason, "sender": sender})
+        return await self._client.ask(requests.answer(gate, "decline", reason=reason, sender=sender))
 
     async def answer(self, gate: str, *replies: str | Sequence[str], sender: str = "you") -> GateView:
         """Answer a question: one reply per question, in order; several options are a list. A reply is the number of an
         option, its text, or free text. A secret is kept in memory only."""
         said = [[reply] if isinstance(reply, str) else [*reply] for reply in replies]
-        return await self._answer(gate, {"decision": "reply", "replies": said, "sender": sender})
-
-    async def _answer(self, gate: str, body: dict[str, object]) -> GateView:
-        return _read(await self._client.post("gates", gate, "answer", body=body), GateView)
+        return await self._client.ask(requests.answer(gate, "reply", replies=said, sender=sender))
 
     # Reading
 
@@ -189,9 +186,9 @@ class Clew:
         """
         name = thread.thread if isinstance(thread, Sent) else thread
         texts = TextProgress()
-        async with aclosing(self._client.events(name, after)) as stream:
-            async for frame in stream:
-                if (event := texts.without_repeats(event_of(frame))) is not None:
+        async with aclosing(Follower(self._client, name, after).events()) as stream:
+            async for each in stream:
+                if (event := texts.without_repeats(each)) is not None:
                     yield event
 
     async def wait(self, what: Sent | str) -> TurnView:
@@ -222,31 +219,33 @@ class Clew:
         """List threads, newest first: open ones, or with `history` the completed and cancelled ones. For the next page,
         pass the last thread of this page as `before`."""
         folder = _path(workspace) if workspace else None
-        wanted = {"history": history, "status": status, "text": text, "limit": limit, "before": before}
-        return _read(await self._client.get("threads", workspace=folder, **wanted), Page).threads
+        request = requests.threads(
+            history=history, status=status, text=text, workspace=folder, before=before, limit=limit
+        )
+        return (await self._client.ask(request)).threads
 
     async def show(self, thread: str) -> ThreadView:
         """The state of a thread, and where its answer was delivered."""
-        return _read(await self._client.get("threads", thread), ThreadView)
+        return await self._client.ask(requests.thread(thread))
 
     async def turn(self, turn: str) -> TurnView:
         """One turn, by its complete id: the request, what the agent did, and its text."""
-        return _read(await self._client.get("turns", turn), TurnView)
+        return await self._client.ask(requests.turn(turn))
 
     async def read(self, thread: str, *, limit: int = 200) -> tuple[Passage, ...]:
         """The transcript: its newest entries, in order."""
-        return _read(await self._client.get("threads", thread, "transcript", limit=limit), tuple[Passage, ...])
+        return await self._client.ask(requests.transcript(thread, limit))
 
     async def where(self, thread: str) -> tuple[WhereRow, ...]:
         """The deliveries of its answers, with receipts."""
-        return _read(await self._client.get("threads", thread, "deliveries"), tuple[WhereRow, ...])
+        return await self._client.ask(requests.deliveries(thread))
 
     async def notify(self, *, dry_run: bool = False, retry_failed: bool = False) -> tuple[Notified, ...]:
         """Try all pending deliveries once, now. Never starts the daemon: if none runs, it works in this process, under
         the store's lock. To deliver them yourself, use `clew.notify_with`."""
-        body = {"dry_run": dry_run, "retry_failed": retry_failed}
+        request = requests.notify(dry_run=dry_run, retry_failed=retry_failed)
         try:
-            return _read(await self._no_start.post("notify", body=body, max_wait=None), tuple[Notified, ...])
+            return await AsyncClient(self._no_start).ask(request, max_wait=None)
         except OutOfReach:
             return await self._notify_here(dry_run, retry_failed)
 
@@ -286,14 +285,3 @@ def _path(given: str | Path) -> str:
         return str(Path(given).expanduser().absolute())
     except TypeError:
         raise BadInput(f"a file or folder must be a path, not {type(given).__name__}: {given!r}") from None
-
-
-def _read(body: bytes, kind: type[T]) -> T:
-    return msgspec.json.decode(body, type=kind)
-
-
-def _accepted(body: bytes) -> Sent:
-    sent = _read(body, Sent)
-    if sent.fate is Fate.REFUSED:
-        raise Refused(sent.words)
-    return sent

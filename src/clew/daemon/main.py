@@ -27,12 +27,11 @@ from clew.daemon import holding
 from clew.daemon.assemble import Parts, assemble, close_all, reattach_runtimes
 from clew.engine.engine import Engine
 from clew.engine.live import Live
-from clew.model.views import Notified
+from clew.model.views import DaemonView, Notified
 from clew.process import descriptors, kept_programs, lock, scan
 from clew.server.dependencies import AppState
 from clew.server.listen import binding
 from clew.server.listen.servers import HttpServers
-from clew.server.routing.schemas import DaemonView
 from clew.store import Store
 from clew.support import private_files
 from clew.support.clock import Clock, SystemClock

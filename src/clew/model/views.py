@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from clew.model.gate_views import GateView
 from clew.model.gates import Policy
@@ -364,3 +364,40 @@ class SurfaceView(Struct, frozen=True):
     pending: int
     delivery: str = "best effort"  # idempotent, verifiable, editable or best effort
     backlog: str = "none"  # what happens to messages while clew is down: platform, history or none
+
+
+class SteerView(Struct, frozen=True):
+    """A message on its way into a running turn."""
+
+    message: str
+    author: str
+    text: str
+
+
+class DaemonView(Struct, frozen=True):
+    pid: int
+    since: int
+    version: str
+    home: str
+    http: str | None  # the address of the TCP listener
+    supervised: bool
+    outdated: bool = False  # config.toml has changed since the start
+    environment: dict[str, str] = field(
+        default_factory=dict
+    )  # fingerprints without values; see `clew.runtimes.codex.server.environment`
+    left_out: list[str] = field(default_factory=list)  # runtimes and surfaces that could not be created, and why
+
+
+class LoginView(Struct, frozen=True):
+    """A login link for a browser; it works once."""
+
+    url: str
+    expires_at: int
+
+
+class StatusView(Struct, frozen=True):
+    daemon: DaemonView
+    runtimes: list[RuntimeView]
+    surfaces: list[SurfaceView]
+    fates: dict[str, int]
+    gates: int = 0  # open ones

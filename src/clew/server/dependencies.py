@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from clew.config.settings import Config, HttpConfig
 from clew.engine.engine import Engine
+from clew.model.views import DaemonView
 from clew.server.auth.login import Logins
-from clew.server.routing.schemas import DaemonView
 from clew.support.clock import SystemClock
 from clew.support.home import Home
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from clew.client.sync import Client
 from clew.engine.rules.kinds import infer_kind
 from clew.model.gates import Effect, RuleKind
 from clew.support.errors import BadInput
 from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.json_client import JsonClient as Client
 from tests.helpers.paths import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")

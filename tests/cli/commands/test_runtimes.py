@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.client.sync import Client
 from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.json_client import JsonClient as Client
 from tests.runtimes.stages import acp_toml
 
 pytestmark = pytest.mark.process

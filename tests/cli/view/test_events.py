@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.cli.view.events import EventRenderer, InfoLine, Piece, TextChunk, activity_line, summary
-from clew.client.sync import Event
+from tests.helpers.json_client import RawEvent as Event
 
 
 def text(piece: str, offset: int = 0, item: str = "a", turn: str = "T") -> Event:

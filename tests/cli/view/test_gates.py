@@ -11,8 +11,8 @@ from clew.cli.chat.prompt import toolbar
 from clew.cli.commands.gates import _ask_all, _ask_one, _one_line_summary
 from clew.cli.view.events import BOLD, InfoLine
 from clew.cli.view.gates import Gates, command_hints, refuse_secrets, request_lines, typing_hint, typing_hints
-from clew.client.sync import Event
 from clew.support.errors import Refused
+from tests.helpers.json_client import RawEvent as Event
 
 
 def gate(code: str = "K7Q2", kind: str = "command", **given: Any) -> dict[str, Any]:

@@ -13,13 +13,13 @@ from clew.cli.follow import follow_turn
 from clew.cli.view.events import Piece, TextChunk
 from clew.cli.view.gates import command_hints
 from clew.client.api import Clew as Door
-from clew.client.sync import Client
 from clew.config.settings import Config, EventsConfig, ThreadsConfig
 from clew.engine.services import pruning
 from clew.engine.services.pruning import DAY
 from clew.store.tables import log
 from clew.support.clock import SystemClock
 from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.json_client import JsonClient as Client
 from tests.helpers.rig import Rig
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from clew.client.sync import TIMEOUT, Client, Event, api_path, new_message_id, parse_sse
+from clew.client.requests import new_message_id
+from clew.client.wire import api_path
 from clew.engine import live
 from clew.model.messages import Inbound
 from clew.server import sse
@@ -23,6 +24,9 @@ from clew.store.migrate import open_store
 from clew.store.tables import log
 from clew.support.clock import SystemClock
 from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.json_client import JsonClient as Client
+from tests.helpers.json_client import RawEvent as Event
+from tests.helpers.json_client import open_response, parse_sse
 from tests.server.chat.transcripts import Transcript
 from tests.server.conftest import Api
 
@@ -30,16 +34,16 @@ CHAT = ("conversations", "chat", "stream")
 Got = list[tuple[int | None, str, Any]]
 
 
-class Cutter(Client):
+class Cutter:
     """Reads a stream in chunks of any size, and cuts it at any byte."""
 
     def __init__(self, clew: Clew, seed: int) -> None:
-        super().__init__(clew.home, start=False)
+        self._home = clew.home
         self.random = random.Random(seed)
 
     def read_some(self, after: int, most: int) -> list[Event]:
         """Events after a number: all that are stored now, or those in the first `most` bytes."""
-        connection, answer = self._open("GET", api_path("events", after=after), None, TIMEOUT)
+        connection, answer = open_response(self._home, "GET", api_path("events", after=after))
         events: list[Event] = []
         data = b""
         try:
@@ -53,7 +57,7 @@ class Cutter(Client):
         return events
 
     def chat_some(self, body: dict[str, str], most: int | None) -> Transcript:
-        connection, answer = self._open("POST", api_path(*CHAT), body, TIMEOUT)
+        connection, answer = open_response(self._home, "POST", api_path(*CHAT), body)
         data = b""
         try:
             while (most is None or len(data) < most) and (piece := answer.read1(self.random.randrange(1, 500))):

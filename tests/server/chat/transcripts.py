@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clew.client.sync import Event, parse_sse
+from tests.helpers.json_client import RawEvent as Event
+from tests.helpers.json_client import parse_sse
 
 GOLDEN = Path(__file__).with_name("golden")
 ULID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b")

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from clew.client.sync import Client, new_message_id
+from clew.client.requests import new_message_id
 from clew.server.page import forward
 from clew.support.home import Home
 from clew.testing.scripted_model import write_codex_home
 from tests.helpers.daemons import Clew
+from tests.helpers.json_client import JsonClient as Client
 from tests.helpers.models import Model
 from tests.helpers.ports import held_port, number_of
 from tests.server.page.browsers import Person, Seat, find_chromium

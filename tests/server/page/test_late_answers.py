@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from clew.client.sync import new_message_id
+from clew.client.requests import new_message_id
 from tests.server.page.browsers import Late
 from tests.server.page.conftest import Desk, Sit
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import http.client
-import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 from clew.cli.follow import ThreadRenderer
 from clew.cli.view.columns import duration, fit, one_line
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
-from clew.client.sync import Client, Event
+from clew.client.sync import Closed
+from clew.client.untyped import JsonClient as Client
+from clew.client.untyped import RawEvent as Event
 from clew.support.errors import ClewError
 from clew.support.home import Home
 
@@ -22,37 +21,6 @@ SHORT = 100  # columns of an earlier message
 OPEN = ("running", "waiting")
 LOCAL = "cli"
 Show = Callable[[Sequence[Piece], Sequence[Any]], None]  # takes the output, and the gates that are open then
-
-
-class StreamClosed(ClewError):
-    """The stream was closed on purpose: the person switched to another thread."""
-
-
-class StreamClient(Client):
-    """A client whose stream can be closed from another Python thread."""
-
-    def __init__(self, home: Home, say: Callable[[str], None]) -> None:
-        super().__init__(home, say=say)
-        self._streaming: http.client.HTTPConnection | None = None
-        self._closed = False
-
-    def close_stream(self) -> None:
-        self._closed = True
-        sock = self._streaming.sock if self._streaming else None
-        if sock is not None:
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-
-    def _open(self, method: str, path: str, body: Any, timeout: float | None) -> tuple[Any, http.client.HTTPResponse]:
-        self._check()
-        opened = super()._open(method, path, body, timeout)
-        self._streaming = opened[0]
-        self._check()
-        return opened
-
-    def _check(self) -> None:
-        if self._closed:
-            raise StreamClosed("the stream was closed")
 
 
 class Follower(threading.Thread):
@@ -72,7 +40,7 @@ class Follower(threading.Thread):
         is_own: Callable[[str], bool] = lambda text: True,
     ) -> None:
         super().__init__(name=f"follow {thread}", daemon=True)
-        self._stream_client = StreamClient(home, self._on_lost)
+        self._stream_client = Client(home, say=self._on_lost)
         self._client = Client(home)
         self._renderer = ThreadRenderer(self._client, thread, typing_hints, after)
         self._show = show
@@ -89,9 +57,9 @@ class Follower(threading.Thread):
 
     def run(self) -> None:
         try:
-            for event in self._stream_client.events(self.thread_id, self._renderer.after):
+            for event in self._stream_client.raw_events(self.thread_id, self._renderer.after):
                 self._emit(self._render(event))
-        except StreamClosed:
+        except Closed:
             return
         except ClewError as error:
             self._emit([InfoLine(f"clew: {error.message}")])
@@ -99,7 +67,7 @@ class Follower(threading.Thread):
             self.running = self.away = None
 
     def leave(self) -> None:
-        self._stream_client.close_stream()
+        self._stream_client.close()
 
     def _emit(self, pieces: Sequence[Piece]) -> None:
         self._show(pieces, self._renderer.gates.open)

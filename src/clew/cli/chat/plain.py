@@ -21,7 +21,7 @@ from clew.cli.view.gates import typing_hints
 from clew.cli.view.screen import Screen
 
 if TYPE_CHECKING:
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
 
 
 def read_stdin() -> Iterable[str]:
@@ -67,7 +67,7 @@ class PlainChat:
     def _remember_position(self, thread: str | None) -> None:
         """Store the newest event number of a thread before a message is sent to it."""
         if thread is not None and thread not in self._after:
-            hello = next(self._client.events(thread))
+            hello = next(self._client.raw_events(thread))
             self._after[thread] = hello.seq or 0
 
     def _say(self, reply: Reply) -> None:

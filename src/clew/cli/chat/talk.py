@@ -35,7 +35,7 @@ from clew.cli.output import moment
 from clew.cli.view.columns import one_line, table
 from clew.cli.view.gates import is_secret, refuse_secrets, secret_message
 from clew.cli.view.threads import gate_table, thread_table
-from clew.client.sync import new_message_id
+from clew.client.requests import new_message_id
 from clew.support.errors import ClewError, Refused
 from clew.support.text import clean
 from clew.texts import commands, messages

@@ -14,7 +14,7 @@ from clew.support.errors import BadInput, Refused
 from clew.support.text import visible
 
 if TYPE_CHECKING:
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
     from clew.config.plugin import Connecting
 
 
@@ -138,7 +138,7 @@ def _meet(out: Out, client: Client, surface: str, words: str) -> Any:
     """Wait until somebody writes there, and let them in if the person at the terminal agrees."""
     out.say(f"{words} Waiting… (Ctrl-C stops waiting)")
     declined: set[str] = set()
-    for event in client.events(None):
+    for event in client.raw_events(None):
         if event.kind not in ("hello", "person.asked"):
             continue
         for asking in client.get("people", "asking"):

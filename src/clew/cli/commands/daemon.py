@@ -199,7 +199,7 @@ def _log_line(line: str) -> str:
 
 def runtime_healths() -> dict[str, str]:
     """The health of the runtimes of the daemon, if one runs."""
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
     from clew.support.errors import ClewError
 
     try:

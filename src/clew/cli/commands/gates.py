@@ -15,7 +15,7 @@ from clew.cli.output import Out, is_terminal, json_option, prompt_text
 from clew.cli.view.threads import gate_table, gate_title
 
 if TYPE_CHECKING:
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
 
 ALLOWED = 160  # columns of an approved request
 SCOPES = ("thread", "workspace", "everywhere")

@@ -15,7 +15,7 @@ from clew.cli.output import Out, json_option, prompt_text
 @click.pass_obj
 def resume_command(out: Out, thread: str, supplement: str) -> None:
     """Resume a completed thread with new information, or answer the question of a suspended one."""
-    from clew.client.sync import new_message_id
+    from clew.client.requests import new_message_id
 
     body = {"message_id": new_message_id(), "supplement": prompt_text(supplement)}
     accepted = out.client().post("threads", thread, "resume", body=body)

@@ -21,7 +21,7 @@ from clew.support.home import Home
 def verify_command(out: Out, thread: str | None) -> None:
     """Verify the history of a thread, or of all: each node against its hash. Exit 1 if one is damaged."""
     verdicts = []
-    for verdict in out.client().lines("verify", body={"thread": thread}):
+    for verdict in out.client().verify(thread):
         verdicts.append(verdict)
         if not out.as_json and (thread or not verdict["sound"]):
             out.line(_verdict(verdict))

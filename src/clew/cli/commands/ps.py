@@ -40,7 +40,7 @@ def ps_command(out: Out) -> None:
 
 def _work() -> Mapping[int, tuple[str, ...]]:
     """The running threads by the pid of their runtime; empty if no daemon answers."""
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
     from clew.support.errors import ClewError
     from clew.support.home import Home
 

@@ -16,7 +16,7 @@ from clew.cli.output import Out, json_option, prompt_text
 from clew.support.errors import ClewError, Refused
 
 if TYPE_CHECKING:
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
 
 POLICIES = ("careful", "trusted", "read-only", "yolo")
 
@@ -168,7 +168,7 @@ def start_command(out: Out, /, prompt: str, **options: Any) -> None:
 
 def new_thread_body(kind: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The request body that starts a thread."""
-    from clew.client.sync import new_message_id
+    from clew.client.requests import new_message_id
 
     given = dict(options)
     workspace = os.path.abspath(given.pop("workspace"))  # noqa: PTH100 (the folder as its owner names it)
@@ -191,7 +191,7 @@ def _with_terminal(target: str | None) -> str | None:
 @click.pass_obj
 def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]) -> None:
     """Send a message to a thread: into the running turn, or else as its next turn. A TEXT of - is read from stdin."""
-    from clew.client.sync import new_message_id
+    from clew.client.requests import new_message_id
 
     body = {"message_id": new_message_id(), "text": prompt_text(text), "queue": queue, "attachments": files}
     accepted = out.client().post("threads", thread, "messages", body=body)
@@ -217,5 +217,5 @@ def watch_command(out: Out, thread: str | None) -> None:
         client = out.client(say=screen.say)
         found = client.get("threads", thread)["id"] if thread else None
         watcher = Watcher(client, screen, found, out.as_json)
-        for event in client.events(found):
+        for event in client.raw_events(found):
             watcher.show(event)

@@ -36,7 +36,7 @@ def web_command(out: Out, no_open: bool) -> None:
 
 def link(home: Home, say: Callable[[str], None]) -> Any:
     """Create a login link for a browser; sets a port if clew has none."""
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
 
     _give_port(home, say)
     return Client(home, say=say).post("logins")

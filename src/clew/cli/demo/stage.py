@@ -15,7 +15,7 @@ from typing import Any
 
 from clew.cli.demo import words
 from clew.cli.demo.phone import OWNER
-from clew.client.sync import Client
+from clew.client.untyped import JsonClient as Client
 from clew.config import edit
 from clew.process import lock, scan, start
 from clew.process.stop import stop_daemon

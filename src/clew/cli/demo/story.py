@@ -13,7 +13,9 @@ from typing import Any
 from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.demo import words
 from clew.cli.demo.stage import HOOK, STEP_TIMEOUT, DemoSetup
-from clew.client.sync import Event, Json, new_message_id
+from clew.client.requests import new_message_id
+from clew.client.untyped import Json
+from clew.client.untyped import RawEvent as Event
 from clew.process import start
 from clew.process.stop import stop_daemon
 
@@ -64,7 +66,7 @@ class Story:
         body |= {"message_id": new_message_id(), "workspace": str(self._setup.workspace)}
         accepted = self._client.post("threads", body=body)
         self.thread, self._turn = accepted["thread"], accepted["turn"]
-        self._events = self._client.events(self.thread, 0)  # one stream for all steps
+        self._events = self._client.raw_events(self.thread, 0)  # one stream for all steps
         return {"request": words.REQUEST}
 
     def _stream(self) -> dict[str, object]:
@@ -179,7 +181,7 @@ class Story:
             raise Unexpected(words.GOT.format(found=f"{len(got)}: {', '.join(got)}"))
 
     def _verify(self) -> dict[str, object]:
-        [verdict] = self._client.lines("verify", body={"thread": self.thread})
+        [verdict] = self._client.verify(self.thread)
         if not verdict["sound"]:
             raise Unexpected(words.GOT.format(found=f"{verdict['reason']} at {verdict['bad_node']}"))
         return {"nodes": verdict["nodes"]}

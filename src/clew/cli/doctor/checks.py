@@ -21,7 +21,7 @@ from clew.cli.doctor.agents import agents
 from clew.cli.doctor.finding import Unanswered
 from clew.cli.doctor.surfaces import own_checks, surfaces
 from clew.cli.output import moment
-from clew.client.sync import Client
+from clew.client.untyped import JsonClient as Client
 from clew.config import plugins
 from clew.config import settings as config_settings
 from clew.config.plugin import Finding

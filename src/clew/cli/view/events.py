@@ -16,7 +16,7 @@ from clew.support.display import escape_hidden
 from clew.support.text import Pieces
 
 if TYPE_CHECKING:
-    from clew.client.sync import Event
+    from clew.client.untyped import RawEvent as Event
 
 TITLE = 160  # columns of the title of an activity
 PLAIN, BOLD, DIM = range(3)  # the codes of terminals

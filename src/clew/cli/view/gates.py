@@ -14,7 +14,8 @@ from clew.support.display_code import as_code, as_prose, detail_shown, long_line
 from clew.support.errors import Refused
 
 if TYPE_CHECKING:
-    from clew.client.sync import Client, Event
+    from clew.client.untyped import JsonClient as Client
+    from clew.client.untyped import RawEvent as Event
 
 HEADLINES = {
     "command": "asks to run a command",

@@ -8,7 +8,7 @@ from clew.cli.commands.rules import pattern_words, until_words, where_words
 from clew.cli.output import Out
 
 if TYPE_CHECKING:
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
 
 KINDS = {"command": "command", "change": "change"}  # others are tools
 

@@ -8,7 +8,7 @@ from clew.cli.commands.threads import next_step
 from clew.cli.view.columns import fit, one_line
 
 if TYPE_CHECKING:
-    from clew.client.sync import Client
+    from clew.client.untyped import JsonClient as Client
 
 SHOWN = 5  # `clew threads` lists the others
 

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from clew.config import settings
 from clew.model.gate_views import Verdict
-from clew.model.views import Notified
+from clew.model.views import Notified, StatusView
 from clew.process import kept_programs
 from clew.process.start import is_supervised
 from clew.server.dependencies import AppState, json_response
@@ -43,10 +43,10 @@ async def _reasons(state: AppState) -> AsyncIterator[str]:
         yield "the database cannot be written; `clew doctor` tells more"
 
 
-@router.get("/api/status", gives=schemas.StatusView, summary="Show the state of the daemon, its runtimes and surfaces")
+@router.get("/api/status", gives=StatusView, summary="Show the state of the daemon, its runtimes and surfaces")
 async def status(state: AppState) -> Response:
     outdated = await asyncio.to_thread(_outdated, state)
-    view = schemas.StatusView(
+    view = StatusView(
         daemon=replace(state.about, supervised=is_supervised(state.home), outdated=outdated),
         runtimes=await state.engine.status.runtimes(),
         surfaces=await state.engine.status.surfaces_with_failures(),

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from clew.config import settings as config_settings
 from clew.model.threads import ThreadFilter
-from clew.model.views import ChoicesView, FiguresView, OwedView
+from clew.model.views import ChoicesView, FiguresView, LoginView, OwedView
 from clew.process.listing import list_processes
 from clew.server.dependencies import AppState, json_response
 from clew.server.routing import schemas
@@ -23,7 +23,7 @@ MAX_ROWS = 100
 _one_at_a_time = asyncio.Lock()
 
 
-@router.post("/logins", gives=schemas.LoginView, status=201, summary="Create a link that opens the page once")
+@router.post("/logins", gives=LoginView, status=201, summary="Create a link that opens the page once")
 async def login(state: AppState) -> Response:
     """If clew does not listen on TCP yet, but config.toml has a port now, it starts to listen."""
     if state.logins is None:
@@ -34,7 +34,7 @@ async def login(state: AppState) -> Response:
             await state.listen(settings.http)
     assert state.logins is not None
     url, until = state.logins.link()
-    return json_response(schemas.LoginView(url, int(until * 1000)), 201)
+    return json_response(LoginView(url, int(until * 1000)), 201)
 
 
 @router.post("/markdown", gives=schemas.MarkdownView, summary="Render texts of agents as safe HTML")

@@ -12,7 +12,17 @@ from starlette.responses import Response
 from clew.model.gates import Policy
 from clew.model.messages import LOCAL_CLIENT, Accepted, Attachment, Inbound
 from clew.model.threads import ThreadFilter, ThreadKind, ThreadStatus
-from clew.model.views import ContinuityView, NewThread, Page, Passage, QueuedView, ThreadView, TurnView, WhereRow
+from clew.model.views import (
+    ContinuityView,
+    NewThread,
+    Page,
+    Passage,
+    QueuedView,
+    SteerView,
+    ThreadView,
+    TurnView,
+    WhereRow,
+)
 from clew.server.dependencies import AppState, json_response
 from clew.server.files import local, uploads
 from clew.server.routing import schemas
@@ -166,12 +176,10 @@ async def continuity(state: AppState, thread: str) -> Response:
     return json_response(await state.engine.threads.continuity(await state.engine.threads.find(thread)))
 
 
-@router.get(
-    "/turns/{turn}/steers", gives=list[schemas.SteerView], summary="List messages on their way into a running turn"
-)
+@router.get("/turns/{turn}/steers", gives=list[SteerView], summary="List messages on their way into a running turn")
 async def steers(state: AppState, turn: str) -> Response:
     found = await state.engine.threads.steers(turn)
-    return json_response([schemas.SteerView(each.id, each.author, each.text) for each in found])
+    return json_response([SteerView(each.id, each.author, each.text) for each in found])
 
 
 @router.get("/turns/{turn}", gives=TurnView, summary="Show a turn")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
-from clew.model.views import RuntimeView, SurfaceView
 from clew.server.routing.validation import Body
 
 ID = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$(?!\n)"
@@ -172,35 +171,6 @@ class Shutdown(Body):
     restart: bool = False  # event streams are told that another daemon follows
 
 
-class SteerView(Struct, frozen=True):
-    """A message on its way into a running turn."""
-
-    message: str
-    author: str
-    text: str
-
-
-class DaemonView(Struct, frozen=True):
-    pid: int
-    since: int
-    version: str
-    home: str
-    http: str | None  # the address of the TCP listener
-    supervised: bool
-    outdated: bool = False  # config.toml has changed since the start
-    environment: dict[str, str] = field(
-        default_factory=dict
-    )  # fingerprints without values; see `clew.runtimes.codex.server.environment`
-    left_out: list[str] = field(default_factory=list)  # runtimes and surfaces that could not be created, and why
-
-
-class LoginView(Struct, frozen=True):
-    """A login link for a browser; it works once."""
-
-    url: str
-    expires_at: int
-
-
 class ProcessView(Struct, frozen=True):
     pid: int
     role: str  # supervisor, daemon, agent, command (started by an agent) and others
@@ -223,11 +193,3 @@ class MarkdownView(Struct, frozen=True):
 class Ready(Struct, frozen=True):
     ready: bool
     reasons: list[str]  # why it is not ready
-
-
-class StatusView(Struct, frozen=True):
-    daemon: DaemonView
-    runtimes: list[RuntimeView]
-    surfaces: list[SurfaceView]
-    fates: dict[str, int]
-    gates: int = 0  # open ones

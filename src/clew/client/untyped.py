@@ -1,0 +1,50 @@
+"""A client with untyped responses, for commands that are not converted to `Client.ask` yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from clew.client import requests
+from clew.client.requests import Request
+from clew.client.sync import Client
+from clew.client.wire import Frame
+
+Json = Any
+
+
+class RawEvent(Struct, frozen=True):
+    kind: str
+    seq: int | None
+    data: Json
+
+
+def raw_event(frame: Frame) -> RawEvent:
+    return RawEvent(frame.kind, frame.seq, msgspec.json.decode(frame.data))
+
+
+class JsonClient(Client):
+    def get(self, *path: str, **query: object) -> Json:
+        return self.ask(Request(Any, "GET", path, query))
+
+    def post(self, *path: str, body: Json = None) -> Json:
+        return self.ask(Request(Any, "POST", path, body={} if body is None else body))
+
+    def patch(self, *path: str, body: Json) -> Json:
+        return self.ask(Request(Any, "PATCH", path, body=body))
+
+    def put(self, *path: str, body: Json) -> Json:
+        return self.ask(Request(Any, "PUT", path, body=body))
+
+    def delete(self, *path: str) -> Json:
+        return self.ask(Request(Any, "DELETE", path))
+
+    def verify(self, thread: str | None) -> Iterator[Json]:
+        request = requests.verify(thread)
+        return self.lines(Request(Any, request.method, request.path, body=request.body))
+
+    def raw_events(self, thread: str | None, after: int | None = None) -> Iterator[RawEvent]:
+        return map(raw_event, self.frames(thread, after))
