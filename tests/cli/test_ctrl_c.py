@@ -5,13 +5,17 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from queue import SimpleQueue
-from typing import Any
+from typing import TypeVar
 
 import pytest
 
 from clew.cli.ctrl_c import CtrlC
 from clew.cli.view.screen import Screen
+from clew.client.requests import Request
 from tests.helpers.daemons import TIMEOUT
+from tests.helpers.views import made
+
+T = TypeVar("T")
 
 
 class RecordingClient:
@@ -21,8 +25,9 @@ class RecordingClient:
         self.asked: SimpleQueue[tuple[str, ...]] = SimpleQueue()
         self.said: SimpleQueue[str] = SimpleQueue()
 
-    def post(self, *path: str, body: Any = None) -> Any:
-        self.asked.put(path)
+    def ask(self, request: Request[T]) -> T:
+        self.asked.put(request.path)
+        return made(request.gives)
 
     def say(self, line: str) -> None:
         self.said.put(line)
@@ -37,7 +42,7 @@ def recorder() -> Iterator[RecordingClient]:
 
 def stopping(recorder: RecordingClient) -> CtrlC:
     screen: Screen = recorder  # type: ignore[assignment]
-    return CtrlC(screen, recorder)  # type: ignore[arg-type]
+    return CtrlC(screen, recorder)
 
 
 def test_ctrl_c_before_the_thread_is_known_stops_the_turn_later(recorder: RecordingClient) -> None:

@@ -10,18 +10,21 @@ import pytest
 from clew.cli.keys import GatePrompt
 from clew.cli.output import Out
 from clew.cli.shown_gates import MIN_REACTION, ShownGates
+from clew.client.requests import Request, Sent
+from clew.model.messages import Fate
+from tests.helpers.views import gate_view
 
 
 def test_a_line_entered_just_as_a_gate_appears_is_held_back() -> None:
     """Whether it replaces another one or not: the line was typed before."""
     now = [100.0]
-    seen, first, second = ShownGates(lambda: now[0]), {"id": "1", "code": "K7Q2"}, {"id": "2", "code": "B2B2"}
+    seen, first, second = ShownGates(lambda: now[0]), gate_view("K7Q2"), gate_view("B2B2")
     assert not seen.is_too_new_for("y")
     for shown in ((first,), (first, second), (second,), (first,)):
         is_new = shown != (second,)
         seen.show(shown)
         assert seen.is_too_new_for("y") is seen.is_too_new_for("rather not") is is_new
-        assert not seen.is_too_new_for(f"{shown[-1]['code'].lower()} y") and not seen.is_too_new_for("/stop")
+        assert not seen.is_too_new_for(f"{shown[-1].code.lower()} y") and not seen.is_too_new_for("/stop")
         assert not seen.is_too_new_for("／停止") and seen.is_too_new_for("/compact") is is_new
         now[0] += 2 * MIN_REACTION
         assert not seen.is_too_new_for("y")
@@ -34,9 +37,9 @@ class Recorder:
         self.sent: list[str] = []
         self.said: list[str] = []
 
-    def post(self, *path: str, body: Any) -> Any:
-        self.sent.append(body["text"])
-        return {"words": "sent"}
+    def ask(self, request: Request[Sent]) -> Sent:
+        self.sent.append(str((request.body or {})["text"]))
+        return Sent(Fate.TURN, "T", "U", words="sent")
 
     def say(self, words: str) -> None:
         self.said.append(words)
@@ -54,7 +57,7 @@ def test_run_drops_a_line_entered_just_as_a_gate_appears(pipe: tuple[int, int]) 
     now, recorder = [100.0], Recorder()
     shown = ShownGates(lambda: now[0])
     prompt = GatePrompt(Out(as_json=True), recorder, recorder, "T", shown)  # type: ignore[arg-type]
-    shown.show(({"id": "1", "code": "K7Q2", "questions": []},))
+    shown.show((gate_view("K7Q2"),))
 
     def enter(line: str) -> None:
         os.write(pipe[1], f"{line}\n".encode())

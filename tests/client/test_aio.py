@@ -43,7 +43,7 @@ async def serving(home: Home, *answers: bytes) -> AsyncIterator[list[bytes]]:
 async def test_a_message_with_a_lost_response_is_resent_with_its_id(tmp_path: Path) -> None:
     answer = json.dumps({"thread": "A", "turn": "B", "fate": "turn"}).encode()
     async with serving(Home(tmp_path), b"", b"", answer) as requests, Clew(tmp_path, start=False) as clew:
-        assert await clew.send("A", "hello") == Sent("A", "B", Fate.TURN)
+        assert await clew.send("A", "hello") == Sent(Fate.TURN, "A", "B")
     ids = {json.loads(request)["message_id"] for request in requests}
     assert (len(requests), len(ids)) == (3, 1)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from clew.cli.commands.handoff import wait_for_handoff
+from clew.client import requests
 from clew.client.requests import new_message_id
 from clew.store import audit
 from clew.store.tables import bindings
@@ -68,13 +69,13 @@ def begin(tale: Tale) -> None:
 def there(tale: Tale) -> None:
     """Hand off, with retries: without a response look first, and a failure says why."""
     ended = None
-    while ended is None or ended["state"] != "completed":
-        assert ended is None or ended["error"]
+    while ended is None or ended.state != "completed":
+        assert ended is None or ended.error
         with suppress(OutOfReach, Refused):
             tale.client.post("handoffs", body={"thread": tale.thread, "target": "telegram"})
-        asked = tale.client.get("handoffs")
+        asked = tale.client.ask(requests.handoffs())
         ended = wait_for_handoff(tale.client, asked[0]) if asked else None
-    tale.topic = int(ended["conversation"].partition("/")[2] or 0) or None
+    tale.topic = int((ended.conversation or "").partition("/")[2] or 0) or None
     tale.sees("You can go on here: !text one", tale.topic)
 
 

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.cli.view.events import EventRenderer
-from clew.client.events import Event as DoorEvent
-from clew.client.events import TextProgress
+from clew.client import events as client_events
 from clew.config.settings import Config, ThreadsConfig, TurnsConfig
 from clew.engine.live import Live
 from clew.engine.progress import Progress, advance
@@ -29,7 +28,6 @@ from clew.runtimes.process import LONGEST_LINE, Lines
 from clew.support.clock import SystemClock
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 from clew.testing.scripted_runtime.session import ScriptedSession
-from tests.helpers.json_client import RawEvent as Frame
 from tests.helpers.rig import Rig
 
 LONGEST = 10_000
@@ -74,15 +72,17 @@ def engine_text() -> Take:
 
 def cli_text() -> Take:
     story = EventRenderer()
-    data = {"turn": "turn", "item": "item", "text": PIECE}
-    return lambda number: story.take(Frame("text", None, {**data, "offset": number * len(PIECE)}))
+    data = {"item": "item", "text": PIECE}
+    return lambda number: story.take(
+        client_events.Event("text", turn="turn", data={**data, "offset": number * len(PIECE)})
+    )
 
 
 def python_text() -> Take:
-    texts = TextProgress()
+    texts = client_events.TextProgress()
     data = {"item": "item", "text": PIECE}
     return lambda number: texts.without_repeats(
-        DoorEvent("text", turn="turn", data={**data, "offset": number * len(PIECE)})
+        client_events.Event("text", turn="turn", data={**data, "offset": number * len(PIECE)})
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -14,15 +14,19 @@ from clew.cli.output import Out, json_option
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from clew.client.requests import Request
     from clew.config.plugin import Plugin
     from clew.config.settings import Config
 
 TIMEOUT = 1.0  # seconds; a person waits for the completion
 VARIABLE = "_CLEW_COMPLETE"
 
+F = TypeVar("F", bound=Callable[..., object])
+T = TypeVar("T")
 
-def thread_argument(**options: Any) -> Callable[[Any], Any]:
-    return click.argument("thread", shell_complete=thread_ids, callback=check_thread_id, **options)
+
+def thread_argument(*, required: bool = True) -> Callable[[F], F]:
+    return click.argument("thread", shell_complete=thread_ids, callback=check_thread_id, required=required)
 
 
 def check_thread_id(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
@@ -43,9 +47,10 @@ def gate_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     from click.shell_completion import CompletionItem
 
     from clew.cli.view.columns import one_line
+    from clew.client import requests
 
-    rows = [row for row in _get("gates") if row["code"].startswith(incomplete.upper())]
-    return [CompletionItem(row["code"], help=one_line(row["title"])) for row in rows]
+    rows = [row for row in _ask(requests.gates()) if row.code.startswith(incomplete.upper())]
+    return [CompletionItem(row.code, help=one_line(row.title)) for row in rows]
 
 
 def sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -53,19 +58,20 @@ def sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     from click.shell_completion import CompletionItem
 
     from clew.cli.view.columns import one_line
+    from clew.client import requests
 
-    rows = [row for row in _get("adoptable") if row["id"].startswith(incomplete.lower())]
-    return [CompletionItem(row["id"], help=one_line(row["title"])) for row in rows]
+    rows = [row for row in _ask(requests.adoptable()) if row.id.startswith(incomplete.lower())]
+    return [CompletionItem(row.id, help=one_line(row.title)) for row in rows]
 
 
-def _get(*path: str) -> Any:
+def _ask(request: Request[tuple[T, ...]]) -> tuple[T, ...]:
     """The response of the daemon; empty if none answers at once."""
-    from clew.client.untyped import JsonClient as Client
+    from clew.client.sync import Client
     from clew.support.errors import ClewError
     from clew.support.home import Home
 
     try:
-        return Client(Home.find(), start=False, timeout=TIMEOUT).get(*path)
+        return Client(Home.find(), start=False, timeout=TIMEOUT).ask(request)
     except (ClewError, OSError, ValueError):
         return ()
 
@@ -73,16 +79,17 @@ def _get(*path: str) -> Any:
 def threads() -> list[tuple[str, str]]:
     """Ids and titles, newest first; empty if no daemon answers at once."""
     from clew.cli.view.columns import one_line
-    from clew.client.untyped import JsonClient as Client
+    from clew.client import requests
+    from clew.client.sync import Client
     from clew.support.errors import ClewError
     from clew.support.home import Home
 
     client = Client(Home.find(), start=False, timeout=TIMEOUT)
     try:
-        pages = [client.get("threads", history=history, limit=100)["threads"] for history in (False, True)]
+        pages = [client.ask(requests.threads(history=history, limit=100)).threads for history in (False, True)]
     except (ClewError, OSError, ValueError):
         return []
-    return [(each["id"], one_line(each["title"])) for page in pages for each in page]
+    return [(each.id, one_line(each.title)) for page in pages for each in page]
 
 
 def runtimes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -115,7 +122,9 @@ def connectable(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     return [name for name in plugins.connectable() if name.startswith(incomplete)]
 
 
-def _from_plugins(group: str, tables: Mapping[str, Any], ask: Callable[[str, Plugin, Any], list[str]]) -> list[str]:
+def _from_plugins(
+    group: str, tables: Mapping[str, object], ask: Callable[[str, Plugin, object], list[str]]
+) -> list[str]:
     """What the plugins of a group say about their settings; nothing of one that fails."""
     from clew.config import plugins
 

@@ -9,14 +9,15 @@ from threading import Event, Thread
 from types import FrameType
 
 from clew.cli.view.screen import Screen
-from clew.client.untyped import JsonClient as Client
+from clew.client import requests
+from clew.client.sync import Asks
 from clew.support.errors import ClewError
 
 
 class CtrlC:
     """Handles SIGINT from before the turn is requested: an early Ctrl-C takes effect when the thread is known."""
 
-    def __init__(self, screen: Screen, client: Client) -> None:
+    def __init__(self, screen: Screen, client: Asks) -> None:
         self._screen = screen
         self._client = client
         self._thread = ""
@@ -42,6 +43,6 @@ class CtrlC:
         self._screen.say(f"{self._newline}stopping the turn… (press Ctrl-C again to leave without waiting)")
         self._thread_known.wait()
         try:
-            self._client.post("threads", self._thread, "stop")
+            self._client.ask(requests.stop(self._thread))
         except ClewError as error:
             self._screen.say(f"clew: {error.message}")

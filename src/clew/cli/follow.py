@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clew.cli.view.columns import fit, one_line
 from clew.cli.view.events import EventRenderer, InfoLine, Piece, activity_line, summary
 from clew.cli.view.gates import AnswerHints, Gates, command_hints
 from clew.cli.view.screen import Screen
+from clew.client import requests
+from clew.client.events import ActivityChanged, Announced, Event, Hello, Reset, TurnEnded, TurnStarted, event_of
+from clew.client.wire import Frame
 
 if TYPE_CHECKING:
-    from clew.client.untyped import JsonClient as Client
-    from clew.client.untyped import RawEvent as Event
+    from clew.client.sync import Asks, Client
+    from clew.model.gate_views import GateView
+    from clew.model.views import TurnView
 
 WORKING = "working"
-RELOAD_AT = ("hello", "reset")  # events after which the current state has to be loaded
 PRUNED = "· older events are not stored any more; this is the current state"
 CUT = "· the turn was cut off and is continued"
 
@@ -33,47 +36,48 @@ def follow_turn(
     after: int = 0,
     *,
     how: AnswerHints,
-    at_gate: Callable[[Sequence[Any]], bool],
+    at_gate: Callable[[Sequence[GateView]], bool],
     renderer: EventRenderer | None = None,
-) -> tuple[Any, int]:
+) -> tuple[TurnView, int]:
     """Follow a turn and its continuations to the end. Returns the last turn, and the number of the last event read.
 
     `at_gate` is called with the open gates after each change, once they are shown. If it returns True while the turn
     waits for a person, this returns before the end of the turn.
     """
     renderer, gates = renderer or EventRenderer(), Gates(client, thread, how)
-    for event in client.raw_events(thread, after):
+    for event in client.events(thread, after):
         after = event.seq or after
-        if event.kind in RELOAD_AT or event.kind.startswith("gate."):
-            asked = gates.catch_up(turn) if event.kind in RELOAD_AT else gates.take(event)
-            view = client.get("turns", turn)  # after the gate, so that it includes all text before it
+        what = event.what
+        if isinstance(what, Hello | Reset) or event.kind.startswith("gate."):
+            asked = gates.catch_up(turn) if isinstance(what, Hello | Reset) else gates.take(event)
+            view = client.ask(requests.turn(turn))  # after the gate, so that it includes all text before it
             show([*renderer.catch_up(view), *asked])
-            if at_gate(gates.open) and view["state"] == "waiting" and _is_blocked(turn, gates.open):
+            if at_gate(gates.open) and view.state == "waiting" and _is_blocked(turn, gates.open):
                 return view, after
-            is_over = event.kind == "reset" and view["ended_at"] is not None  # the event of its end was pruned
+            is_over = isinstance(what, Reset) and view.ended_at is not None  # the event of its end was pruned
         else:
-            is_over = event.kind == "turn.ended" and event.data.get("turn") == turn
-        if event.data.get("turn") == turn:
+            is_over = isinstance(what, TurnEnded) and event.turn == turn
+        if event.turn == turn:
             show(renderer.take(event))
         if is_over:
-            view = client.get("turns", turn)
+            view = client.ask(requests.turn(turn))
             show(renderer.settle(view, last=True))
-            if not view["continued_by"]:
+            if not view.continued_by:
                 return view, after
             show([InfoLine(CUT)])
-            turn = view["continued_by"]
+            turn = view.continued_by
     raise AssertionError("a stream of events ends only by an error")
 
 
-def _is_blocked(turn: str, asked: Sequence[Any]) -> bool:
+def _is_blocked(turn: str, asked: Sequence[GateView]) -> bool:
     """Whether a shown gate blocks the turn."""
-    return any(view["turn"] == turn and view["blocking"] for view in asked)
+    return any(view.turn == turn and view.blocking for view in asked)
 
 
 class ThreadRenderer:
     """Renders the events of one thread. `running` is the running turn."""
 
-    def __init__(self, client: Client, thread: str, hints: AnswerHints, after: int | None = None) -> None:
+    def __init__(self, client: Asks, thread: str, hints: AnswerHints, after: int | None = None) -> None:
         self._client = client
         self.thread = thread
         self.after = after
@@ -83,64 +87,69 @@ class ThreadRenderer:
 
     def render(self, event: Event) -> list[Piece]:
         self.after = event.seq or self.after
-        match event.kind:
-            case "hello":
+        match event.what:
+            case Hello():
                 return self._catch_up()
-            case "reset":
+            case Reset():
                 return [InfoLine(PRUNED), *self._catch_up()]
-            case "turn.started":
-                self.running = event.data["turn"]
-            case "turn.ended":
-                return self._ended(event.data["turn"])
+            case TurnStarted():
+                self.running = event.turn
+            case TurnEnded():
+                return self._ended(event.turn or "")
         return [*self.renderer.take(event), *self.gates.take(event)]
 
     def _catch_up(self) -> list[Piece]:
         """Render the running turn so far: the stream starts here, or starts again."""
-        thread = self._client.get("threads", self.thread)
-        self.running = thread["turn"] if thread["status"] == "running" else None
+        thread = self._client.ask(requests.thread(self.thread))
+        self.running = thread.turn if thread.status == "running" else None
         asked = self.gates.catch_up()
         if self.running is None:
             return asked
-        return [*self.renderer.catch_up(self._client.get("turns", self.running)), *asked]
+        return [*self.renderer.catch_up(self._client.ask(requests.turn(self.running))), *asked]
 
     def _ended(self, name: str) -> list[Piece]:
         self.running = None if self.running == name else self.running
-        turn = self._client.get("turns", name)
+        turn = self._client.ask(requests.turn(name))
         pieces = self.renderer.settle(turn)
-        return [*pieces, InfoLine(CUT if turn["continued_by"] else f"· turn {summary(turn)}")]
+        return [*pieces, InfoLine(CUT if turn.continued_by else f"· turn {summary(turn)}")]
 
 
 class Watcher:
     """The output of `clew watch`: for one thread also its text, for all threads only events."""
 
-    def __init__(self, client: Client, screen: Screen, thread: str | None, as_json: bool) -> None:
+    def __init__(self, client: Asks, screen: Screen, thread: str | None, as_json: bool) -> None:
         self._screen = screen
         self._as_json = as_json
         self._renderer = ThreadRenderer(client, thread, command_hints) if thread else None
         self._is_begun = False
 
-    def show(self, event: Event) -> None:
+    def show(self, frame: Frame) -> None:
         is_again = self._is_begun
-        if event.kind == "hello":
+        if frame.kind == "hello":
             self._screen.say("reconnected" if is_again else "watching; Ctrl-C ends")
             self._is_begun = True
         if self._as_json:
-            data = {**event.data, "again": is_again} if event.kind == "hello" else event.data
-            print(json.dumps({"kind": event.kind, "seq": event.seq, "data": data}), flush=True)
-        elif self._renderer:
+            data = json.loads(frame.data) | ({"again": is_again} if frame.kind == "hello" else {})
+            print(json.dumps({"kind": frame.kind, "seq": frame.seq, "data": data}), flush=True)
+        else:
+            self._show_event(event_of(frame))
+
+    def _show_event(self, event: Event) -> None:
+        if self._renderer:
             self._show_thread(self._renderer, event)
         elif event.kind == "reset":
             self._screen.write_line(PRUNED)
         elif event.seq is not None and event.kind in _HEADLINES:
-            self._screen.write_text(f"{event.data['thread']}  {one_line(_headline(event))}\n", fresh=True)
+            self._screen.write_text(f"{event.thread}  {one_line(_headline(event))}\n", fresh=True)
 
     def _show_thread(self, renderer: ThreadRenderer, event: Event) -> None:
         was = renderer.running
         self._screen.show(renderer.render(event))
-        if event.kind == "announce":
-            self._screen.write_line(f"· the answer: {fit(_first_line(event.data['text']), 120)}")
-        elif event.kind in _HEADLINES and event.kind not in _SHOWN_BY_RENDERER:
-            self._screen.write_line(f"· {one_line(_headline(event))}")
+        match event.what:
+            case Announced(text):
+                self._screen.write_line(f"· the answer: {fit(_first_line(text), 120)}")
+            case _ if event.kind in _HEADLINES and event.kind not in _SHOWN_BY_RENDERER:
+                self._screen.write_line(f"· {one_line(_headline(event))}")
         if renderer.running != was:
             self._screen.wait(WORKING if renderer.running else None)
 
@@ -172,11 +181,11 @@ _SHOWN_BY_RENDERER = frozenset(
 
 
 def _headline(event: Event) -> str:
-    data = event.data["data"]
-    if event.kind == "activity":
-        return activity_line(data)
-    detail = next((str(data[key]) for key in _DETAILS if data.get(key)), "")
-    return f"{data.get('code', '')} {_HEADLINES[event.kind]} {detail}".strip()
+    what = event.what
+    if isinstance(what, ActivityChanged):
+        return activity_line(what.activity, what.phase, what.title, what.outcome)
+    detail = next((str(found) for name in _DETAILS if (found := getattr(what, name, None))), "")
+    return f"{getattr(what, 'code', '')} {_HEADLINES[event.kind]} {detail}".strip()
 
 
 def _first_line(text: str) -> str:

@@ -9,19 +9,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from select import select
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clew.cli.follow import WORKING
 from clew.cli.output import Out
 from clew.cli.shown_gates import ShownGates
 from clew.cli.view.events import PLAIN
 from clew.cli.view.gates import refuse_secrets, typing_hint
-from clew.client.requests import new_message_id
+from clew.client import requests
 from clew.support.errors import ClewError
 
 if TYPE_CHECKING:
     from clew.cli.view.screen import Screen
-    from clew.client.untyped import JsonClient as Client
+    from clew.client.sync import Client
+    from clew.model.gate_views import GateView
 
 MAX_LINE = 4096  # bytes; a terminal buffers no more of a line
 
@@ -37,7 +38,7 @@ class GatePrompt:
         self._reader: Thread | None = None
         self._reply_lock = Lock()
 
-    def at_gate(self, gates: Sequence[Any]) -> bool:
+    def at_gate(self, gates: Sequence[GateView]) -> bool:
         """Called with the open gates. Returns True if nobody can answer here, so that `run` ends."""
         if not self.is_interactive:
             return True
@@ -82,11 +83,10 @@ class GatePrompt:
             self._screen.say("clew gates lists open gates; clew approve and clew deny answer them")
         return bool(line)
 
-    def _send(self, text: str, gates: Sequence[Any]) -> str:
-        body = {"message_id": new_message_id(), "text": text, "sees": [view["id"] for view in gates]}
+    def _send(self, text: str, gates: Sequence[GateView]) -> str:
         try:
             refuse_secrets(text, gates)
-            return str(self._client.post("threads", self._thread, "messages", body=body)["words"])
+            return self._client.ask(requests.send(self._thread, text, sees=[view.id for view in gates])).words
         except ClewError as error:
             return f"clew: {error.message}"
 

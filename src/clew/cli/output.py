@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
@@ -15,9 +14,11 @@ from clew.cli.view.columns import table as table
 from clew.support.text import visible
 
 if TYPE_CHECKING:
-    from clew.client.untyped import JsonClient as Client
+    from clew.client.sync import Client
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
+
+TIMEOUT = 120.0  # seconds that a command waits for a response
 
 
 class Out:
@@ -25,8 +26,8 @@ class Out:
         self.as_json = as_json
 
     def json(self, value: object) -> None:
-        # ASCII only: it cannot control a terminal, and every encoding can print it.
-        print(json.dumps(value, indent=2), flush=True)
+        """Print views, and lists and dictionaries of them, with two spaces of indent."""
+        print(json_text(value, indent=2), flush=True)
 
     def line(self, text: str = "") -> None:
         print(visible(text), flush=True)
@@ -51,11 +52,27 @@ class Out:
         if self.as_json:
             self.json({"error": {"code": code, "message": message}})
 
-    def client(self, **options: Any) -> Client:
-        from clew.client.untyped import JsonClient as Client
+    def client(
+        self,
+        *,
+        say: Callable[[str], None] | None = None,
+        start: bool = True,
+        looks: bool = False,
+        timeout: float | None = TIMEOUT,
+    ) -> Client:
+        from clew.client.sync import Client
         from clew.support.home import Home
 
-        return Client(Home.find(), **{"say": self.say, **options})
+        return Client(Home.find(), say=say or self.say, start=start, looks=looks, timeout=timeout)
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    # ASCII only: it cannot control a terminal, and every encoding can print it.
+    import json
+
+    from msgspec import to_builtins
+
+    return json.dumps(to_builtins(value), indent=indent)
 
 
 def _set_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -74,6 +91,15 @@ def json_option(command: F) -> F:
 def is_terminal(stream: TextIO) -> bool:
     """Whether it is a terminal that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def terminal_columns() -> int | None:
+    """The width of the terminal; None if stdout is not one."""
+    if not is_terminal(sys.stdout):
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def painted(text: str, code: int, stream: TextIO) -> str:

@@ -54,9 +54,9 @@ class Request(Struct, Generic[T], frozen=True):
 class Sent(Struct, frozen=True):
     """The outcome of a message. It is stored: it stays true even if the daemon crashes now."""
 
+    fate: Fate  # `turn`, `steer`, `answer` or `command`
     thread: str
     turn: str | None  # the turn that it started, or that it was steered into
-    fate: Fate  # `turn`, `steer`, `answer` or `command`
     state: str | None = None  # the turn's, when it was accepted
     words: str = ""  # the reply for a person; empty if the agent's answer is enough
     repeated: bool = False  # this id was accepted before; this is the outcome of the first one

@@ -11,7 +11,7 @@ import socket
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from clew.client.aio import TIMEOUT, TRIES, AsyncClient
 from clew.client.requests import Request
@@ -34,6 +34,12 @@ SURE = 1.7  # the same if `looks` is set: then the client gives up
 
 class Closed(ClewError):
     """The client was closed on purpose, by another Python thread."""
+
+
+class Asks(Protocol):
+    """The part of a client that sends requests."""
+
+    def ask(self, request: Request[T]) -> T: ...
 
 
 class Client:

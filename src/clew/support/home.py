@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -109,13 +107,19 @@ def _short_folder(root: Path) -> Path:
 
     It is not in `$XDG_RUNTIME_DIR`: a cron job has none, and it is removed at the last logout.
     """
+    import hashlib  # rarely needed, and every command imports this module
+
     name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
     return _temp_folder() / f"clew-{os.getuid()}-{name}"
 
 
 def _temp_folder() -> Path:
     temp = Path("/tmp")
-    return temp if os.access(temp, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+    if os.access(temp, os.W_OK | os.X_OK):
+        return temp
+    import tempfile
+
+    return Path(tempfile.gettempdir())
 
 
 def remove_socket(path: Path) -> None:
@@ -151,6 +155,8 @@ def _make_private(folder: Path) -> None:
 
 
 def _require_writable(root: Path) -> None:
+    import tempfile
+
     try:
         with tempfile.TemporaryFile(dir=root):
             pass

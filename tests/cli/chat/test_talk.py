@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from clew.cli.chat.follower import recap, suspension_lines
 from clew.cli.chat.prompt import toolbar
 from clew.cli.chat.talk import Talk
+from clew.cli.commands.run import ThreadOptions
 from clew.cli.view.events import InfoLine, TextChunk
+from clew.client.requests import Request
+from clew.model.views import DaemonView, Passage, RuntimeView, WhereRow
 from clew.support.errors import NotFound, OutOfReach
+from tests.helpers.views import gate_view, made, question_view, thread_view
+
+T = TypeVar("T")
 
 
 class RecordingClient:
-    """Returns the given response by the last part of the path."""
+    """Returns the given response by the last part of the path; else an empty one."""
 
     def __init__(self, **answers: Any) -> None:
         self.asked: list[tuple[Any, ...]] = []
         self._answers = answers
 
-    def get(self, *path: str, **query: object) -> Any:
-        return self._answer(path, query)
-
-    def post(self, *path: str, body: Any = None) -> Any:
-        return self._answer(path, body)
-
-    def put(self, *path: str, body: Any) -> Any:
-        return self._answer(path, body)
-
-    def delete(self, *path: str) -> Any:
-        return self._answer(path, None)
-
-    def _answer(self, path: tuple[str, ...], given: Any) -> Any:
-        self.asked.append((*path, given))
+    def ask(self, request: Request[T]) -> T:
+        path = request.path
+        self.asked.append((*path, request.query if request.method == "GET" else request.body))
         named = path[-2] if path[-1] == "wheel" else path[-1]
         answer = self._answers.get(named, {"id": named})
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return made(request.gives, **answer) if isinstance(answer, dict) else msgspec.convert(answer, request.gives)
 
 
 def accepted(fate: str = "turn", words: str = "", thread: str = "T") -> dict[str, Any]:
@@ -47,14 +44,18 @@ def accepted(fate: str = "turn", words: str = "", thread: str = "T") -> dict[str
 
 
 def talk(api: RecordingClient, thread: str | None = "T") -> Talk:
-    return Talk(api, lambda text: {"message_id": "m", "text": text, "kind": "chat"}, thread)
+    options = ThreadOptions(
+        runtime=None, model=None, effort=None, workspace=Path("/w"), policy=None, title=None, files=[], notify=None
+    )
+    return Talk(api, options, thread)
 
 
 def test_the_first_message_starts_a_thread() -> None:
     here = talk(api := RecordingClient(threads=accepted()), None)
     reply = here.do("hello")
     assert (reply.turn, reply.moved, here.thread) == ("U", True, "T")
-    assert api.asked == [("threads", {"message_id": "m", "text": "hello", "kind": "chat", "attachments": []})]
+    ((path, body),) = api.asked
+    assert (path, body["text"], body["kind"], body["attachments"]) == ("threads", "hello", "chat", [])
 
 
 def test_a_message_goes_to_the_current_thread() -> None:
@@ -116,19 +117,7 @@ def test_files_of_an_unsent_message_are_dropped_with_a_notice(tmp_path: Path) ->
     assert here.do("look").lines == ("clew: no daemon. Nothing was sent. Attach x again.",)
 
 
-LISTED: list[dict[str, Any]] = [
-    {
-        "id": name,
-        "status": "idle",
-        "title": f"about {name}",
-        "runtime": "codex",
-        "created_at": 1,
-        "suspend_message": None,
-        "last_line": None,
-        "gates": [],
-    }
-    for name in ("01C", "01B", "01A")
-]
+LISTED = [thread_view(name, title=f"about {name}") for name in ("01C", "01B", "01A")]
 
 
 def test_threads_are_numbered_and_opened_by_number_or_id() -> None:
@@ -177,7 +166,7 @@ def test_a_handoff_names_its_target_and_leaves_the_chat() -> None:
         and reply.lines == ("· the thread continues in telegram:7:1",)
         and told == ["· handing the thread to telegram…"]
     )
-    assert api.asked[0] == ("handoffs", {"thread": "T", "target": "telegram"})
+    assert api.asked[0] == ("handoffs", {"thread": "T", "target": "telegram", "say": "", "quiet": False})
 
 
 def test_a_failed_handoff_changes_nothing() -> None:
@@ -245,14 +234,13 @@ def test_a_gate_of_another_thread_is_answered_without_going_there() -> None:
 
 @pytest.mark.parametrize("line", ["/approve K7Q2 but only once", "/approve ..", "/answer K7Q2", "/answer K7Q2 hunter2"])
 def test_an_unclear_or_secret_answer_is_not_sent(line: str) -> None:
-    secret = {**GATE, "questions": [{"secret": True}]}
-    here = talk(api := RecordingClient(K7Q2=secret))
+    here = talk(api := RecordingClient(K7Q2={**GATE, "questions": [question_view(secret=True)]}))
     assert here.do(line).failed
     assert [asked for asked in api.asked if asked[0] != "gates"] == []
 
 
 def test_text_after_a_command_is_refused_while_a_secret_is_asked_for() -> None:
-    secret = {**GATE, "questions": [{"secret": True}]}
+    secret = gate_view(questions=[question_view(secret=True)])
     here = talk(api := RecordingClient())
     for line in ("/new hunter2", "/fork hunter2", "/queue hunter2"):
         assert here.do(line, [secret]).failed and here.thread == "T"
@@ -260,14 +248,17 @@ def test_text_after_a_command_is_refused_while_a_secret_is_asked_for() -> None:
 
 
 def test_open_gates_are_listed() -> None:
-    row = {**GATE, "asked_at": 0}
-    head, line = talk(RecordingClient(gates=[row])).do("/gates").lines
+    head, line = talk(RecordingClient(gates=[gate_view()])).do("/gates").lines
     assert head.startswith("CODE") and line.startswith("K7Q2")
     assert talk(RecordingClient(gates=[])).do("/待办").lines == ("· nothing waits for you",)
 
 
 def test_settings_apply_to_the_next_new_thread(tmp_path: Path) -> None:
-    status = {"runtimes": [{"name": "codex"}, {"name": "other"}]}
+    status = {
+        "daemon": made(DaemonView),
+        "runtimes": [made(RuntimeView, name=name) for name in ("codex", "other")],
+        "fates": {},
+    }
     here = talk(api := RecordingClient(status=status, threads=accepted(thread="N")))
     assert here.do("/runtime").lines == ("· new threads use the default; there are: codex, other",)
     for line in ("/runtime other", "/model fast-one", f"/dir {tmp_path}"):
@@ -300,17 +291,10 @@ def test_stop_and_done_call_the_api() -> None:
 
 
 def test_where_shows_the_receipts() -> None:
-    row = {
-        "delivery": "U:final",
-        "conversation": "webhook:ci",
-        "state": "sent",
-        "sent_at": 0,
-        "message_id": None,
-        "error": None,
-    }
-    (line,) = talk(RecordingClient(deliveries=[row])).do("/where").lines
+    row = made(WhereRow, delivery="U:final", conversation="webhook:ci", state="sent", sent_at=0)
+    (line,) = talk(RecordingClient(deliveries=(row,))).do("/where").lines
     assert line.split()[:3] == ["U:final", "webhook:ci", "sent"]
-    assert talk(RecordingClient(deliveries=[])).do("/where").lines == ("· it has no deliveries yet",)
+    assert talk(RecordingClient(deliveries=())).do("/where").lines == ("· it has no deliveries yet",)
 
 
 def test_a_pasted_image_is_a_file_until_it_is_sent() -> None:
@@ -328,11 +312,11 @@ def test_quit_leaves() -> None:
 
 
 def test_opening_a_thread_shows_its_status_and_the_last_messages() -> None:
-    thread = {"id": "T", "status": "suspended", "title": "x", "suspend_message": "Cut off.\nReply `continue`."}
+    thread = thread_view("T", status="suspended", title="x", suspend_message="Cut off.\nReply `continue`.")
     said = [
-        {"role": "person", "author": "you", "text": "do\nit", "state": None},
-        {"role": "agent", "author": "codex", "text": "done", "state": "completed"},
-        {"role": "agent", "author": "codex", "text": "", "state": "running"},
+        made(Passage, role="person", author="you", text="do\nit"),
+        made(Passage, role="agent", author="codex", text="done", state="completed"),
+        made(Passage, role="agent", author="codex", state="running"),
     ]
     assert recap(thread, said) == [
         InfoLine("· T, suspended: x"),
@@ -341,7 +325,7 @@ def test_opening_a_thread_shows_its_status_and_the_last_messages() -> None:
         InfoLine("· Cut off."),
         InfoLine("· Reply `continue`."),
     ]
-    assert suspension_lines({**thread, "status": "idle"}) == []
+    assert suspension_lines(replace(thread, status="idle")) == []
 
 
 def test_the_toolbar_shows_what_is_going_on() -> None:

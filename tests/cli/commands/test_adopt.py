@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.cli.commands.adopt import session_table
+from clew.model.views import AdoptableView
 from clew.runtimes.codex.server import binary
 from clew.runtimes.codex.settings import CodexConfig
 from clew.testing.scripted_model import write_codex_home
 from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.helpers.models import Model
+from tests.helpers.views import made
 
 ID = "01a1e2cb-16e3-7b11-80ef-f738444f63ef"
 
@@ -100,8 +103,8 @@ def test_adopt_explains_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_sessions_are_a_numbered_table() -> None:
-    row = {"id": ID, "title": "a\x1b[2J\nb", "updated_at": 940_000, "source": "cli", "workspace": "/w", "in_use": None}
-    used = {**row, "in_use": "codex, pid 7"}
+    row = made(AdoptableView, id=ID, title="a\x1b[2J\nb", updated_at=940_000, source="cli", workspace="/w")
+    used = replace(row, in_use="codex, pid 7")
     head, first, second = session_table([row, used], 1000.0, None)
     assert head.split() == ["ID", "AGE", "WITH", "TITLE", "FOLDER"]
     assert first.split() == ["1", ID, "1m", "cli", "a\\x1b[2J", "b", "/w"]

@@ -98,6 +98,6 @@ def test_web_takes_the_next_free_port_and_keeps_the_rest_of_the_config(
         chosen = web.link(home.home, lambda line: None)
     login = home.json("web")
     assert set(login) == {"url", "expires_at", "opened"} and login["opened"] is False
-    assert [urlsplit(each["url"]).port for each in (chosen, login)] == [number_of(place)] * 2
+    assert [urlsplit(each).port for each in (chosen.url, login["url"])] == [number_of(place)] * 2
     assert tomllib.loads(home.home.config.read_text())["http"]["port"] == number_of(place)
     assert home.home.config.read_text().startswith(f"# mine\n{SCRIPTED}# the end\n")

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from clew.cli.view.columns import age, duration, fit, rows_of, table, width
 from clew.cli.view.threads import short_ids, thread_table
 from clew.cli.view.transcript import print_formatted
+from clew.model.views import ThreadView
+from tests.helpers.views import thread_view
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=80), st.integers(4, 40))
@@ -45,16 +47,15 @@ def test_an_age_is_short(seconds: int, short: str) -> None:
     assert age(seconds) == short
 
 
-def thread(name: str, **given: Any) -> dict[str, Any]:
-    plain = {"id": name, "status": "idle", "title": "a title", "runtime": "codex", "created_at": 1000}
-    return {**plain, "suspend_message": None, "last_line": None, "gates": [], **given}
+def thread(name: str, **given: Any) -> ThreadView:
+    return thread_view(name, **{"title": "a title", "created_at": 1000, **given})
 
 
 def test_short_ids_are_long_enough_to_be_unique() -> None:
     names = ["01ABCDEFGHJKMNP1", "01ABCDEFGHJKMNP2"]
-    assert short_ids([thread(name) for name in names]) == names
-    assert short_ids([thread(names[0]), thread("01B" + names[0][3:])]) == ["01ABCDEFGH", "01BBCDEFGH"]
-    assert short_ids([thread(names[0])]) == ["01ABCDEFGH"]
+    assert short_ids(names) == names
+    assert short_ids([names[0], "01B" + names[0][3:]]) == ["01ABCDEFGH", "01BBCDEFGH"]
+    assert short_ids(names[:1]) == ["01ABCDEFGH"]
 
 
 def test_a_table_fits_the_terminal_and_keeps_its_last_column() -> None:

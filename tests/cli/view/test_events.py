@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from clew.cli.view.events import EventRenderer, InfoLine, Piece, TextChunk, activity_line, summary
-from tests.helpers.json_client import RawEvent as Event
+from clew.client.events import Event
+from clew.model.turns import Usage
+from clew.model.views import ItemView, TurnView
+from tests.helpers.views import turn_view
 
 
 def text(piece: str, offset: int = 0, item: str = "a", turn: str = "T") -> Event:
-    return Event("text", None, {"turn": turn, "item": item, "offset": offset, "text": piece})
+    return Event("text", turn=turn, data={"item": item, "offset": offset, "text": piece})
 
 
 def opened(complete: str, item: str = "a", turn: str = "T", kind: str = "open") -> Event:
-    return Event(kind, None, {"turn": turn, "item": item, "kind": "text", "text": complete})
+    return Event(kind, turn=turn, data={"item": item, "kind": "text", "text": complete})
 
 
 def done(complete: str, item: str = "a", cut: bool = False) -> Event:
-    return Event("text.done", None, {"turn": "T", "item": item, "text": complete, "cut": cut})
+    return Event("text.done", turn="T", data={"item": item, "text": complete, "cut": cut})
 
 
 def act(phase: str, outcome: str | None = None, title: str = "make", item: str = "x") -> Event:
     data = {"item": item, "activity": "command", "phase": phase, "title": title, "outcome": outcome}
-    return Event("activity", 1, {"turn": "T", "data": data})
+    return Event("activity", 1, turn="T", data=data)
 
 
-def ended(answer: str, *earlier: str, state: str = "completed", turn: str = "T") -> dict[str, Any]:
-    items = [{"item": str(number), "kind": "text", "body": body} for number, body in enumerate(earlier)]
-    return {"id": turn, "state": state, "text": answer, "items": items, "ended_at": 1}
+def ended(answer: str, *earlier: str, state: str = "completed", turn: str = "T") -> TurnView:
+    items = [ItemView(str(number), "text", "done", "", body) for number, body in enumerate(earlier)]
+    return turn_view(turn, state=state, text=answer, items=items)
 
 
 def written(pieces: list[Piece]) -> str:
@@ -135,26 +137,26 @@ def test_an_activity_is_shown_when_it_starts_and_when_it_fails() -> None:
 
 def test_catching_up_shows_an_open_turn_and_nothing_is_repeated() -> None:
     items = [
-        {"item": "a", "kind": "text", "phase": "done", "title": "", "body": "look", "outcome": None},
-        {"item": "x", "kind": "command", "phase": "started", "title": "make", "body": "", "outcome": None},
+        ItemView("a", "text", "done", "", "look"),
+        ItemView("x", "command", "started", "make", ""),
     ]
     renderer = EventRenderer()
-    pieces = renderer.catch_up({"id": "T", "ended_at": None, "items": items})
+    pieces = renderer.catch_up(turn_view(ended_at=None, items=items))
     assert (written(pieces), info_lines(pieces)) == ("look", ["· command: make"])
     assert render(renderer, done("look"), act("started"), act("done", "ok")) == []
 
 
 def test_an_activity_is_one_short_line() -> None:
-    line = activity_line({"activity": "command", "phase": "started", "title": "a\nb \x1b[2J" + "x" * 500})
+    line = activity_line("command", "started", "a\nb \x1b[2J" + "x" * 500, None)
     assert line.startswith("· command: a b \\x1b[2Jxxx") and line.endswith("…") and len(line) < 180
 
 
 def test_the_end_of_a_turn_shows_time_and_tokens() -> None:
-    usage = {"input_tokens": 1000, "output_tokens": 234, "total_tokens": 1234}
-    turn = {"state": "completed", "started_at": 1000, "ended_at": 4210, "usage": usage}
+    usage = Usage(input_tokens=1000, output_tokens=234, total_tokens=1234)
+    turn = turn_view(started_at=1000, ended_at=4210, usage=usage)
     assert summary(turn) == "completed in 3.2 s, 1,234 tokens (1,000 in, 234 out)"
-    assert summary({**turn, "state": "failed", "usage": None, "ended_at": 66_000}) == "failed after 1 min 05 s"
-    assert summary({**turn, "state": "interrupted", "started_at": None}) == "interrupted"
+    assert summary(replace(turn, state="failed", usage=None, ended_at=66_000)) == "failed after 1 min 05 s"
+    assert summary(replace(turn, state="interrupted", started_at=None)) == "interrupted"
 
 
 def test_the_text_of_a_stopped_turn_is_not_repeated_as_its_answer() -> None:

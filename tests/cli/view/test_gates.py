@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from types import SimpleNamespace as Namespace
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from clew.cli.chat.prompt import toolbar
 from clew.cli.commands.gates import _ask_all, _ask_one, _one_line_summary
 from clew.cli.view.events import BOLD, InfoLine
 from clew.cli.view.gates import Gates, command_hints, refuse_secrets, request_lines, typing_hint, typing_hints
+from clew.client.events import Event
+from clew.client.requests import Request
+from clew.model.gate_views import GateView
 from clew.support.errors import Refused
-from tests.helpers.json_client import RawEvent as Event
+from tests.helpers.views import gate_view as gate
+from tests.helpers.views import question_view as question
 
-
-def gate(code: str = "K7Q2", kind: str = "command", **given: Any) -> dict[str, Any]:
-    plain = {"id": f"id-{code}", "thread": "T", "turn": "U", "title": "make all", "detail": "", "folder": None}
-    said = {
-        "state": "open",
-        "reason": "",
-        "warning": "",
-        "questions": [],
-        "options": ["allow", "decline"],
-        "replies": [],
-    }
-    return {**plain, **said, "code": code, "kind": kind, "blocking": True, **given}
-
-
-def question(text: str = "Which?", *options: str, **given: Any) -> dict[str, Any]:
-    return {"text": text, "options": list(options), "free": True, "several": False, "secret": False, **given}
+T = TypeVar("T")
 
 
 def test_a_gate_is_shown_completely_with_nothing_hidden() -> None:
@@ -95,13 +86,13 @@ def test_a_long_diff_is_shown_completely() -> None:
 
 def test_gates_shortened_in_a_list_are_fetched_before_display() -> None:
     whole = gate(kind="change", detail="+" * 5_000)
-    listed = {**whole, "detail": "+ … 4,999 characters left out … "}
+    listed = replace(whole, detail="+ … 4,999 characters left out … ")
 
     class Daemon(GateClient):
-        def get(self, *path: str, **query: object) -> Any:
-            return whole if path[-1] == whole["id"] else [listed]
+        def ask(self, request: Request[T]) -> T:
+            return msgspec.convert(whole if request.path[-1] == whole.id else (listed,), request.gives)
 
-    shown = Gates(Daemon(), "T", typing_hints).catch_up()  # type: ignore[arg-type]
+    shown = Gates(Daemon(), "T", typing_hints).catch_up()
     assert any(isinstance(piece, InfoLine) and piece.line.strip() == "+" * 5_000 for piece in shown)
 
 
@@ -145,30 +136,30 @@ def test_while_a_secret_is_asked_another_gate_is_answered_by_code(line: str) -> 
 class GateClient:
     """A client with these gates."""
 
-    def __init__(self, *views: dict[str, Any]) -> None:
+    def __init__(self, *views: GateView) -> None:
         self.views = views
 
-    def get(self, *path: str, **query: object) -> Any:
-        found = [view for view in self.views if view["id"] == path[-1]]
-        return found[0] if found else list(reversed(self.views))
+    def ask(self, request: Request[T]) -> T:
+        found = [view for view in self.views if view.id == request.path[-1]]
+        return msgspec.convert(found[0] if found else self.views[::-1], request.gives)
 
 
 def event(kind: str, **data: Any) -> Event:
-    return Event(kind, 1, {"turn": "U", "data": {"gate": "id-K7Q2", "code": "K7Q2", **data}})
+    return Event(kind, 1, turn="U", data={"gate": "id-K7Q2", "code": "K7Q2", **data})
 
 
 def test_a_gate_is_shown_once_and_again_if_it_is_reopened() -> None:
-    gates = Gates(GateClient(gate()), "T", typing_hints)  # type: ignore[arg-type]
+    gates = Gates(GateClient(gate()), "T", typing_hints)
     first = gates.catch_up()
     assert first[0] == InfoLine("K7Q2: the agent asks to run a command", BOLD)
-    assert gates.take(event("gate.opened")) == [] and [view["code"] for view in gates.open] == ["K7Q2"]
+    assert gates.take(event("gate.opened")) == [] and [view.code for view in gates.open] == ["K7Q2"]
     told = gates.take(event("gate.answered", decision="accept", by="ann", title="make all"))
     assert (told, gates.open) == ([InfoLine("· K7Q2: yes by ann: make all")], ())
     assert gates.take(event("gate.opened")) == first and len(gates.open) == 1
 
 
 def test_a_gate_of_another_turn_is_tracked_but_not_shown() -> None:
-    gates = Gates(GateClient(gate(turn="before")), "T", typing_hints)  # type: ignore[arg-type]
+    gates = Gates(GateClient(gate(turn="before")), "T", typing_hints)
     assert gates.catch_up("U") == [] and len(gates.open) == 1
 
 

@@ -111,7 +111,7 @@ def test_clients_with_pruned_events_can_continue(tmp_path: Path) -> None:
         turn, _ = follow_turn(
             client, old["thread"], old["turn"], shown.extend, how=command_hints, at_gate=lambda gates: False
         )
-        assert turn["text"] == "one" and [piece.text for piece in shown if isinstance(piece, TextChunk)] == ["one"]
+        assert turn.text == "one" and [piece.text for piece in shown if isinstance(piece, TextChunk)] == ["one"]
 
 
 async def waited(clew: Clew, turn: str) -> str:

@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from clew.cli.view.gates import request_lines
@@ -1131,7 +1130,7 @@ async def test_a_choice_of_the_agents_own_shows_what_it_is_about(world: World) -
         card = rig.room.texts[-1]
         assert "asks to run a command" in card and "```\nexport A=1; make\n```\nin `/etc`" in card
         assert "1. Once\n2. No\n3. Also once" in card
-        assert request_lines(msgspec.to_builtins(gate))[-6:-3] == ["  in /etc", "    export A=1; make", f"  {WHICH}"]
+        assert request_lines(gate)[-6:-3] == ["  in /etc", "    export A=1; make", f"  {WHICH}"]
         await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("No",),)))
         assert (await rig.ended(said.turn)).text == "[no]"
 

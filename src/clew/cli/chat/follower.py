@@ -5,22 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from clew.cli.follow import ThreadRenderer
 from clew.cli.view.columns import duration, fit, one_line
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
-from clew.client.sync import Closed
-from clew.client.untyped import JsonClient as Client
-from clew.client.untyped import RawEvent as Event
+from clew.client import requests
+from clew.client.events import DriverChanged, Event, Hello, StatusChanged, SteerOffered, TurnQueued
+from clew.client.sync import Client, Closed
+from clew.model.gate_views import GateView
+from clew.model.views import Passage, ThreadView
 from clew.support.errors import ClewError
 from clew.support.home import Home
 
 SHORT = 100  # columns of an earlier message
 OPEN = ("running", "waiting")
 LOCAL = "cli"
-Show = Callable[[Sequence[Piece], Sequence[Any]], None]  # takes the output, and the gates that are open then
+Show = Callable[[Sequence[Piece], Sequence[GateView]], None]  # takes the output, and the gates that are open then
 
 
 class Follower(threading.Thread):
@@ -57,7 +58,7 @@ class Follower(threading.Thread):
 
     def run(self) -> None:
         try:
-            for event in self._stream_client.raw_events(self.thread_id, self._renderer.after):
+            for event in self._stream_client.events(self.thread_id, self._renderer.after):
                 self._emit(self._render(event))
         except Closed:
             return
@@ -78,26 +79,28 @@ class Follower(threading.Thread):
 
     def _render(self, event: Event) -> list[Piece]:
         pieces: list[Piece] = []
-        if event.kind == "hello":
+        what = event.what
+        if isinstance(what, Hello):
             pieces += self._reconnected() if not self._is_new else self._recap()
             self._is_new = False
         if text := self._message_of(event):
             pieces += [] if self._is_own(text) else [InfoLine(f"· from elsewhere: {fit(one_line(text), SHORT)}")]
-        if event.kind == "thread.wheel" and event.data["data"]["where"] != LOCAL:
-            pieces.append(InfoLine(f"· this thread continues in {event.data['data']['where']}"))
+        if isinstance(what, DriverChanged) and what.where != LOCAL:
+            pieces.append(InfoLine(f"· this thread continues in {what.where}"))
         pieces += self._renderer.render(event)
-        if event.kind == "thread.status":
+        if isinstance(what, StatusChanged):
             pieces += self._suspension()
         self._note_running()
         return pieces
 
     def _message_of(self, event: Event) -> str | None:
         """The text of a message that a person just sent, here or elsewhere."""
-        if event.kind == "steer.offered":
-            steers = self._client.get("turns", event.data["turn"], "steers")
-            return next((each["text"] for each in steers if each["message"] == event.data["data"]["message"]), None)
-        if event.kind == "turn.queued" and _is_from_a_person(event.data["data"]):
-            return str(self._client.get("turns", event.data["turn"])["request"])
+        match event.what:
+            case SteerOffered(message):
+                steers = self._client.ask(requests.steers(event.turn or ""))
+                return next((each.text for each in steers if each.message == message), None)
+            case TurnQueued() as queued if _is_from_a_person(queued):
+                return self._client.ask(requests.turn(event.turn or "")).request
         return None
 
     def _note_running(self) -> None:
@@ -114,39 +117,39 @@ class Follower(threading.Thread):
 
     def _recap(self) -> list[Piece]:
         """The current thread, and its last messages."""
-        thread = self._client.get("threads", self.thread_id)
-        self.asks = thread["asks"]
-        entries = self._client.get("threads", self.thread_id, "transcript", limit=2)
+        thread = self._client.ask(requests.thread(self.thread_id))
+        self.asks = thread.asks
+        entries = self._client.ask(requests.transcript(self.thread_id, limit=2))
         for entry in entries:
-            if entry["role"] == "agent" and entry["state"] not in OPEN:
-                self._renderer.renderer.close(entry["turn"])
+            if entry.role == "agent" and entry.state not in OPEN:
+                self._renderer.renderer.close(entry.turn or "")
         return recap(thread, entries)
 
     def _suspension(self) -> list[Piece]:
-        thread = self._client.get("threads", self.thread_id)
-        self.asks = thread["asks"]
+        thread = self._client.ask(requests.thread(self.thread_id))
+        self.asks = thread.asks
         return suspension_lines(thread)
 
 
-def _is_from_a_person(queued: Any) -> bool:
+def _is_from_a_person(queued: TurnQueued) -> bool:
     """Whether a person sent it, and clew did not queue it by itself."""
-    is_again = queued.get("again") or queued.get("continues")
-    return queued["origin"] in ("message", "resume") and not is_again
+    is_again = queued.again or queued.continues
+    return queued.origin in ("message", "resume") and not is_again
 
 
-def recap(thread: Any, entries: Sequence[Any]) -> list[Piece]:
-    pieces: list[Piece] = [InfoLine(f"· {thread['id']}, {thread['status']}: {one_line(thread['title'])}")]
+def recap(thread: ThreadView, entries: Sequence[Passage]) -> list[Piece]:
+    pieces: list[Piece] = [InfoLine(f"· {thread.id}, {thread.status}: {one_line(thread.title)}")]
     for entry in entries:
-        if entry["state"] in OPEN or not entry["text"]:
+        if entry.state in OPEN or not entry.text:
             continue
-        if entry["role"] == "agent":
-            pieces.append(TextChunk(f"{entry['text']}\n", fresh=True))
+        if entry.role == "agent":
+            pieces.append(TextChunk(f"{entry.text}\n", fresh=True))
         else:
-            pieces.append(InfoLine(f"{entry['author']}: {fit(one_line(entry['text']), SHORT)}"))
+            pieces.append(InfoLine(f"{entry.author}: {fit(one_line(entry.text), SHORT)}"))
     return [*pieces, *suspension_lines(thread)]
 
 
-def suspension_lines(thread: Any) -> list[Piece]:
+def suspension_lines(thread: ThreadView) -> list[Piece]:
     """The question of a suspended thread."""
-    message = thread["suspend_message"] if thread["status"] == "suspended" else None
+    message = thread.suspend_message if thread.status == "suspended" else None
     return [InfoLine(f"· {line}") for line in (message or "").splitlines()]

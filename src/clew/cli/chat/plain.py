@@ -5,23 +5,25 @@ At the end of stdin the last turn has ended.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clew.cli.chat.lines import join_continued
 from clew.cli.chat.talk import Reply, Talk
 from clew.cli.commands.run import open_gate_codes, print_failure, print_open_gates, run_result
 from clew.cli.ctrl_c import CtrlC
 from clew.cli.follow import WORKING, follow_turn
-from clew.cli.output import Out
+from clew.cli.output import Out, json_text
 from clew.cli.view.events import EventRenderer, InfoLine, summary
 from clew.cli.view.gates import typing_hints
 from clew.cli.view.screen import Screen
+from clew.client import requests
 
 if TYPE_CHECKING:
-    from clew.client.untyped import JsonClient as Client
+    from clew.client.sync import Client
+    from clew.model.gate_views import GateView
+    from clew.model.views import TurnView
 
 
 def read_stdin() -> Iterable[str]:
@@ -36,9 +38,9 @@ class PlainChat:
         self._screen = screen
         self._talk = talk
         self._after: dict[str, int] = {}  # number of the last event read, by thread
-        self._waiting_turn: Any = None  # the turn that waits at a gate
+        self._waiting_turn: TurnView | None = None  # the turn that waits at a gate
         self._renderer = EventRenderer()  # shared, since a turn is left at a gate and followed again
-        self._shown_gates: Sequence[Any] | None = None  # gates shown as open; None: none were loaded yet
+        self._shown_gates: Sequence[GateView] | None = None  # gates shown as open; None: none were loaded yet
         self._asks: str | None = None  # the question of a suspended thread that was shown last
 
     def run(self, lines: Iterable[str]) -> bool:
@@ -58,16 +60,16 @@ class PlainChat:
             self._report_waiting(self._waiting_turn)
         return ok and self._waiting_turn is None
 
-    def _report_waiting(self, turn: Any) -> None:
+    def _report_waiting(self, turn: TurnView) -> None:
         """Report a turn that still waits at a gate at the end of stdin."""
         if self._out.as_json:
-            print(json.dumps(run_result(turn) | {"gates": open_gate_codes(self._client, turn)}), flush=True)
+            print(json_text(run_result(turn) | {"gates": open_gate_codes(self._client, turn)}), flush=True)
         print_open_gates(self._out, self._client, turn)
 
     def _remember_position(self, thread: str | None) -> None:
         """Store the newest event number of a thread before a message is sent to it."""
         if thread is not None and thread not in self._after:
-            hello = next(self._client.raw_events(thread))
+            hello = next(self._client.events(thread))
             self._after[thread] = hello.seq or 0
 
     def _say(self, reply: Reply) -> None:
@@ -78,7 +80,7 @@ class PlainChat:
             else:
                 self._screen.write_text(f"{line}\n", fresh=True)
         if self._out.as_json and reply.failed:
-            print(json.dumps({"error": {"code": "refused", "message": " ".join(reply.lines)}}), flush=True)
+            print(json_text({"error": {"code": "refused", "message": " ".join(reply.lines)}}), flush=True)
 
     def _follow_answer(self, thread: str, turn: str) -> bool:
         CtrlC(self._screen, self._client).set_thread(thread)
@@ -95,23 +97,23 @@ class PlainChat:
             at_gate=self._at_gate,
         )
         self._screen.wait(None)
-        self._waiting_turn = ended if ended["state"] == "waiting" else None
+        self._waiting_turn = ended if ended.state == "waiting" else None
         if self._waiting_turn is not None:
             return True
         self._end(ended)
-        return bool(ended["state"] == "completed")
+        return ended.state == "completed"
 
-    def _at_gate(self, gates: Sequence[Any]) -> bool:
+    def _at_gate(self, gates: Sequence[GateView]) -> bool:
         """Return at the gate: the next line may answer it."""
         self._shown_gates = gates
         return True
 
-    def _end(self, ended: Any) -> None:
+    def _end(self, ended: TurnView) -> None:
         self._screen.end_line()
         if self._out.as_json:
-            print(json.dumps(run_result(ended)), flush=True)
+            print(json_text(run_result(ended)), flush=True)
         else:
             self._screen.show([InfoLine(f"· {summary(ended)}")])
-        if ended["state"] != "completed":
-            self._asks = self._client.get("threads", ended["thread"])["asks"]
+        if ended.state != "completed":
+            self._asks = self._client.ask(requests.thread(ended.thread)).asks
             print_failure(self._out, self._client, ended)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from prompt_toolkit import PromptSession
@@ -31,6 +30,7 @@ from clew.cli.view.columns import duration, fit
 from clew.cli.view.events import InfoLine, Piece
 from clew.cli.view.gates import is_secret
 from clew.cli.view.screen import frame
+from clew.model.gate_views import GateView
 from clew.support.home import Home
 
 MARK = "› "
@@ -43,7 +43,7 @@ class Entered(Struct, frozen=True):
     """A line, and what was shown as open when it was entered: gates, and the question of a suspended thread."""
 
     line: str
-    sees: Sequence[Any]
+    sees: Sequence[GateView]
     asks: str | None
 
 
@@ -57,7 +57,7 @@ class ChatPrompt:
         self._flow = Flow()
         self._lock = threading.Lock()
         self._output: list[Piece] = []  # not yet written
-        self._open: Sequence[Any] = ()  # the open gates, once the output is written
+        self._open: Sequence[GateView] = ()  # the open gates, once the output is written
         self._shown_gates = ShownGates()
         self._lines: queue.SimpleQueue[Entered | None] = queue.SimpleQueue()
         self._follower: Follower | None = None
@@ -180,7 +180,7 @@ class ChatPrompt:
     def _stop(self) -> None:
         self._show([InfoLine(line) for line in self._talk.do("/stop").lines])
 
-    def _show(self, pieces: Sequence[Piece], open_now: Sequence[Any] | None = None) -> None:
+    def _show(self, pieces: Sequence[Piece], open_now: Sequence[GateView] | None = None) -> None:
         """Add output, from any Python thread. Gates count as shown only when their lines are written."""
         with self._lock:
             self._open = self._open if open_now is None else open_now
@@ -212,7 +212,7 @@ class ChatPrompt:
     def _toolbar(self) -> str:
         follower = self._follower
         running, away = (follower.running, follower.away) if follower else (None, None)
-        sees = [view["code"] for view in self._shown_gates.gates if view["blocking"]]
+        sees = [view.code for view in self._shown_gates.gates if view.blocking]
         line = toolbar(time.monotonic(), self._talk.thread, running, away, len(self._talk.files), sees)
         return fit(line, self._session.output.get_size().columns)
 

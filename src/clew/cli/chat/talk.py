@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -30,12 +29,17 @@ from clew.cli.chat.lines import (
     to_path,
 )
 from clew.cli.commands.handoff import wait_for_handoff
+from clew.cli.commands.run import ThreadOptions, absolute, start_request
 from clew.cli.commands.threads import state_words, status_words, trace_words, waits_for
 from clew.cli.output import moment
 from clew.cli.view.columns import one_line, table
 from clew.cli.view.gates import is_secret, refuse_secrets, secret_message
 from clew.cli.view.threads import gate_table, thread_table
-from clew.client.requests import new_message_id
+from clew.client import requests
+from clew.client.requests import Sent
+from clew.client.sync import Asks
+from clew.model.gate_views import GateView
+from clew.model.views import WhereRow
 from clew.support.errors import ClewError, Refused
 from clew.support.text import clean
 from clew.texts import commands, messages
@@ -43,16 +47,6 @@ from clew.texts import commands, messages
 LIST_SIZE = 20
 PASTED = "clew-pasted-"
 MAX_OWN = 50  # messages, to recognize our own in the event stream
-Opening = Callable[[str], dict[str, Any]]  # the request body that starts a thread with this text
-
-
-class Api(Protocol):
-    """The part of the client that `Talk` uses."""
-
-    def get(self, *path: str, **query: object) -> Any: ...
-    def post(self, *path: str, body: Any = None) -> Any: ...
-    def put(self, *path: str, body: Any) -> Any: ...
-    def delete(self, *path: str) -> Any: ...
 
 
 class Reply(Struct, frozen=True):
@@ -67,21 +61,20 @@ class Reply(Struct, frozen=True):
 
 @dataclass(slots=True)
 class Talk:
-    client: Api
-    opening: Opening
+    client: Asks
+    options: ThreadOptions  # of the next new thread
     thread: str | None = None
     columns: Callable[[], int | None] = lambda: None  # width of the terminal; None without one
     files: list[str] = field(default_factory=list)
     say: Callable[[str], None] = lambda line: None  # called while a line takes time
     chinese: bool = False  # the language of help
     _in_chinese: bool = False  # this line
-    _sees: Sequence[Any] = ()  # the gates that this line's author sees as open
-    _settings: dict[str, str] = field(default_factory=dict)  # of the next new thread
+    _sees: Sequence[GateView] = ()  # the gates that this line's author sees as open
     _listed: list[str] = field(default_factory=list)
     _said: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_OWN))
     _steer_explained: bool = False
 
-    def do(self, line: str, sees: Sequence[Any] | None = None, asks: str | None = None) -> Reply:
+    def do(self, line: str, sees: Sequence[GateView] | None = None, asks: str | None = None) -> Reply:
         """Execute a line. An error becomes a reply, and never ends the chat. `sees` are the gates that were shown as
         open when the line was entered, `asks` is the question of a suspended thread: a short reply answers only
         these."""
@@ -94,7 +87,7 @@ class Talk:
         """Whether this message was sent from here. May be called from any Python thread."""
         return text in tuple(self._said)
 
-    def _do(self, line: str, sees: Sequence[Any] | None, asks: str | None) -> Reply:
+    def _do(self, line: str, sees: Sequence[GateView] | None, asks: str | None) -> Reply:
         match parse_line(line):
             case None:
                 return Reply()
@@ -110,7 +103,7 @@ class Talk:
             case Command() as command:
                 return self._run(command, sees or ())
 
-    def _run(self, command: Command, sees: Sequence[Any]) -> Reply:
+    def _run(self, command: Command, sees: Sequence[GateView]) -> Reply:
         """Run a command of `texts/commands.py` by its method here."""
         spec = commands.find(command.name)
         assert spec is not None, command.name
@@ -119,7 +112,7 @@ class Talk:
         return run(command.argument)
 
     def _say(
-        self, text: str, *, queue: bool = False, sees: Sequence[Any] | None = None, asks: str | None = None
+        self, text: str, *, queue: bool = False, sees: Sequence[GateView] | None = None, asks: str | None = None
     ) -> Reply:
         files, self.files = self.files, []
         self._said.append(clean(text))  # before it is sent: its event may arrive before the response
@@ -130,27 +123,27 @@ class Talk:
             if files:
                 error.message += f" Nothing was sent. Attach {_names(files)} again."
             raise
-        if accepted["fate"] == "refused":
-            raise Refused(accepted["words"])
+        if accepted.fate == "refused":
+            raise Refused(accepted.words)
         delete_pasted(files)
-        moved, self.thread = self.thread != accepted["thread"], accepted["thread"]
-        steered = accepted["fate"] == "steer"
-        return Reply(self._accepted_lines(accepted), None if steered else accepted["turn"], moved)
+        moved, self.thread = self.thread != accepted.thread, accepted.thread
+        steered = accepted.fate == "steer"
+        return Reply(self._accepted_lines(accepted), None if steered else accepted.turn, moved)
 
-    def _send(self, text: str, files: list[str], queue: bool, sees: Sequence[Any] | None, asks: str | None) -> Any:
+    def _send(
+        self, text: str, files: list[str], queue: bool, sees: Sequence[GateView] | None, asks: str | None
+    ) -> Sent:
         if self.thread is None:
-            return self.client.post("threads", body={**self.opening(text), **self._settings, "attachments": files})
-        body = {"message_id": new_message_id(), "text": text, "queue": queue, "attachments": files}
-        body |= {} if sees is None else {"sees": [view["id"] for view in sees]}
-        body |= {} if asks is None else {"answers": asks}
-        return self.client.post("threads", self.thread, "messages", body=body)
+            return self.client.ask(start_request("chat", text, self.options, files))
+        shown = None if sees is None else [view.id for view in sees]
+        return self.client.ask(requests.send(self.thread, text, queue=queue, files=files, sees=shown, answers=asks))
 
-    def _accepted_lines(self, accepted: Any) -> tuple[str, ...]:
+    def _accepted_lines(self, accepted: Sent) -> tuple[str, ...]:
         """Explain steering once; report a queued message or an open gate each time."""
-        if accepted["fate"] != "steer" or accepted["state"] == "waiting":
-            return (f"· {accepted['words']}",) if accepted["words"] else ()
+        if accepted.fate != "steer" or accepted.state == "waiting":
+            return (f"· {accepted.words}",) if accepted.words else ()
         explained, self._steer_explained = self._steer_explained, True
-        return () if explained else (f"· {accepted['words']} /queue TEXT sends it after the turn.",)
+        return () if explained else (f"· {accepted.words} /queue TEXT sends it after the turn.",)
 
     def _attach(self, paths: tuple[Path, ...]) -> Reply:
         for path in paths:
@@ -181,8 +174,8 @@ class Talk:
             raise
 
     def do_threads(self, _: str) -> Reply:
-        found = self.client.get("threads", limit=LIST_SIZE)["threads"]
-        self._listed = [thread["id"] for thread in found]
+        found = self.client.ask(requests.threads(limit=LIST_SIZE)).threads
+        self._listed = [thread.id for thread in found]
         columns = self.columns()
         rows = thread_table(found, time.time(), columns and columns - 5)
         numbers = [*([""] if columns else []), *map(str, range(1, len(found) + 1))]
@@ -194,7 +187,7 @@ class Talk:
     def do_resume(self, which: str) -> Reply:
         if not which:
             return self.do_threads("")
-        self.thread = self.client.post("threads", self._resolve(which), "wheel")["id"]
+        self.thread = self.client.ask(requests.drive(self._resolve(which))).id
         return Reply(moved=True)
 
     def _resolve(self, which: str) -> str:
@@ -211,35 +204,35 @@ class Talk:
 
     def do_fork(self, title: str) -> Reply:
         refuse_secrets(title, self._sees if title else ())
-        view = self.client.post("threads", self._here(), "fork", body={"turn": None, "title": title or None})
-        self.thread = view["id"]
-        return Reply((f"· forked: {one_line(view['title'])}",), moved=True)
+        view = self.client.ask(requests.fork(self._here(), title=title or None))
+        self.thread = view.id
+        return Reply((f"· forked: {one_line(view.title)}",), moved=True)
 
     def do_stop(self, _: str) -> Reply:
-        self.client.post("threads", self._here(), "stop")
+        self.client.ask(requests.stop(self._here()))
         return Reply(("· stopping the turn…",))
 
     def do_handoff(self, target: str) -> Reply:
         """Hand the thread over and leave the chat; if it fails, nothing changes."""
-        asked = self.client.post("handoffs", body={"thread": self._here(), "target": target})
-        self.say(f"· handing the thread to {asked['surface']}…")
+        asked = self.client.ask(requests.hand_over(self._here(), target))
+        self.say(f"· handing the thread to {asked.surface}…")
         ended = wait_for_handoff(self.client, asked)
-        if ended["state"] != "completed":
-            raise Refused(f"the handoff to {ended['surface']} failed: {ended['error']} The thread stays here.")
-        return Reply((f"· the thread continues in {ended['conversation']}",), leave=True)
+        if ended.state != "completed":
+            raise Refused(f"the handoff to {ended.surface} failed: {ended.error} The thread stays here.")
+        return Reply((f"· the thread continues in {ended.conversation}",), leave=True)
 
     def do_away(self, target: str) -> Reply:
-        where = self.client.put("away", body={"target": target}) if target else self.client.get("away")
-        if where["conversation"] is None:
+        where = self.client.ask(requests.go_away(target)) if target else self.client.ask(requests.away())
+        if where.conversation is None:
             return Reply(("· you are not away; name a chat, such as /away telegram",))
-        return Reply((f"· what this terminal would show is also sent to {where['conversation']}; /back ends that",))
+        return Reply((f"· what this terminal would show is also sent to {where.conversation}; /back ends that",))
 
     def do_back(self, _: str) -> Reply:
-        self.client.delete("away")
+        self.client.ask(requests.come_back())
         return Reply(("· welcome back",))
 
     def do_gates(self, _: str) -> Reply:
-        rows = self.client.get("gates")
+        rows = self.client.ask(requests.gates())
         return Reply(tuple(gate_table(rows, time.time(), self.columns())) if rows else ("· nothing waits for you",))
 
     def do_approve(self, given: str) -> Reply:
@@ -264,39 +257,40 @@ class Talk:
         """Send an answer to the thread of the gate, as a reply with its code. It does not change the current thread."""
         if not (code.isascii() and code.isalnum()):
             raise Refused(f"{code} is not a gate code; /gates lists what waits")
-        view = self.client.get("gates", code)
+        view = self.client.ask(requests.gate(code))
         if is_free and is_secret(view):
             raise Refused(secret_message(view))
-        text = f"{view['code']} {answer}"
+        text = f"{view.code} {answer}"
         self._said.append(clean(text))
-        body = {"message_id": new_message_id(), "text": clean(text), "sees": [view["id"]]}
-        accepted = self.client.post("threads", view["thread"], "messages", body=body)
-        if accepted["fate"] == "refused":
-            raise Refused(accepted["words"])
-        lines = (f"· {accepted['words']}",) if accepted["words"] else ()
-        return Reply(lines, accepted["turn"] if view["thread"] == self.thread else None)
+        accepted = self.client.ask(requests.send(view.thread, clean(text), sees=[view.id]))
+        if accepted.fate == "refused":
+            raise Refused(accepted.words)
+        lines = (f"· {accepted.words}",) if accepted.words else ()
+        return Reply(lines, accepted.turn if view.thread == self.thread else None)
 
     def do_runtime(self, name: str) -> Reply:
-        known = [each["name"] for each in self.client.get("status")["runtimes"]]
+        known = [each.name for each in self.client.ask(requests.status()).runtimes]
         if name and name not in known:
             raise Refused(f"there is no runtime {name}; there are: {', '.join(known)}")
-        return self._set("runtime", name, f"; there are: {', '.join(known)}")
+        if not name:
+            return Reply((f"{_used(self.options['runtime'])}; there are: {', '.join(known)}",))
+        self.options = {**self.options, "runtime": name}
+        return Reply((_next_new(name),))
 
     def do_model(self, name: str) -> Reply:
-        return self._set("model", name)
+        if not name:
+            return Reply((_used(self.options["model"]),))
+        self.options = {**self.options, "model": name}
+        return Reply((_next_new(name),))
 
     def do_dir(self, folder: str) -> Reply:
-        if folder and not os.path.isdir(path := to_path(folder.strip("'\""))):  # noqa: PTH112 (text of any length)
+        if not folder:
+            return Reply((_used(absolute(self.options["workspace"])),))
+        path = to_path(folder.strip("'\""))
+        if not os.path.isdir(path):  # noqa: PTH112 (text of any length)
             raise Refused(f"{path} is not a folder")
-        return self._set("workspace", str(path) if folder else "")
-
-    def _set(self, name: str, value: str, more: str = "") -> Reply:
-        """Show a setting of the next new thread, or change it."""
-        if not value:
-            now = self._settings.get(name) or self.opening("").get(name) or "the default"
-            return Reply((f"· new threads use {now}{more}",))
-        self._settings[name] = value
-        return Reply((f"· from the next /new on: {value}",))
+        self.options = {**self.options, "workspace": path}
+        return Reply((_next_new(str(path)),))
 
     def do_queue(self, text: str) -> Reply:
         refuse_secrets(text, self._sees)
@@ -306,26 +300,26 @@ class Talk:
         return self._attach((parse_file_argument(path),))
 
     def do_status(self, _: str) -> Reply:
-        view = self.client.get("threads", self._here())
-        queued = f", {view['queued']} queued" if view["queued"] else ""
+        view = self.client.ask(requests.thread(self._here()))
+        queued = f", {view.queued} queued" if view.queued else ""
         rows = [
-            ("  thread", view["id"]),
-            ("  title", one_line(view["title"])),
+            ("  thread", view.id),
+            ("  title", one_line(view.title)),
             ("  status", f"{status_words(view)}{queued}"),
             ("  waits for", one_line(waits_for(view))),
-            ("  runtime", " ".join(part for part in (view["runtime"], view["model"], view["effort"]) if part)),
-            ("  policy", view["policy"]),
-            ("  workspace", view["workspace"]),
+            ("  runtime", " ".join(part for part in (view.runtime, view.model, view.effort) if part)),
+            ("  policy", view.policy),
+            ("  workspace", view.workspace),
             ("  attached", _names(self.files)),
         ]
         return Reply(tuple(table([row for row in rows if row[1]])))
 
     def do_where(self, _: str) -> Reply:
-        rows = self.client.get("threads", self._here(), "deliveries")
+        rows = self.client.ask(requests.deliveries(self._here()))
         return Reply(tuple(table([_receipt(row) for row in rows])) if rows else ("· it has no deliveries yet",))
 
     def do_done(self, _: str) -> Reply:
-        self.client.post("threads", self._here(), "done")
+        self.client.ask(requests.done(self._here()))
         return Reply(("· completed; your next message reopens it",))
 
     def do_quit(self, _: str) -> Reply:
@@ -351,6 +345,14 @@ def _names(files: list[str]) -> str:
     return ", ".join(Path(file).name for file in files)
 
 
-def _receipt(row: Any) -> tuple[str, ...]:
-    place = "here" if row["conversation"] is None else row["conversation"]
-    return f"  {row['delivery']}", place, state_words(row["state"]), moment(row["sent_at"]), trace_words(row)
+def _used(value: str | None) -> str:
+    return f"· new threads use {value or 'the default'}"
+
+
+def _next_new(value: str) -> str:
+    return f"· from the next /new on: {value}"
+
+
+def _receipt(row: WhereRow) -> tuple[str, ...]:
+    place = "here" if row.conversation is None else row.conversation
+    return f"  {row.delivery}", place, state_words(row.state), moment(row.sent_at), trace_words(row)

@@ -7,8 +7,9 @@ import json
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +18,10 @@ from clew.cli.completion import runtimes, sessions, thread_argument
 from clew.cli.output import Out, is_terminal, json_option
 from clew.cli.view.columns import age, fit, one_line, table
 from clew.support.errors import NotFound
+
+if TYPE_CHECKING:
+    from clew.model.views import AdoptableView
+
 
 HEAD = ("", "ID", "AGE", "WITH", "TITLE", "FOLDER")
 SHORT = 13  # characters of an id: its timestamp, and a little more
@@ -41,7 +46,17 @@ IN_USE = "(in use)"
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="List at most so many.")
 @json_option
 @click.pass_obj
-def adopt_command(out: Out, /, session: str | None, everywhere: bool, limit: int, **options: Any) -> None:
+def adopt_command(
+    out: Out,
+    /,
+    session: str | None,
+    everywhere: bool,
+    limit: int,
+    fork: bool,
+    runtime: str | None,
+    workspace: Path | None,
+    policy: str | None,
+) -> None:
     """List the Codex sessions that were started outside clew in this folder, numbered; or adopt one as a thread, with
     its history, by its ID (any unique prefix) or by its NUMBER in the last list.
 
@@ -49,21 +64,23 @@ def adopt_command(out: Out, /, session: str | None, everywhere: bool, limit: int
     of the session's own program are in one history; two minutes after a turn of clew the session is released to that
     program, and `clew release THREAD` releases it at once.
     """
-    folder = options.pop("workspace")
-    place = str(folder.absolute()) if folder else None
+    from clew.client import requests
+
+    place = str(workspace.absolute()) if workspace else None
     if session is None:
-        _list(out, options["runtime"], None if everywhere else place or str(Path.cwd()), limit)
+        _list(out, runtime, None if everywhere else place or str(Path.cwd()), limit)
         return
-    body = {**options, "session": _named(session), "workspace": place}
-    view = out.client().post("adoptions", body=body)
-    out.result(view, view["id"])
-    out.say(f"{one_line(view['title'])}, in {view['workspace']}")
-    out.hint(f"clew read {view['id']} shows its history; clew chat {view['id']} continues it")
+    view = out.client().ask(requests.adopt(_named(session), runtime=runtime, fork=fork, workspace=place, policy=policy))
+    out.result(view, view.id)
+    out.say(f"{one_line(view.title)}, in {view.workspace}")
+    out.hint(f"clew read {view.id} shows its history; clew chat {view.id} continues it")
 
 
 def _list(out: Out, runtime: str | None, folder: str | None, limit: int) -> None:
-    rows = out.client().get("adoptable", runtime=runtime, workspace=folder, limit=limit)
-    _remember([row["id"] for row in rows])
+    from clew.client import requests
+
+    rows = out.client().ask(requests.adoptable(runtime=runtime, workspace=folder, limit=limit))
+    _remember([row.id for row in rows])
     if out.as_json:
         out.json(rows)
         return
@@ -78,7 +95,7 @@ def _list(out: Out, runtime: str | None, folder: str | None, limit: int) -> None
     out.hint("clew adopt NUMBER adopts one; if it is in use, add --fork for a copy")
 
 
-def session_table(rows: list[Any], now: float, columns: int | None) -> list[str]:
+def session_table(rows: Sequence[AdoptableView], now: float, columns: int | None) -> list[str]:
     """`columns` is the width of the terminal; None without one, then ids are complete."""
     if not rows:
         return []
@@ -87,10 +104,10 @@ def session_table(rows: list[Any], now: float, columns: int | None) -> list[str]
     return drawn if columns is None else [fit(line, max(columns, NARROWEST)) for line in drawn]
 
 
-def _row(number: int, row: Any, now: float, *, short: bool) -> tuple[str, ...]:
-    name = row["id"][:SHORT] if short else row["id"]
-    title = fit(one_line(f"{IN_USE if row['in_use'] else ''} {row['title']}"), TITLE)
-    return str(number), name, age(now - row["updated_at"] / 1000), row["source"], title, row["workspace"]
+def _row(number: int, row: AdoptableView, now: float, *, short: bool) -> tuple[str, ...]:
+    name = row.id[:SHORT] if short else row.id
+    title = fit(one_line(f"{IN_USE if row.in_use else ''} {row.title}"), TITLE)
+    return str(number), name, age(now - row.updated_at / 1000), row.source, title, row.workspace
 
 
 def _named(session: str) -> str:
@@ -132,5 +149,7 @@ def release_command(out: Out, thread: str) -> None:
 
     The thread stays: turns made there are imported, and `clew send` or `clew chat` continues it here.
     """
-    released = out.client().post("threads", thread, "release")
-    out.result(released, released["command"])
+    from clew.client import requests
+
+    released = out.client().ask(requests.release(thread))
+    out.result(released, released.command)

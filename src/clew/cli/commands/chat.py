@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from clew.cli.commands.run import new_thread_body, thread_options
+from clew.cli.commands.run import ThreadOptions, thread_options
 from clew.cli.completion import thread_argument
 from clew.cli.output import Out, is_terminal, json_option
 
 if TYPE_CHECKING:
     from clew.cli.chat.talk import Talk
+    from clew.client.sync import Asks
 
 
 @click.command("chat", short_help="Chat in a thread, or start a new one.")
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @thread_options
 @json_option
 @click.pass_obj
-def chat_command(out: Out, /, thread: str | None, **options: Any) -> None:
+def chat_command(out: Out, /, thread: str | None, **options: Unpack[ThreadOptions]) -> None:
     """Chat in a thread, or start a new one. /help lists the commands.
 
     Without a terminal, each line of stdin is a message, and its answer is printed before the next one is read. The
@@ -32,21 +33,16 @@ def chat_command(out: Out, /, thread: str | None, **options: Any) -> None:
     _on_terminal(out, thread, options) if on_terminal else _plainly(out, thread, options)
 
 
-def _talk(client: Any, thread: str | None, options: dict[str, Any]) -> Talk:
+def _talk(client: Asks, thread: str | None, options: ThreadOptions) -> Talk:
     from clew.cli.chat.lines import reads_chinese
     from clew.cli.chat.talk import Talk
+    from clew.client import requests
 
-    found = client.post("threads", thread, "wheel")["id"] if thread else None
-    return Talk(
-        client,
-        lambda text: new_thread_body("chat", text, options),
-        found,
-        files=list(options["files"]),
-        chinese=reads_chinese(os.environ),
-    )
+    found = client.ask(requests.drive(thread)).id if thread else None
+    return Talk(client, options, found, files=list(options["files"]), chinese=reads_chinese(os.environ))
 
 
-def _on_terminal(out: Out, thread: str | None, options: dict[str, Any]) -> None:
+def _on_terminal(out: Out, thread: str | None, options: ThreadOptions) -> None:
     from clew.cli.chat.prompt import ChatPrompt
     from clew.cli.chat.talk import delete_pasted
     from clew.support.home import Home
@@ -65,7 +61,7 @@ def _on_terminal(out: Out, thread: str | None, options: dict[str, Any]) -> None:
         delete_pasted(talk.files)
 
 
-def _plainly(out: Out, thread: str | None, options: dict[str, Any]) -> None:
+def _plainly(out: Out, thread: str | None, options: ThreadOptions) -> None:
     from clew.cli.chat.plain import PlainChat, read_stdin
     from clew.cli.chat.talk import delete_pasted
     from clew.cli.view.screen import Screen

@@ -6,7 +6,7 @@ import sys
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -135,7 +135,7 @@ def _typed(kind: type, value: str) -> str | int | float | bool:
     if kind is str:
         return value
     try:
-        read: Any = tomllib.loads(f"value = {value}")["value"]
+        read: object = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return value
     return read if isinstance(read, str | int | float) else value
@@ -188,7 +188,7 @@ def _text(path: Path) -> str:
         raise
 
 
-def _data(path: Path) -> dict[str, Any]:
+def _data(path: Path) -> dict[str, object]:
     return tomllib.loads(_text(path))
 
 

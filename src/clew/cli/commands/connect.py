@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,8 +14,9 @@ from clew.support.errors import BadInput, Refused
 from clew.support.text import visible
 
 if TYPE_CHECKING:
-    from clew.client.untyped import JsonClient as Client
-    from clew.config.plugin import Connecting
+    from clew.client.sync import Client
+    from clew.config.plugin import Connecting, Field
+    from clew.model.views import PersonView
 
 
 @click.command("surfaces", short_help="List connected surfaces.")
@@ -31,15 +32,15 @@ def surfaces_command(out: Out) -> None:
     editable     a placeholder message is edited into the answer, marked
     best effort  in doubt the answer is sent again, marked
     """
-    rows = out.client().get("status")["surfaces"]
+    from clew.client import requests
+
+    rows = out.client().ask(requests.status()).surfaces
     if out.as_json:
         out.json(rows)
         return
     from clew.cli.view.columns import table
 
-    lines = [
-        (row["name"], row["state"], row["delivery"], row["backlog"], str(row["pending"]), row["reason"]) for row in rows
-    ]
+    lines = [(row.name, row.state, row.delivery, row.backlog, str(row.pending), row.reason) for row in rows]
     for line in table([("NAME", "STATE", "DELIVERY", "BACKLOG", "OWED", "WHY"), *lines]):
         out.line(line)
     out.hint("clew connect SURFACE sets one up")
@@ -100,7 +101,7 @@ def _values(plan: Connecting, given: dict[str, str]) -> dict[str, str]:
     return {field.name: given.get(field.name) or _ask(field) for field in plan.FIELDS}
 
 
-def _ask(field: Any) -> str:
+def _ask(field: Field) -> str:
     if not field.is_asked:
         return str(field.default)
     if not sys.stdin.isatty():
@@ -128,29 +129,33 @@ def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
 
 
 def _state(client: Client, surface: str) -> str:
-    found = [row for row in client.get("status")["surfaces"] if row["name"] == surface]
+    from clew.client import requests
+
+    found = [row for row in client.ask(requests.status()).surfaces if row.name == surface]
     if not found:
         raise Refused(f"The daemon did not start {surface}; `clew doctor` says why.")
-    return f"down: {found[0]['reason']}" if found[0]["reason"] else "up"
+    return f"down: {found[0].reason}" if found[0].reason else "up"
 
 
-def _meet(out: Out, client: Client, surface: str, words: str) -> Any:
+def _meet(out: Out, client: Client, surface: str, words: str) -> PersonView | None:
     """Wait until somebody writes there, and let them in if the person at the terminal agrees."""
+    from clew.client import requests
+
     out.say(f"{words} Waiting… (Ctrl-C stops waiting)")
     declined: set[str] = set()
-    for event in client.raw_events(None):
+    for event in client.events(None):
         if event.kind not in ("hello", "person.asked"):
             continue
-        for asking in client.get("people", "asking"):
-            if not asking["id"].startswith(f"{surface}:"):
+        for asking in client.ask(requests.people_asking()):
+            if not asking.id.startswith(f"{surface}:"):
                 continue
-            who = visible(f"{asking['name']} ({asking['id']}), whose code is {asking['code']},")
-            if asking["code"] in declined:
+            who = visible(f"{asking.name} ({asking.id}), whose code is {asking.code},")
+            if asking.code in declined:
                 continue
             if not click.confirm(f"{who} wrote there. Let them in, as owner?", err=True):
-                declined.add(asking["code"])
+                declined.add(asking.code)
                 continue
-            person = client.post("people", body={"code": asking["code"], "role": "owner"})
+            person = client.ask(requests.pair(asking.code, "owner"))
             out.say(f"✓ {who} may use clew now, and was greeted there")
             return person
     return None

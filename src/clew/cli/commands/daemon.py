@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from clew.cli.output import Out, json_option, moment, table
 from clew.support.errors import OutOfReach
 from clew.support.home import Home
+
+if TYPE_CHECKING:
+    from clew.model.views import StatusView
+
 
 GRACE = 10.0
 
@@ -22,15 +26,17 @@ def up_command(out: Out, foreground: bool) -> None:
 
     A small supervisor process restarts it after a crash.
     """
+    from clew.client import requests
+
     if foreground:
         _run_here(out)
         return
     from clew.process.start import ensure_daemon
 
     started = ensure_daemon(Home.find(), out.say, again=True)
-    daemon = out.client().get("status")["daemon"]
+    daemon = out.client().ask(requests.status()).daemon
     words = "up" if started else "up already"
-    out.result({"daemon": daemon, "started": started}, f"{words}: pid {daemon['pid']}, home {daemon['home']}")
+    out.result({"daemon": daemon, "started": started}, f"{words}: pid {daemon.pid}, home {daemon.home}")
     out.hint("clew run 'say hello' tries it; clew status shows its state")
 
 
@@ -72,6 +78,7 @@ def restart_command(out: Out, grace: float) -> None:
 
     With Codex on its socket, its turns are neither cut off nor waited for.
     """
+    from clew.client import requests
     from clew.process.stop import restart_daemon, run_detached
 
     home = Home.find()
@@ -79,8 +86,8 @@ def restart_command(out: Out, grace: float) -> None:
         out.result({"daemon": None, "started": None}, f"clew restarts now; {_cut(grace)}")
         return
     restart_daemon(home, grace, out.say)
-    daemon = out.client().get("status")["daemon"]
-    out.result({"daemon": daemon, "started": True}, f"up: pid {daemon['pid']}, home {daemon['home']}")
+    daemon = out.client().ask(requests.status()).daemon
+    out.result({"daemon": daemon, "started": True}, f"up: pid {daemon.pid}, home {daemon.home}")
 
 
 def _cut(grace: float) -> str:
@@ -93,8 +100,10 @@ def _cut(grace: float) -> str:
 @click.pass_obj
 def status_command(out: Out) -> None:
     """Show the state of the daemon, its runtimes and surfaces. Never starts it: exit 3 if none runs or answers."""
+    from clew.client import requests
+
     try:
-        status = out.client(start=False, looks=True).get("status")
+        status = out.client(start=False, looks=True).ask(requests.status())
     except OutOfReach as error:
         _print_unreachable(out, error)
         raise click.exceptions.Exit(error.exit) from error
@@ -119,12 +128,12 @@ def _print_unreachable(out: Out, error: OutOfReach) -> None:
     out.say(f"clew: {words}")
 
 
-def _waiting(out: Out, status: Any) -> list[str]:
+def _waiting(out: Out, status: StatusView) -> list[str]:
     """Lines about open gates and suspended threads."""
     from clew.cli.view.suspended import count_text, list_suspended
 
     gates = {0: "", 1: "1 gate is open: clew gates lists it"}.get(
-        status["gates"], f"{status['gates']} gates are open: clew gates lists them"
+        status.gates, f"{status.gates} gates are open: clew gates lists them"
     )
     threads = list_suspended(out.client(start=False, looks=True))
     stand = f"{count_text(threads)}: clew gates shows how to continue" if threads else ""
@@ -152,16 +161,16 @@ def starting_message(home: Home) -> str | None:
     return None
 
 
-def _status_lines(status: Any) -> list[str]:
-    daemon = status["daemon"]
-    fates = ", ".join(f"{count} {fate}" for fate, count in status["fates"].items()) or "none yet"
-    parts = [("runtime", each["name"], each["health"], each["reason"]) for each in status["runtimes"]]
-    parts += [("surface", each["name"], each["state"], each["reason"]) for each in status["surfaces"]]
+def _status_lines(status: StatusView) -> list[str]:
+    daemon = status.daemon
+    fates = ", ".join(f"{count} {fate}" for fate, count in status.fates.items()) or "none yet"
+    parts = [("runtime", each.name, each.health, each.reason) for each in status.runtimes]
+    parts += [("surface", each.name, each.state, each.reason) for each in status.surfaces]
     return [
-        f"clew {daemon['version']} is up: pid {daemon['pid']}, since {moment(daemon['since'])}, home {daemon['home']}",
-        f"http      {daemon['http'] or 'only the Unix socket; clew web opens a port for the page'}",
-        f"crashes   {_SUPERVISED[daemon['supervised']]}",
-        *(["settings  config.toml was changed since the start; clew restart applies it"] if daemon["outdated"] else []),
+        f"clew {daemon.version} is up: pid {daemon.pid}, since {moment(daemon.since)}, home {daemon.home}",
+        f"http      {daemon.http or 'only the Unix socket; clew web opens a port for the page'}",
+        f"crashes   {_SUPERVISED[daemon.supervised]}",
+        *(["settings  config.toml was changed since the start; clew restart applies it"] if daemon.outdated else []),
         *table(parts),
         f"messages  {fates}",
     ]
@@ -199,11 +208,12 @@ def _log_line(line: str) -> str:
 
 def runtime_healths() -> dict[str, str]:
     """The health of the runtimes of the daemon, if one runs."""
-    from clew.client.untyped import JsonClient as Client
+    from clew.client import requests
+    from clew.client.sync import Client
     from clew.support.errors import ClewError
 
     try:
-        status = Client(Home.find(), start=False, looks=True).get("status")
+        status = Client(Home.find(), start=False, looks=True).ask(requests.status())
     except ClewError:
         return {}
-    return {each["name"]: each["health"] for each in status["runtimes"]}
+    return {each.name: each.health for each in status.runtimes}

@@ -81,7 +81,7 @@ def _tell_kept(printer: StepPrinter, setup: DemoSetup, story: Story) -> None:
 
     named = {"home": shlex.quote(str(setup.home.root)), "thread": story.thread, "clew": _command_name()}
     pids = " ".join(map(str, setup.helpers()))
-    url = link(setup.home, lambda line: None)["url"]
+    url = link(setup.home, lambda line: None).url
     end = words.KEPT_END_WITH.format(pids=pids, **named)
     printer.list(words.KEPT_PAGE, [url])
     printer.list(words.KEPT, [line.format(**named) for line in words.KEPT_NEXT])

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from clew.cli.completion import check_thread_id, gate_codes, thread_ids
-from clew.cli.output import Out, is_terminal, json_option, prompt_text
+from clew.cli.output import Out, json_option, prompt_text, terminal_columns
 from clew.cli.view.threads import gate_table, gate_title
 
 if TYPE_CHECKING:
-    from clew.client.untyped import JsonClient as Client
+    from clew.client.requests import Request
+    from clew.client.sync import Client
+    from clew.model.gate_views import GateView, QuestionView
 
 ALLOWED = 160  # columns of an approved request
 SCOPES = ("thread", "workspace", "everywhere")
 
+F = TypeVar("F", bound=Callable[..., object])
 
-def gate_argument(**options: Any) -> Callable[[Any], Any]:
-    return click.argument("gate", shell_complete=gate_codes, callback=_checked, **options)
+
+def gate_argument(*, required: bool = True) -> Callable[[F], F]:
+    return click.argument("gate", shell_complete=gate_codes, callback=_checked, required=required)
 
 
 def _checked(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
@@ -44,13 +47,15 @@ def _checked(ctx: click.Context, param: click.Parameter, given: str | None) -> s
 @click.pass_obj
 def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
     """List open gates of all threads, oldest first; with GATE, show that one with its complete diff."""
+    from clew.client import requests
+
     if gate is not None and thread is not None:
         raise click.UsageError("give the code of a gate, or --thread THREAD, not both")
     client = out.client()
     if gate is not None:
-        _show_one(out, client.get("gates", gate))
+        _show_one(out, client.ask(requests.gate(gate)))
         return
-    rows = client.get("gates", thread=thread)
+    rows = client.ask(requests.gates(thread))
     if out.as_json:
         out.json(rows)
     elif thread:
@@ -59,7 +64,7 @@ def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
         _list_all(out, rows, client)
 
 
-def _show_one(out: Out, view: Any) -> None:
+def _show_one(out: Out, view: GateView) -> None:
     from clew.cli.view.gates import command_hints, request_lines
 
     if out.as_json:
@@ -69,7 +74,7 @@ def _show_one(out: Out, view: Any) -> None:
         out.line(line)
 
 
-def _list_all(out: Out, rows: list[Any], client: Client) -> None:
+def _list_all(out: Out, rows: Sequence[GateView], client: Client) -> None:
     from clew.cli.view.suspended import list_suspended, suspended_lines
 
     waits = suspended_lines(list_suspended(client))
@@ -78,17 +83,16 @@ def _list_all(out: Out, rows: list[Any], client: Client) -> None:
         out.say(line)
 
 
-def _list(out: Out, rows: list[Any], nothing: str) -> None:
+def _list(out: Out, rows: Sequence[GateView], nothing: str) -> None:
     if not rows:
         out.say(nothing)
         return
-    room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-    _, *lines = table = gate_table(rows, time.time(), room)
+    _, *lines = table = gate_table(rows, time.time(), terminal_columns())
     for line in table:
         out.line(line)
     is_cut = any(not line.endswith(gate_title(row).rstrip()) for line, row in zip(lines, rows, strict=True))
     cut = "what ends in … is cut here: " if is_cut else ""
-    code = next((row["code"] for row in rows if row["state"] == "open"), rows[0]["code"])
+    code = next((row.code for row in rows if row.state == "open"), rows[0].code)
     out.hint(f"{cut}clew gates {code} shows it completely, and how to answer it")
 
 
@@ -130,6 +134,8 @@ def approve_command(
     clew approve K7Q2 --rule 'pytest *' --for 2h
     clew approve --all THREAD
     """
+    from clew.client import requests
+
     if (gate is None) == (everything is None):
         raise click.UsageError("give the code of one gate, or --all THREAD; `clew gates` lists them")
     if everything is not None and (for_thread or rule is not None):
@@ -143,9 +149,9 @@ def approve_command(
         return
     extent = "rule" if rule is not None else "thread" if for_thread else "once"
     given = {"scope": scope, "pattern": rule or None, "lasts": _seconds(lasts) if lasts else None}
-    body = {"decision": "accept", "extent": extent, **{name: value for name, value in given.items() if value}}
+    more = {"extent": extent, **{name: value for name, value in given.items() if value}}
     client = out.client()
-    view = _send(out, client, str(gate), body)
+    view = _send(out, client, requests.answer(str(gate), "accept", **more))
     if rule is not None:
         from clew.cli.view.rules import print_new_rule
 
@@ -154,17 +160,20 @@ def approve_command(
 
 def _approve_all(out: Out, thread: str) -> None:
     """Approve the gates that are open now, and none that opens later; at a terminal, show them and ask first."""
+    from clew.client import requests
+
     client = out.client()
-    listed = [view for view in reversed(client.get("gates", thread=thread)) if view["state"] == "open"]
-    approvals = [view["code"] for view in listed if view["kind"] != "question"]
+    newest_first = client.ask(requests.gates(thread))
+    listed = [view for view in reversed(newest_first) if view.state == "open"]
+    approvals = [view.code for view in listed if view.kind != "question"]
     if approvals and not out.as_json and sys.stdin.isatty():
-        _confirm_all(out, [client.get("gates", code) for code in approvals])
-    rows = client.post("threads", thread, "gates", "accept", body={"codes": approvals})
-    head = f"yes to {', '.join(row['code'] for row in rows)}, on its way to the agent"
-    out.result(rows, "\n".join([head, *(f"  {row['code']}: {_one_line_summary(row)}" for row in rows)]))
+        _confirm_all(out, [client.ask(requests.gate(code)) for code in approvals])
+    rows = client.ask(requests.accept_all(thread, approvals))
+    head = f"yes to {', '.join(row.code for row in rows)}, on its way to the agent"
+    out.result(rows, "\n".join([head, *(f"  {row.code}: {_one_line_summary(row)}" for row in rows)]))
 
 
-def _confirm_all(out: Out, views: list[Any]) -> None:
+def _confirm_all(out: Out, views: Sequence[GateView]) -> None:
     from clew.cli.view.gates import request_lines
 
     for view in views:
@@ -187,7 +196,9 @@ def _seconds(text: str) -> float:
 @click.pass_obj
 def deny_command(out: Out, gate: str, reason: str, stop: bool) -> None:
     """Deny a gate. The agent continues without it, unless --stop is given."""
-    _send(out, out.client(), gate, {"decision": "cancel" if stop else "decline", "reason": reason})
+    from clew.client import requests
+
+    _send(out, out.client(), requests.answer(gate, "cancel" if stop else "decline", reason=reason))
 
 
 @click.command("answer", short_help="Answer a question of the agent.")
@@ -202,64 +213,66 @@ def answer_command(out: Out, gate: str, replies: tuple[str, ...]) -> None:
     by commas. Without ANSWER you are asked for it; a secret is then neither shown nor stored. An ANSWER of - is read
     from stdin.
     """
+    from clew.client import requests
+
     client = out.client()
-    view = client.get("gates", gate)
-    _send(out, client, gate, {"decision": "reply", "replies": _replies(out, view, replies)})
+    view = client.ask(requests.gate(gate))
+    _send(out, client, requests.answer(gate, "reply", replies=_replies(out, view, replies)))
 
 
-def _replies(out: Out, view: Any, given: tuple[str, ...]) -> list[list[str]]:
+def _replies(out: Out, view: GateView, given: tuple[str, ...]) -> list[list[str]]:
     """The replies to each question. If the gate is not an open question, the daemon refuses it."""
-    if view["state"] != "open" or view["kind"] != "question":
+    if view.state != "open" or view.kind != "question":
         return []
     if not given:
         return _ask_all(out, view)
-    if len(view["questions"]) != len(given):
+    if len(view.questions) != len(given):
         raise click.UsageError(
-            f"there are {len(view['questions'])} questions and {len(given)} answers; give one answer to each question"
+            f"there are {len(view.questions)} questions and {len(given)} answers; give one answer to each question"
         )
     texts = [prompt_text(each).rstrip("\n") if each == "-" else each for each in given]
-    return [_split_reply(question, text) for question, text in zip(view["questions"], texts, strict=True)]
+    return [_split_reply(question, text) for question, text in zip(view.questions, texts, strict=True)]
 
 
-def _split_reply(question: Any, reply: str) -> list[str]:
-    if question["several"] and question["options"]:
+def _split_reply(question: QuestionView, reply: str) -> list[str]:
+    if question.several and question.options:
         return [piece.strip() for piece in reply.split(",") if piece.strip()]
     return [reply]
 
 
-def _ask_all(out: Out, view: Any) -> list[list[str]]:
+def _ask_all(out: Out, view: GateView) -> list[list[str]]:
     if not sys.stdin.isatty():
         raise click.UsageError("give an ANSWER; there is no terminal to ask at")
     from clew.cli.view.gates import detail_lines, request_lines
 
-    for line in request_lines(view) if view.get("about") else detail_lines(view):
+    for line in request_lines(view) if view.about else detail_lines(view):
         out.say(line)
-    return [_split_reply(question, _ask_one(out, question)) for question in view["questions"]]
+    return [_split_reply(question, _ask_one(out, question)) for question in view.questions]
 
 
-def _ask_one(out: Out, question: Any) -> str:
+def _ask_one(out: Out, question: QuestionView) -> str:
     from clew.cli.view.gates import option_lines
     from clew.support.display import escape_hidden
 
     for line in option_lines(question, 2):
         out.say(line)
-    text = escape_hidden(question["text"], lines=False)
-    return str(click.prompt(text, prompt_suffix=" ", hide_input=question["secret"], err=True))
+    text = escape_hidden(question.text, lines=False)
+    return str(click.prompt(text, prompt_suffix=" ", hide_input=question.secret, err=True))
 
 
-def _one_line_summary(view: Any) -> str:
+def _one_line_summary(view: GateView) -> str:
     """The approved request and its folder, in one line."""
     from clew.cli.view.columns import fit
     from clew.support.display_code import as_code, title_shown
 
-    title = fit(title_shown(view["kind"], view["title"], lines=False), ALLOWED)
-    return f"{title}, in {as_code(view['folder'], lines=False)}" if view["folder"] else title
+    title = fit(title_shown(view.kind, view.title, lines=False), ALLOWED)
+    return f"{title}, in {as_code(view.folder, lines=False)}" if view.folder else title
 
 
-def _send(out: Out, client: Client, gate: str, body: dict[str, Any]) -> Any:
-    view = client.post("gates", gate, "answer", body=body)
-    words = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "the answer"}[view["decision"]]
-    about = f": {_one_line_summary(view)}" if view["decision"] == "accept" else ""
-    out.result(view, f"{view['code']}: {words}, on its way to the agent{about}")
-    out.hint(f"clew watch {view['thread']} follows it; clew gates lists other open gates")
+def _send(out: Out, client: Client, answer: Request[GateView]) -> GateView:
+    view = client.ask(answer)
+    words = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "the answer"}[view.decision or ""]
+    about = f": {_one_line_summary(view)}" if view.decision == "accept" else ""
+    out.result(view, f"{view.code}: {words}, on its way to the agent{about}")
+    out.hint(f"clew watch {view.thread} follows it; clew gates lists other open gates")
     return view

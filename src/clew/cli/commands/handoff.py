@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from clew.cli.completion import chats, thread_argument
 from clew.cli.output import Out, json_option, moment, prompt_text
 from clew.support.errors import Refused
+
+if TYPE_CHECKING:
+    from clew.client.sync import Asks
+    from clew.model.views import HandoffView
+
 
 POLL = 10  # seconds that one request waits for the end of a handoff
 
@@ -26,24 +31,27 @@ def handoff_command(out: Out, thread: str, target: str, say: str, quiet: bool) -
     It moves to a new topic or thread there if the platform has them, or else to the home conversation of the surface.
     Ctrl-C cancels a running handoff.
     """
+    from clew.client import requests
+
     client = out.client()
-    body = {"thread": thread, "target": target, "say": prompt_text(say) if say else "", "quiet": quiet}
-    asked = client.post("handoffs", body=body)
-    out.say(f"handing the thread to {asked['surface']}…")
+    asked = client.ask(requests.hand_over(thread, target, prompt_text(say) if say else "", quiet=quiet))
+    out.say(f"handing the thread to {asked.surface}…")
     try:
         ended = wait_for_handoff(client, asked)
     except KeyboardInterrupt:
-        ended = client.delete("handoffs", asked["id"])
-    if ended["state"] != "completed":
-        raise Refused(f"The handoff to {ended['surface']} failed: {ended['error']} The thread stays where it is.")
-    out.result(ended, f"the thread continues in {ended['conversation']}")
-    out.hint(f"clew chat {ended['thread']} takes it back")
+        ended = client.ask(requests.cancel_handoff(asked.id))
+    if ended.state != "completed":
+        raise Refused(f"The handoff to {ended.surface} failed: {ended.error} The thread stays where it is.")
+    out.result(ended, f"the thread continues in {ended.conversation}")
+    out.hint(f"clew chat {ended.thread} takes it back")
 
 
-def wait_for_handoff(client: Any, asked: Any) -> Any:
+def wait_for_handoff(client: Asks, asked: HandoffView) -> HandoffView:
     """Poll until the handoff has ended. The daemon ends each one within a minute, also across restarts."""
-    while asked["ended_at"] is None:
-        asked = client.get("handoffs", asked["id"], wait=POLL)
+    from clew.client import requests
+
+    while asked.ended_at is None:
+        asked = client.ask(requests.handoff(asked.id, wait=POLL))
     return asked
 
 
@@ -52,7 +60,9 @@ def wait_for_handoff(client: Any, asked: Any) -> Any:
 @click.pass_obj
 def handoffs_command(out: Out) -> None:
     """List handoffs to other surfaces, newest first."""
-    rows = out.client().get("handoffs")
+    from clew.client import requests
+
+    rows = out.client().ask(requests.handoffs())
     if out.as_json:
         out.json(rows)
         return
@@ -61,15 +71,13 @@ def handoffs_command(out: Out) -> None:
         return
     from clew.cli.view.columns import table
 
-    lines = [
-        (row["thread"], _place(row), row["state"], moment(row["requested_at"]), row["error"] or "") for row in rows
-    ]
+    lines = [(row.thread, _place(row), row.state, moment(row.requested_at), row.error or "") for row in rows]
     for line in table([("THREAD", "TO", "STATE", "ASKED", "WHY"), *lines]):
         out.line(line)
 
 
-def _place(row: Any) -> str:
-    return str(row["conversation"] or row["surface"])
+def _place(row: HandoffView) -> str:
+    return row.conversation or row.surface
 
 
 @click.command("away", short_help="While you are away, send answers and questions to a chat.")
@@ -79,8 +87,10 @@ def _place(row: Any) -> str:
 def away_command(out: Out, target: str | None) -> None:
     """While you are away, send answers and questions that only the local client would show to a chat. Without SURFACE:
     show where they go."""
-    where = out.client().put("away", body={"target": target}) if target else out.client().get("away")
-    place = where["conversation"]
+    from clew.client import requests
+
+    where = out.client().ask(requests.go_away(target)) if target else out.client().ask(requests.away())
+    place = where.conversation
     out.result(where, f"answers and questions go to {place}" if place else "you are not away")
     out.hint("clew back ends it" if place else "clew away SURFACE sends them to a chat")
 
@@ -90,4 +100,6 @@ def away_command(out: Out, target: str | None) -> None:
 @click.pass_obj
 def back_command(out: Out) -> None:
     """End away mode: answers and questions are only shown by the local client again."""
-    out.result(out.client().delete("away"), "welcome back")
+    from clew.client import requests
+
+    out.result(out.client().ask(requests.come_back()), "welcome back")

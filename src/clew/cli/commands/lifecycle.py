@@ -15,12 +15,11 @@ from clew.cli.output import Out, json_option, prompt_text
 @click.pass_obj
 def resume_command(out: Out, thread: str, supplement: str) -> None:
     """Resume a completed thread with new information, or answer the question of a suspended one."""
-    from clew.client.requests import new_message_id
+    from clew.client import requests
 
-    body = {"message_id": new_message_id(), "supplement": prompt_text(supplement)}
-    accepted = out.client().post("threads", thread, "resume", body=body)
-    out.result(accepted, accepted["words"] or f"turn {accepted['turn']}")
-    out.hint(f"clew watch {accepted['thread']} follows it")
+    accepted = out.client().ask(requests.resume(thread, prompt_text(supplement)))
+    out.result(accepted, accepted.words or f"turn {accepted.turn}")
+    out.hint(f"clew watch {accepted.thread} follows it")
 
 
 @click.command("stop", short_help="Stop the running turn of a thread.")
@@ -29,9 +28,11 @@ def resume_command(out: Out, thread: str, supplement: str) -> None:
 @click.pass_obj
 def stop_command(out: Out, thread: str) -> None:
     """Stop the running turn of a thread. Queued turns still run."""
-    turn = out.client().post("threads", thread, "stop")
-    out.result(turn, f"stopping turn {turn['id']}")
-    out.hint(f"clew read {turn['thread']} shows how far it got; clew send {turn['thread']} '…' continues")
+    from clew.client import requests
+
+    turn = out.client().ask(requests.stop(thread))
+    out.result(turn, f"stopping turn {turn.id}")
+    out.hint(f"clew read {turn.thread} shows how far it got; clew send {turn.thread} '…' continues")
 
 
 @click.command("done", short_help="Mark a thread as completed.")
@@ -40,9 +41,11 @@ def stop_command(out: Out, thread: str) -> None:
 @click.pass_obj
 def done_command(out: Out, thread: str) -> None:
     """Mark a thread as completed. `clew resume` reopens it."""
-    view = out.client().post("threads", thread, "done")
-    out.result(view, f"{view['id']} is {view['status']}")
-    out.hint(f"clew resume {view['id']} --supplement '…' reopens it")
+    from clew.client import requests
+
+    view = out.client().ask(requests.done(thread))
+    out.result(view, f"{view.id} is {view.status}")
+    out.hint(f"clew resume {view.id} --supplement '…' reopens it")
 
 
 @click.command("cancel", short_help="Cancel a thread for good.")
@@ -51,9 +54,11 @@ def done_command(out: Out, thread: str) -> None:
 @click.pass_obj
 def cancel_command(out: Out, thread: str) -> None:
     """Cancel a thread for good: its running turn is stopped, queued ones are dropped. It can still be forked."""
-    view = out.client().post("threads", thread, "cancel")
-    out.result(view, f"{view['id']} is cancelled")
-    out.hint(f"clew fork {view['id']} starts a new one from it")
+    from clew.client import requests
+
+    view = out.client().ask(requests.cancel(thread))
+    out.result(view, f"{view.id} is cancelled")
+    out.hint(f"clew fork {view.id} starts a new one from it")
 
 
 @click.command("fork", short_help="Start a new thread from the history of another one.")
@@ -64,9 +69,11 @@ def cancel_command(out: Out, thread: str) -> None:
 @click.pass_obj
 def fork_command(out: Out, thread: str, turn: str | None, title: str | None) -> None:
     """Start a new thread with the history of another one. Prints the new id."""
-    view = out.client().post("threads", thread, "fork", body={"turn": turn, "title": title})
-    out.result(view, view["id"])
-    out.hint(f"clew chat {view['id']} continues there")
+    from clew.client import requests
+
+    view = out.client().ask(requests.fork(thread, turn, title))
+    out.result(view, view.id)
+    out.hint(f"clew chat {view.id} continues there")
 
 
 @click.command("title", short_help="Change the title of a thread.")
@@ -76,6 +83,8 @@ def fork_command(out: Out, thread: str, turn: str | None, title: str | None) -> 
 @click.pass_obj
 def title_command(out: Out, thread: str, title: str) -> None:
     """Change the title of a thread."""
-    view = out.client().patch("threads", thread, body={"title": prompt_text(title)})
-    out.result(view, f"{view['id']}: {view['title']}")
-    out.hint(f"clew show {view['id']} shows its state")
+    from clew.client import requests
+
+    view = out.client().ask(requests.retitle(thread, prompt_text(title)))
+    out.result(view, f"{view.id}: {view.title}")
+    out.hint(f"clew show {view.id} shows its state")

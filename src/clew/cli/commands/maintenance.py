@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,11 @@ from clew.cli.output import Out, json_option, table
 from clew.support.errors import OutOfReach
 from clew.support.home import Home
 
+if TYPE_CHECKING:
+    from clew.model.gate_views import Verdict
+    from clew.model.views import Notified
+    from clew.runtimes.probe import PingStep
+
 
 @click.command("verify", short_help="Verify the history of a thread, or of all.")
 @thread_argument(required=False)
@@ -20,12 +25,14 @@ from clew.support.home import Home
 @click.pass_obj
 def verify_command(out: Out, thread: str | None) -> None:
     """Verify the history of a thread, or of all: each node against its hash. Exit 1 if one is damaged."""
+    from clew.client import requests
+
     verdicts = []
-    for verdict in out.client().verify(thread):
+    for verdict in out.client().lines(requests.verify(thread)):
         verdicts.append(verdict)
-        if not out.as_json and (thread or not verdict["sound"]):
+        if not out.as_json and (thread or not verdict.sound):
             out.line(_verdict(verdict))
-    bad = sum(not verdict["sound"] for verdict in verdicts)
+    bad = sum(not verdict.sound for verdict in verdicts)
     if out.as_json:
         out.json(verdicts)
     elif not thread:
@@ -35,10 +42,10 @@ def verify_command(out: Out, thread: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _verdict(verdict: Any) -> str:
-    if verdict["sound"]:
-        return f"{verdict['thread']}  sound, {verdict['nodes']} nodes"
-    return f"{verdict['thread']}  DAMAGED at node {verdict['bad_node']}: {verdict['reason']}"
+def _verdict(verdict: Verdict) -> str:
+    if verdict.sound:
+        return f"{verdict.thread}  sound, {verdict.nodes} nodes"
+    return f"{verdict.thread}  DAMAGED at node {verdict.bad_node}: {verdict.reason}"
 
 
 @click.command("notify", short_help="Try all pending deliveries once, now.")
@@ -53,12 +60,12 @@ def notify_command(out: Out, dry_run: bool, retry_failed: bool) -> None:
         out.json(done)
     else:
         _print(out, done, 0 if retry_failed else _failed_before(out, done))
-    if any(each["state"] == "failed" for each in done) and not dry_run:
+    if any(each.state == "failed" for each in done) and not dry_run:
         out.hint("clew notify --retry-failed retries those; clew doctor checks the surfaces")
         raise click.exceptions.Exit(1)
 
 
-def _print(out: Out, done: Any, failed_before: int) -> None:
+def _print(out: Out, done: Sequence[Notified], failed_before: int) -> None:
     for line in table([_row(each) for each in done]) if done else []:
         out.line(line)
     if not done:
@@ -67,35 +74,37 @@ def _print(out: Out, done: Any, failed_before: int) -> None:
         out.say(f"{failed_before} failed before; clew notify --retry-failed retries them")
 
 
-def _failed_before(out: Out, done: Any) -> int:
+def _failed_before(out: Out, done: Sequence[Notified]) -> int:
     """The number of deliveries that failed earlier, which are only tried with --retry-failed."""
-    names = {each["delivery"] for each in done}
+    names = {each.delivery for each in done}
     pending = _notify(out, dry_run=True, retry_failed=True)
-    return sum(each["delivery"] not in names and each["error"] is not None for each in pending)
+    return sum(each.delivery not in names and each.error is not None for each in pending)
 
 
-def _notify(out: Out, **wanted: bool) -> Any:
+def _notify(out: Out, *, dry_run: bool, retry_failed: bool) -> Sequence[Notified]:
+    from clew.client import requests
+
     try:
-        return out.client(start=False, timeout=None).post("notify", body=wanted)
+        request = requests.notify(dry_run=dry_run, retry_failed=retry_failed)
+        return out.client(start=False, timeout=None).ask(request)
     except OutOfReach:
-        return _notify_here(**wanted)
+        return _notify_here(dry_run=dry_run, retry_failed=retry_failed)
 
 
-def _row(each: Any) -> tuple[str, ...]:
-    return each["delivery"], each["target"] or "-", state_words(each["state"]), each["error"] or ""
+def _row(each: Notified) -> tuple[str, ...]:
+    return each.delivery, each.target or "-", state_words(each.state), each.error or ""
 
 
-def _notify_here(**wanted: bool) -> Any:
+def _notify_here(*, dry_run: bool, retry_failed: bool) -> Sequence[Notified]:
     """No daemon runs: do the same in this process, under the store's lock."""
     import asyncio
-
-    from msgspec.structs import asdict
 
     from clew.daemon.main import notify_once
 
     home = Home.find()
-    done = asyncio.run(notify_once(home, **wanted)) if home.database.exists() else []
-    return [asdict(each) for each in done]
+    if not home.database.exists():
+        return ()
+    return asyncio.run(notify_once(home, dry_run=dry_run, retry_failed=retry_failed))
 
 
 @click.command("ping", short_help="Test a runtime with one tiny turn; shows the time of each step.")
@@ -115,7 +124,7 @@ def ping_command(out: Out, runtime: str) -> None:
 _NO_PROGRAM = "scripted needs no program; it always works"
 
 
-async def _print_steps(out: Out, runtime: str, stream: AsyncIterator[Any]) -> None:
+async def _print_steps(out: Out, runtime: str, stream: AsyncIterator[PingStep]) -> None:
     steps = []
     out.say(f"testing {runtime} with one tiny turn…")
     async for step in stream:
@@ -127,7 +136,7 @@ async def _print_steps(out: Out, runtime: str, stream: AsyncIterator[Any]) -> No
     out.hint(f"it works; clew run 'say hello' --runtime {runtime}")
 
 
-def _ping(name: str) -> AsyncIterator[Any]:
+def _ping(name: str) -> AsyncIterator[PingStep]:
     from clew.daemon.assemble import own_runtimes
     from clew.runtimes.probe import ping
     from clew.support.clock import SystemClock

@@ -21,9 +21,10 @@ def pair_command(out: Out, code: str, role: str, force: bool) -> None:
     It is valid for an hour. After five wrong codes none is accepted for an hour, unless you add --force, which works
     only on this machine, never over the network or from a chat. The code must still be right.
     """
-    forced = {"force": True} if force else {}
-    person = out.client().post("people", body={"code": code, "role": role, **forced})
-    out.result(person, f"{person['name']} ({person['id']}) may use clew now, as {person['role']}")
+    from clew.client import requests
+
+    person = out.client().ask(requests.pair(code, role, force=force))
+    out.result(person, f"{person.name} ({person.id}) may use clew now, as {person.role}")
     out.hint("clew people lists them; clew people --remove SURFACE:ID removes one")
 
 
@@ -33,11 +34,13 @@ def pair_command(out: Out, code: str, role: str, force: bool) -> None:
 @click.pass_obj
 def people_command(out: Out, remove: str | None) -> None:
     """List people who may use clew in chats, besides those in `allow` in config.toml."""
+    from clew.client import requests
+
     if remove is not None:
-        person = out.client().delete("people", remove)
-        out.result(person, f"{person['name']} ({person['id']}) may not use clew any more")
+        person = out.client().ask(requests.remove_person(remove))
+        out.result(person, f"{person.name} ({person.id}) may not use clew any more")
         return
-    rows = out.client().get("people")
+    rows = out.client().ask(requests.people())
     if out.as_json:
         out.json(rows)
         return
@@ -46,6 +49,6 @@ def people_command(out: Out, remove: str | None) -> None:
         return
     from clew.cli.view.columns import table
 
-    lines = [(row["id"], row["name"], row["role"], moment(row["added_at"]), row["added_by"]) for row in rows]
+    lines = [(row.id, row.name, row.role, moment(row.added_at), row.added_by) for row in rows]
     for line in table([("ID", "NAME", "ROLE", "SINCE", "BY"), *lines]):
         out.line(line)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import asdict
@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from clew.cli.output import Out, json_option, table
 
 if TYPE_CHECKING:
+    from clew.model.views import ThreadView
     from clew.process.listing import Row
 
 
@@ -40,21 +41,22 @@ def ps_command(out: Out) -> None:
 
 def _work() -> Mapping[int, tuple[str, ...]]:
     """The running threads by the pid of their runtime; empty if no daemon answers."""
-    from clew.client.untyped import JsonClient as Client
+    from clew.client import requests
+    from clew.client.sync import Client
     from clew.support.errors import ClewError
     from clew.support.home import Home
 
     client = Client(Home.find(), start=False, timeout=5.0)
     try:
-        runtimes = client.get("status")["runtimes"]
-        running = client.get("threads", status="running", limit=1000)["threads"]
+        runtimes = client.ask(requests.status()).runtimes
+        running = client.ask(requests.threads(status="running", limit=1000)).threads
     except (ClewError, OSError):
         return {}
-    return {each["pid"]: _threads_on(each["name"], running) for each in runtimes if each["pid"]}
+    return {each.pid: _threads_on(each.name, running) for each in runtimes if each.pid}
 
 
-def _threads_on(runtime: str, running: list[Any]) -> tuple[str, ...]:
-    return tuple(thread["id"] for thread in running if thread["runtime"] == runtime)
+def _threads_on(runtime: str, running: Sequence[ThreadView]) -> tuple[str, ...]:
+    return tuple(thread.id for thread in running if thread.runtime == runtime)
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from clew.cli.completion import thread_ids
 from clew.cli.output import Out, json_option, moment
+
+if TYPE_CHECKING:
+    from clew.model.gate_views import RuleView
+
 
 KINDS = click.Choice(["command", "change", "tool"])
 
@@ -26,7 +31,9 @@ def rules_command() -> None:
 @click.pass_obj
 def list_command(out: Out) -> None:
     """List rules, oldest first."""
-    rows = out.client().get("rules")
+    from clew.client import requests
+
+    rows = out.client().ask(requests.rules())
     if out.as_json:
         out.json(rows)
         return
@@ -37,12 +44,10 @@ def list_command(out: Out) -> None:
     out.hint("clew rules add allow 'pytest *' --here adds one; clew rules test 'CMD' tests them")
 
 
-def _list(out: Out, rows: list[Any]) -> None:
+def _list(out: Out, rows: Sequence[RuleView]) -> None:
     from clew.cli.view.columns import table
 
-    lines = [
-        (row["id"], row["effect"], row["kind"], pattern_words(row), where_words(row), until_words(row)) for row in rows
-    ]
+    lines = [(row.id, row.effect, row.kind, pattern_words(row), where_words(row), until_words(row)) for row in rows]
     for line in table([("ID", "EFFECT", "KIND", "PATTERN", "WHERE", "UNTIL"), *lines]):
         out.line(line)
 
@@ -85,20 +90,22 @@ def add_command(
     clew rules add deny 'secrets/' --kind change
     clew rules add ask 'github.*' --kind tool
     """
+    from clew.client import requests
+
     if sum(map(bool, (here, workspace, thread))) > 1:
         raise click.UsageError("give one of --here, --workspace and --thread, or none of them for everywhere")
-    body: dict[str, Any] = {"effect": effect, "pattern": pattern, **_scope(here, workspace, thread)}
+    more: dict[str, object] = {**_scope(here, workspace, thread)}
     if kind:
-        body["kind"] = kind
+        more["kind"] = kind
     if lasts:
         from clew.support.durations import parse_duration
 
-        body["lasts"] = parse_duration(lasts) / 1000
-    row = out.client().post("rules", body=body)
+        more["lasts"] = parse_duration(lasts) / 1000
+    row = out.client().ask(requests.add_rule(effect, pattern, **more))
     out.result(row, _made(row))
     if not kind and not out.as_json:
-        out.say(f"without --kind, the rule is for {_ABOUT[row['kind']]}; {_others(row)}")
-    out.hint(f"clew rules test 'CMD' tests it; clew rules remove {row['id']} removes it")
+        out.say(f"without --kind, the rule is for {_ABOUT[row.kind]}; {_others(row)}")
+    out.hint(f"clew rules test 'CMD' tests it; clew rules remove {row.id} removes it")
 
 
 @rules_command.command("remove")
@@ -107,10 +114,12 @@ def add_command(
 @click.pass_obj
 def remove_command(out: Out, rule: str) -> None:
     """Remove a rule."""
+    from clew.client import requests
+
     if not (rule.isascii() and rule.isalnum()):
         raise click.BadParameter(f"{rule!r} is not a rule id; `clew rules list` lists them.")
-    row = out.client().delete("rules", rule)
-    out.result(row, f"removed: {row['effect']} {pattern_words(row)}")
+    row = out.client().ask(requests.remove_rule(rule))
+    out.result(row, f"removed: {row.effect} {pattern_words(row)}")
 
 
 @rules_command.command("test")
@@ -121,23 +130,25 @@ def remove_command(out: Out, rule: str) -> None:
 @click.pass_obj
 def test_command(out: Out, subject: str, kind: str, thread: str | None) -> None:
     """Test what the rules decide about a command, a change or a tool in this folder; nothing is run."""
-    body = {"subject": subject, "kind": kind, "workspace": os.getcwd()}  # noqa: PTH109 (as its owner names it)
-    row = out.client().post("rules", "test", body=body | ({"thread": thread} if thread else {}))
-    out.result(row, "\n".join(filter(None, (f"{row['effect']}: {row['why']}", row["note"]))))
+    from clew.client import requests
+
+    folder = os.getcwd()  # noqa: PTH109 (as its owner names it)
+    row = out.client().ask(requests.try_rules(subject, kind=kind, workspace=folder, thread=thread))
+    out.result(row, "\n".join(filter(None, (f"{row.effect}: {row.why}", row.note))))
 
 
 _KINDS = {"command": "the command", "change": "changes of", "tool": "the tool"}
 _ABOUT = {"command": "commands", "change": "changes of files", "tool": "tools"}
 
 
-def _made(row: Any) -> str:
-    until = f"until {until_words(row)}" if row["until"] else until_words(row)
-    return f"{row['id']}: {row['effect']} {_KINDS[row['kind']]} {pattern_words(row)}, {where_words(row)}, {until}"
+def _made(row: RuleView) -> str:
+    until = f"until {until_words(row)}" if row.until else until_words(row)
+    return f"{row.id}: {row.effect} {_KINDS[row.kind]} {pattern_words(row)}, {where_words(row)}, {until}"
 
 
-def _others(row: Any) -> str:
+def _others(row: RuleView) -> str:
     """How to choose another kind."""
-    others = [f"--kind {kind} is for {about}" for kind, about in _ABOUT.items() if kind != row["kind"]]
+    others = [f"--kind {kind} is for {about}" for kind, about in _ABOUT.items() if kind != row.kind]
     return ", ".join(others)
 
 
@@ -150,15 +161,15 @@ def _scope(here: bool, workspace: Path | None, thread: str | None) -> dict[str, 
     return {"scope": "everywhere"}
 
 
-def pattern_words(row: Any) -> str:
+def pattern_words(row: RuleView) -> str:
     from clew.support.display_code import as_command
 
-    return as_command(row["pattern"], lines=False)
+    return as_command(row.pattern, lines=False)
 
 
-def where_words(row: Any) -> str:
-    return f"{row['scope']} {row['place']}".strip()
+def where_words(row: RuleView) -> str:
+    return f"{row.scope} {row.place}".strip()
 
 
-def until_words(row: Any) -> str:
-    return moment(row["until"]) or "for ever"
+def until_words(row: RuleView) -> str:
+    return moment(row.until) or "for ever"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import click
 
@@ -16,11 +16,26 @@ from clew.cli.output import Out, json_option, prompt_text
 from clew.support.errors import ClewError, Refused
 
 if TYPE_CHECKING:
-    from clew.client.untyped import JsonClient as Client
+    from clew.client.requests import Request, Sent
+    from clew.client.sync import Client
+    from clew.model.views import TurnView
 
 POLICIES = ("careful", "trusted", "read-only", "yolo")
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class ThreadOptions(TypedDict):
+    """The values of `thread_options`."""
+
+    runtime: str | None
+    model: str | None
+    effort: str | None
+    workspace: Path
+    policy: str | None
+    title: str | None
+    files: list[str]
+    notify: str | None
 
 
 def _files(ctx: click.Context, param: click.Parameter, value: tuple[Path, ...]) -> list[str]:
@@ -70,7 +85,7 @@ def thread_options(command: F) -> F:
 @thread_options
 @json_option
 @click.pass_obj
-def run_command(out: Out, /, prompt: str, **options: Any) -> None:
+def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> None:
     """Run one turn in the foreground and stream its answer. Exit 0 if it completed, else 1.
 
     A PROMPT of - is read from stdin. Ctrl-C stops the turn; a second one does not wait for its end.
@@ -87,38 +102,40 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
     from clew.cli.view.screen import Screen
 
     with Screen() as screen:
-        client, body = out.client(say=screen.say), new_thread_body("chat", prompt_text(prompt), options)
+        client, request = out.client(say=screen.say), start_request("chat", prompt_text(prompt), options)
         ctrl_c = CtrlC(screen, client)
-        accepted = client.post("threads", body=body)
-        ctrl_c.set_thread(accepted["thread"])
+        accepted = client.ask(request)
+        ctrl_c.set_thread(accepted.thread)
         screen.wait(WORKING)
         show = (lambda pieces: None) if out.as_json else screen.show
-        with add_way_back(accepted["thread"]):
-            keys = GatePrompt(out, screen, client, accepted["thread"])
+        with add_way_back(accepted.thread):
+            keys = GatePrompt(out, screen, client, accepted.thread)
             how = choices if keys.is_interactive else command_hints
-            turn, _ = follow_turn(client, accepted["thread"], accepted["turn"], show, how=how, at_gate=keys.at_gate)
+            turn, _ = follow_turn(client, accepted.thread, accepted.turn or "", show, how=how, at_gate=keys.at_gate)
         screen.wait(None)
-        show([InfoLine(f"· {summary(turn)}")] if turn["state"] != "waiting" else [])
+        show([InfoLine(f"· {summary(turn)}")] if turn.state != "waiting" else [])
     if out.as_json:
-        out.json(run_result(turn) | ({"gates": open_gate_codes(client, turn)} if turn["state"] == "waiting" else {}))
-    if turn["state"] == "waiting":
+        out.json(run_result(turn) | ({"gates": open_gate_codes(client, turn)} if turn.state == "waiting" else {}))
+    if turn.state == "waiting":
         print_open_gates(out, client, turn)
         raise click.exceptions.Exit(1)
-    if turn["state"] != "completed":
+    if turn.state != "completed":
         print_failure(out, client, turn)
         raise click.exceptions.Exit(1)
-    out.hint(f"clew chat {turn['thread']} continues it")
+    out.hint(f"clew chat {turn.thread} continues it")
 
 
-def open_gate_codes(client: Client, turn: Any) -> list[str]:
-    views = client.get("gates", thread=turn["thread"])
-    return [view["code"] for view in views if view["state"] == "open" and view["turn"] == turn["id"]]
+def open_gate_codes(client: Client, turn: TurnView) -> list[str]:
+    from clew.client import requests
+
+    views = client.ask(requests.gates(turn.thread))
+    return [view.code for view in views if view.state == "open" and view.turn == turn.id]
 
 
-def print_open_gates(out: Out, client: Client, turn: Any) -> None:
+def print_open_gates(out: Out, client: Client, turn: TurnView) -> None:
     codes = open_gate_codes(client, turn)
     out.say(f"clew: the agent waits for an answer: {', '.join(codes) or 'it was just given'}")
-    out.say(f"clew gates {' '.join(codes[:1])} shows it; clew watch {turn['thread']} follows the turn after the answer")
+    out.say(f"clew gates {' '.join(codes[:1])} shows it; clew watch {turn.thread} follows the turn after the answer")
 
 
 @contextmanager
@@ -131,25 +148,26 @@ def add_way_back(thread: str) -> Iterator[None]:
         raise
 
 
-def print_failure(out: Out, client: Client, turn: Any) -> None:
+def print_failure(out: Out, client: Client, turn: TurnView) -> None:
     """Print why a turn did not complete, and how to continue its thread."""
     from clew.cli.commands.threads import next_step
+    from clew.client import requests
 
-    thread = client.get("threads", turn["thread"])
-    waits = thread["suspend_message"] if thread["status"] == "suspended" else None
-    out.say(f"clew: {waits or turn['error'] or 'the turn was ' + turn['state']}")
+    thread = client.ask(requests.thread(turn.thread))
+    waits = thread.suspend_message if thread.status == "suspended" else None
+    out.say(f"clew: {waits or turn.error or 'the turn was ' + turn.state}")
     out.say(next_step(thread))
 
 
-def run_result(turn: Any) -> dict[str, Any]:
-    began, ended = turn["started_at"] or turn["queued_at"], turn["ended_at"]
+def run_result(turn: TurnView) -> dict[str, object]:
+    began, ended = turn.started_at or turn.queued_at, turn.ended_at
     return {
-        "thread": turn["thread"],
-        "turn": turn["id"],
-        "state": turn["state"],
-        "text": turn["text"],
-        "error": turn["error"],
-        "usage": turn["usage"],
+        "thread": turn.thread,
+        "turn": turn.id,
+        "state": turn.state,
+        "text": turn.text,
+        "error": turn.error,
+        "usage": turn.usage,
         "seconds": round((ended - began) / 1000, 3) if ended else None,
     }
 
@@ -159,22 +177,33 @@ def run_result(turn: Any) -> dict[str, Any]:
 @thread_options
 @json_option
 @click.pass_obj
-def start_command(out: Out, /, prompt: str, **options: Any) -> None:
+def start_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> None:
     """Start a task in the background and print its id. A PROMPT of - is read from stdin."""
-    accepted = out.client().post("threads", body=new_thread_body("task", prompt_text(prompt), options))
-    out.result(accepted, accepted["thread"])
-    out.hint(f"clew watch {accepted['thread']} follows it; clew show {accepted['thread']} shows its state")
+    accepted = out.client().ask(start_request("task", prompt_text(prompt), options))
+    out.result(accepted, accepted.thread)
+    out.hint(f"clew watch {accepted.thread} follows it; clew show {accepted.thread} shows its state")
 
 
-def new_thread_body(kind: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The request body that starts a thread."""
-    from clew.client.requests import new_message_id
+def start_request(kind: str, text: str, options: ThreadOptions, files: Sequence[str] | None = None) -> Request[Sent]:
+    """The request that starts a thread; `files` replace those of the options."""
+    from clew.client import requests
 
-    given = dict(options)
-    workspace = os.path.abspath(given.pop("workspace"))  # noqa: PTH100 (the folder as its owner names it)
-    files = given.pop("files")
-    body = {"message_id": new_message_id(), "text": text, "kind": kind, "workspace": workspace}
-    return {**body, "attachments": files, **given, "notify": _with_terminal(given["notify"])}
+    return requests.start(
+        text,
+        kind=kind,
+        workspace=absolute(options["workspace"]),
+        title=options["title"],
+        runtime=options["runtime"],
+        model=options["model"],
+        effort=options["effort"],
+        policy=options["policy"],
+        notify=_with_terminal(options["notify"]),
+        files=options["files"] if files is None else files,
+    )
+
+
+def absolute(folder: Path) -> str:
+    return os.path.abspath(folder)  # noqa: PTH100 (the folder as its owner names it)
 
 
 def _with_terminal(target: str | None) -> str | None:
@@ -191,14 +220,13 @@ def _with_terminal(target: str | None) -> str | None:
 @click.pass_obj
 def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]) -> None:
     """Send a message to a thread: into the running turn, or else as its next turn. A TEXT of - is read from stdin."""
-    from clew.client.requests import new_message_id
+    from clew.client import requests
 
-    body = {"message_id": new_message_id(), "text": prompt_text(text), "queue": queue, "attachments": files}
-    accepted = out.client().post("threads", thread, "messages", body=body)
-    if accepted["fate"] == "refused":
-        raise Refused(accepted["words"])
-    out.result(accepted, accepted["words"] or f"turn {accepted['turn']}")
-    out.hint(f"clew watch {accepted['thread']} follows it")
+    accepted = out.client().ask(requests.send(thread, prompt_text(text), queue=queue, files=files))
+    if accepted.fate == "refused":
+        raise Refused(accepted.words)
+    out.result(accepted, accepted.words or f"turn {accepted.turn}")
+    out.hint(f"clew watch {accepted.thread} follows it")
 
 
 @click.command("watch", short_help="Watch events live.")
@@ -212,10 +240,11 @@ def watch_command(out: Out, thread: str | None) -> None:
     """
     from clew.cli.follow import Watcher
     from clew.cli.view.screen import Screen
+    from clew.client import requests
 
     with Screen() as screen:
         client = out.client(say=screen.say)
-        found = client.get("threads", thread)["id"] if thread else None
+        found = client.ask(requests.thread(thread)).id if thread else None
         watcher = Watcher(client, screen, found, out.as_json)
-        for event in client.raw_events(found):
-            watcher.show(event)
+        for frame in client.frames(found):
+            watcher.show(frame)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from clew.cli.completion import thread_argument
-from clew.cli.output import Out, is_terminal, json_option, moment, painted, table
+from clew.cli.output import Out, is_terminal, json_option, moment, painted, table, terminal_columns
 from clew.cli.view.threads import short_ids, thread_table
+
+if TYPE_CHECKING:
+    from clew.model.views import ContinuityView, ThreadView, WhereRow
 
 
 @click.command("threads", short_help="List threads, newest first.")
@@ -24,21 +26,34 @@ from clew.cli.view.threads import short_ids, thread_table
 @click.option("--before", metavar="THREAD", help="List older threads than this one: the next page.")
 @json_option
 @click.pass_obj
-def threads_command(out: Out, /, workspace: str | None, **wanted: Any) -> None:
+def threads_command(
+    out: Out,
+    /,
+    workspace: str | None,
+    history: bool,
+    status: str | None,
+    text: str | None,
+    limit: int,
+    before: str | None,
+) -> None:
     """List threads, newest first: id, status, title, runtime, age, and the last line of the newest answer."""
+    from clew.client import requests
+
     folder = os.path.abspath(workspace) if workspace else None  # noqa: PTH100 (as `start` stores it)
-    page = out.client().get("threads", workspace=folder, **wanted)
+    page = out.client().ask(
+        requests.threads(history=history, status=status, text=text, workspace=folder, limit=limit, before=before)
+    )
     if out.as_json:
-        out.json(page["threads"])
+        out.json(page.threads)
         return
-    room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-    for line in thread_table(page["threads"], time.time(), room, _paint):
+    room = terminal_columns()
+    for line in thread_table(page.threads, time.time(), room, _paint):
         print(line)
-    if not page["threads"]:
-        out.say(_none(bool(folder or wanted["status"] or wanted["text"] or wanted["before"]), wanted["history"]))
+    if not page.threads:
+        out.say(_none(bool(folder or status or text or before), history))
     else:
-        more = f"; more: --before {page['next']}" if page["next"] else ""
-        out.hint(f"clew chat {short_ids(page['threads'])[0]} continues the newest{more}")
+        more = f"; more: --before {page.next}" if page.next else ""
+        out.hint(f"clew chat {short_ids([view.id for view in page.threads])[0]} continues the newest{more}")
 
 
 def _none(is_filtered: bool, history: bool) -> str:
@@ -58,73 +73,75 @@ def _paint(cell: str) -> str:
 @click.pass_obj
 def show_command(out: Out, thread: str) -> None:
     """Show a thread: its state, and where its answer was delivered."""
-    view = out.client().get("threads", thread)
+    from clew.client import requests
+
+    view = out.client().ask(requests.thread(thread))
     if out.as_json:
         out.json(view)
         return
-    sessions = out.client().get("threads", view["id"], "continuity")
+    sessions = out.client().ask(requests.continuity(view.id))
     for line in table([(name, value) for name, value in (*_described(view), *map(_session, sessions)) if value]):
         out.line(line)
-    if view["status"] == "suspended" or view["gates"]:
+    if view.status == "suspended" or view.gates:
         out.say(next_step(view))
     else:
         out.hint(next_step(view))
 
 
-def _session(session: Any) -> tuple[str, str]:
+def _session(session: ContinuityView) -> tuple[str, str]:
     """How an agent opened its session for the thread, and when."""
-    back = f", restarted {session['restarts']} times" if session["restarts"] else ""
-    wrong = f": {session['reason']}" if session["status"] == "error" else ""
-    name = f"{session['runtime']} ({session['role']})" if session["role"] else session["runtime"]
-    return name, f"{session['status']} {moment(session['used_at'])}{back}{wrong}" if session["status"] else ""
+    back = f", restarted {session.restarts} times" if session.restarts else ""
+    wrong = f": {session.reason}" if session.status == "error" else ""
+    name = f"{session.runtime} ({session.role})" if session.role else session.runtime
+    return name, f"{session.status} {moment(session.used_at)}{back}{wrong}" if session.status else ""
 
 
-def _described(view: Any) -> list[tuple[str, str]]:
-    notified = f"{view['notify_target'] or 'here'}: {state_words(view['notification_status'])}"
+def _described(view: ThreadView) -> list[tuple[str, str]]:
+    notified = f"{view.notify_target or 'here'}: {state_words(view.notification_status or '')}"
     return [
-        ("id", view["id"]),
-        ("title", view["title"]),
+        ("id", view.id),
+        ("title", view.title),
         ("status", status_words(view)),
         ("waits for", waits_for(view)),
-        ("kind", view["kind"]),
-        ("runtime", " ".join(part for part in (view["runtime"], view["model"], view["effort"]) if part)),
-        ("policy", view["policy"]),
-        ("workspace", view["workspace"]),
-        ("adopted", f"{view['runtime']} session {view['adopted']}" if view["adopted"] else ""),
-        ("turn", view["turn"] or ""),
-        ("queued", str(view["queued"] or "")),
-        ("created", moment(view["created_at"])),
-        ("completed", moment(view["completed_at"])),
-        ("answer", notified if view["notification_status"] else ""),
-        ("delivered", moment(view["notified_at"])),
-        ("trouble", view["notification_error"] or ""),
-        ("head", view["head"] or ""),
+        ("kind", view.kind),
+        ("runtime", " ".join(part for part in (view.runtime, view.model, view.effort) if part)),
+        ("policy", view.policy),
+        ("workspace", view.workspace),
+        ("adopted", f"{view.runtime} session {view.adopted}" if view.adopted else ""),
+        ("turn", view.turn or ""),
+        ("queued", str(view.queued or "")),
+        ("created", moment(view.created_at)),
+        ("completed", moment(view.completed_at)),
+        ("answer", notified if view.notification_status else ""),
+        ("delivered", moment(view.notified_at)),
+        ("trouble", view.notification_error or ""),
+        ("head", view.head or ""),
     ]
 
 
-def status_words(view: Any) -> str:
+def status_words(view: ThreadView) -> str:
     """The status; `waiting` is a running thread with an open gate."""
-    if view["status"] == "running" and view["gates"]:
+    if view.status == "running" and view.gates:
         return "waiting"
-    return f"{view['status']} ({view['suspended_by']})" if view["suspended_by"] else str(view["status"])
+    return f"{view.status} ({view.suspended_by})" if view.suspended_by else view.status
 
 
-def waits_for(view: Any) -> str:
-    asks = f"an answer to {', '.join(view['gates'])}" if view["gates"] else ""
-    return str(view["suspend_message"] or asks)
+def waits_for(view: ThreadView) -> str:
+    asks = f"an answer to {', '.join(view.gates)}" if view.gates else ""
+    return view.suspend_message or asks
 
 
-def next_step(view: Any) -> str:
+def next_step(view: ThreadView) -> str:
     """The next useful command in a thread."""
-    name = view["id"]
-    if view["gates"]:
-        return f"clew gates {view['gates'][0]} shows what it asks, and how to answer"
+    name = view.id
+    if view.gates:
+        return f"clew gates {view.gates[0]} shows what it asks, and how to answer"
     return {
         "running": f"clew watch {name} follows it; clew stop {name} stops it",
-        "suspended": f"clew resume {name} --supplement {_ANSWERS.get(view['suspended_by'], _ANY_ANSWER)}",
+        "suspended": f"clew resume {name} --supplement {_ANSWERS.get(view.suspended_by or '', _ANY_ANSWER)}",
         "completed": f"clew read {name} shows it; clew resume {name} --supplement '…' continues it",
         "cancelled": f"clew fork {name} starts a new one from it",
-    }.get(view["status"], f"clew read {name} shows it; clew send {name} '…' or clew chat {name} continues it")
+    }.get(view.status, f"clew read {name} shows it; clew send {name} '…' or clew chat {name} continues it")
 
 
 _ANSWERS = {
@@ -149,20 +166,22 @@ _ANY_ANSWER = "'…' answers it"
 @click.pass_obj
 def read_command(out: Out, thread: str, limit: int, plain: bool) -> None:
     """Print the transcript of a thread as Markdown; on a terminal it is formatted."""
+    from clew.client import requests
+
     client = out.client()
-    entries = client.get("threads", thread, "transcript", limit=limit)
+    entries = client.ask(requests.transcript(thread, limit=limit))
     if out.as_json:
         out.json(entries)
         return
     from clew.cli.view.transcript import markdown, print_formatted
 
-    view = client.get("threads", thread)
+    view = client.ask(requests.thread(thread))
     text = markdown(view, entries)
     if plain or not is_terminal(sys.stdout):
         print(text, end="")
     else:
         print_formatted(text)
-    out.hint(next_step(view).removeprefix(f"clew read {view['id']} shows it; "))
+    out.hint(next_step(view).removeprefix(f"clew read {view.id} shows it; "))
 
 
 def state_words(state: str) -> str:
@@ -179,13 +198,13 @@ _STATES = {
 }
 
 
-def trace_words(row: Any) -> str:
+def trace_words(row: WhereRow) -> str:
     """The receipt of a delivery that arrived, or why it did not."""
-    if not row["message_id"]:
-        return str(row["error"] or "")
-    shown = f"message {row['message_id']}"
-    is_here = (row["conversation"] or "").partition(":")[0] == "local"
-    return _SHOWN.get(row["message_id"], shown) if is_here else shown
+    if not row.message_id:
+        return row.error or ""
+    shown = f"message {row.message_id}"
+    is_here = (row.conversation or "").partition(":")[0] == "local"
+    return _SHOWN.get(row.message_id, shown) if is_here else shown
 
 
 _SHOWN = {
@@ -201,7 +220,9 @@ _SHOWN = {
 @click.pass_obj
 def where_command(out: Out, thread: str) -> None:
     """Show where the answers of a thread were delivered: target, state, tries and time."""
-    rows = out.client().get("threads", thread, "deliveries")
+    from clew.client import requests
+
+    rows = out.client().ask(requests.deliveries(thread))
     if out.as_json:
         out.json(rows)
         return
@@ -209,19 +230,19 @@ def where_command(out: Out, thread: str) -> None:
         out.line(line)
     if not rows:
         out.hint("it has no deliveries yet")
-    elif any(row["state"] == "failed" for row in rows):
+    elif any(row.state == "failed" for row in rows):
         out.hint("clew notify --retry-failed retries what failed")
     else:
         out.hint(f"clew read {thread} shows the transcript")
 
 
-def _receipt(row: Any) -> tuple[str, ...]:
-    tries = f"{row['attempts']}x" if row["attempts"] else "-"
+def _receipt(row: WhereRow) -> tuple[str, ...]:
+    tries = f"{row.attempts}x" if row.attempts else "-"
     return (
-        row["delivery"],
-        row["conversation"] or "here",
-        state_words(row["state"]),
+        row.delivery,
+        row.conversation or "here",
+        state_words(row.state),
         tries,
-        moment(row["sent_at"]) or "-",
+        moment(row.sent_at) or "-",
         trace_words(row),
     )

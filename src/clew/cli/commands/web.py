@@ -6,13 +6,17 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from clew.cli.output import Out, json_option
 from clew.support.errors import Refused
 from clew.support.home import Home
+
+if TYPE_CHECKING:
+    from clew.model.views import LoginView
+
 
 PORTS = range(7621, 7641)  # the first free one is used
 
@@ -27,19 +31,22 @@ def web_command(out: Out, no_open: bool) -> None:
     The browser then stays logged in for 30 days; clew token rotate logs all browsers out. If clew has no port yet, it
     sets http.port, for this machine only, without a restart. With --json nothing is opened.
     """
+    from msgspec.structs import asdict
+
     home = Home.find()
     login = link(home, out.say)
-    opened = not (no_open or out.as_json) and _open(home, login["url"])
-    out.result({**login, "opened": opened}, login["url"])
+    opened = not (no_open or out.as_json) and _open(home, login.url)
+    out.result({**asdict(login), "opened": opened}, login.url)
     out.hint("opened in your browser; if nothing is shown there, open this link" if opened else _manual_hint())
 
 
-def link(home: Home, say: Callable[[str], None]) -> Any:
+def link(home: Home, say: Callable[[str], None]) -> LoginView:
     """Create a login link for a browser; sets a port if clew has none."""
-    from clew.client.untyped import JsonClient as Client
+    from clew.client import requests
+    from clew.client.sync import Client
 
     _give_port(home, say)
-    return Client(home, say=say).post("logins")
+    return Client(home, say=say).ask(requests.login())
 
 
 def _give_port(home: Home, say: Callable[[str], None]) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
 
 
 class JsonHandler(BaseHTTPRequestHandler):
-    def read_json(self) -> Any:
-        return json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+    def read_json(self, kind: type[T]) -> T:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}"
+        return msgspec.json.decode(body, type=kind, strict=False)
 
     def send_json(self, value: object) -> None:
         body = json.dumps(value).encode()

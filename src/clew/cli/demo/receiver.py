@@ -5,16 +5,14 @@ It prints its address. POST is a delivery; GET lists all deliveries in order, re
 
 from __future__ import annotations
 
-from typing import Any
-
 from clew.cli.demo.answering import JsonHandler, serve
 
 
 class Receiver(JsonHandler):
-    taken: list[dict[str, Any]] = []  # noqa: RUF012 (shared by all requests on purpose)
+    taken: list[dict[str, object]] = []  # noqa: RUF012 (shared by all requests on purpose)
 
     def do_POST(self) -> None:
-        self.taken.append({"key": self.headers.get("Idempotency-Key"), "body": self.read_json()})
+        self.taken.append({"key": self.headers.get("Idempotency-Key"), "body": self.read_json(object)})
         self.send_json({"id": f"received-{len(self.taken)}"})
 
     def do_GET(self) -> None:

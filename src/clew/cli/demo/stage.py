@@ -11,11 +11,13 @@ import tempfile
 import urllib.request
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from clew.cli.demo import words
 from clew.cli.demo.phone import OWNER
-from clew.client.untyped import JsonClient as Client
+from clew.client.sync import Client
 from clew.config import edit
 from clew.process import lock, scan, start
 from clew.process.stop import stop_daemon
@@ -26,6 +28,19 @@ from clew.testing.scripted_model import write_codex_home
 HOOK = "webhook:demo"
 STEP_TIMEOUT = 30.0  # seconds for any step
 GRACE = 5.0  # seconds for a helper to end
+
+
+class Received(Struct, frozen=True):
+    """A delivery that the webhook received."""
+
+    key: str
+
+
+class Shown(Struct, frozen=True):
+    """A message on the phone."""
+
+    text: str
+    message_thread_id: int | None = None
 
 
 class Helper:
@@ -105,16 +120,14 @@ class DemoSetup:
             self._pipe = self._open_hold()
             self._close_hold()
 
-    def received(self) -> list[Any]:
+    def received(self) -> list[Received]:
         with urllib.request.urlopen(self._receiver.url, timeout=STEP_TIMEOUT) as response:
-            got: list[Any] = json.load(response)
-        return got
+            return msgspec.json.decode(response.read(), type=list[Received])
 
-    def shown(self) -> list[Any]:
+    def shown(self) -> list[Shown]:
         """The messages shown on the phone."""
         with urllib.request.urlopen(self._phone.url, timeout=STEP_TIMEOUT) as response:
-            shown: list[Any] = json.load(response)
-        return shown
+            return msgspec.json.decode(response.read(), type=list[Shown])
 
     def say_on_the_phone(self, text: str, topic: int) -> None:
         said = json.dumps({"text": text, "topic": topic}).encode()

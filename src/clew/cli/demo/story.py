@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.demo import words
 from clew.cli.demo.stage import HOOK, STEP_TIMEOUT, DemoSetup
-from clew.client.requests import new_message_id
-from clew.client.untyped import Json
-from clew.client.untyped import RawEvent as Event
+from clew.client import requests
+from clew.client.events import DeliverySent, Event, GateOpened, GateTaken, OpenText, TextPiece, TurnEnded, TurnQueued
+from clew.model.views import TurnView
 from clew.process import start
 from clew.process.stop import stop_daemon
 
@@ -62,11 +61,12 @@ class Story:
         return {"runtime": self._setup.build()}
 
     def _start(self) -> dict[str, object]:
-        body = {"text": words.PROMPT, "kind": "task", "title": words.REQUEST, "notify": HOOK}
-        body |= {"message_id": new_message_id(), "workspace": str(self._setup.workspace)}
-        accepted = self._client.post("threads", body=body)
-        self.thread, self._turn = accepted["thread"], accepted["turn"]
-        self._events = self._client.raw_events(self.thread, 0)  # one stream for all steps
+        workspace = str(self._setup.workspace)
+        accepted = self._client.ask(
+            requests.start(words.PROMPT, kind="task", title=words.REQUEST, notify=HOOK, workspace=workspace)
+        )
+        self.thread, self._turn = accepted.thread, accepted.turn or ""
+        self._events = self._client.events(self.thread, 0)  # one stream for all steps
         return {"request": words.REQUEST}
 
     def _stream(self) -> dict[str, object]:
@@ -77,37 +77,36 @@ class Story:
 
     def _listen(self, text: str, event: Event) -> str:
         """The text of the agent with this event; repeated parts are skipped."""
-        data = event.data
-        if event.kind not in ("open", "text") or data.get("turn") != self._turn or "text" not in data:
+        what = event.what
+        if not isinstance(what, OpenText | TextPiece) or event.turn != self._turn:
             return text
-        offset = data.get("offset", 0)
-        new = str(data["text"])[len(text) - offset :] if offset <= len(text) else ""
+        new = what.text[len(text) - what.offset :] if what.offset <= len(text) else ""
         self._show_text(new)
         return text + new
 
     def _kill(self) -> dict[str, object]:
         self._setup.wait_held()
-        turn = self._client.get("turns", self._turn)
-        if turn["state"] != "running":
-            raise Unexpected(words.GOT.format(found=f"a turn that is {turn['state']}"))
-        self._pid = self._client.get("status")["daemon"]["pid"]
+        turn = self._client.ask(requests.turn(self._turn))
+        if turn.state != "running":
+            raise Unexpected(words.GOT.format(found=f"a turn that is {turn.state}"))
+        self._pid = self._client.ask(requests.status()).daemon.pid
         os.kill(self._pid, signal.SIGKILL)
         return {"pid": self._pid}
 
     def _back(self) -> dict[str, object]:
         if start.ensure_daemon(self._setup.home, lambda line: None):
             raise Unexpected(words.NOT_BACK)
-        daemon = self._client.get("status")["daemon"]
-        if daemon["pid"] == self._pid or not daemon["supervised"]:
-            raise Unexpected(words.GOT.format(found=f"pid {daemon['pid']}"))
-        return {"pid": daemon["pid"]}
+        daemon = self._client.ask(requests.status()).daemon
+        if daemon.pid == self._pid or not daemon.supervised:
+            raise Unexpected(words.GOT.format(found=f"pid {daemon.pid}"))
+        return {"pid": daemon.pid}
 
     def _continue(self) -> dict[str, object]:
         self._setup.let_go()
         cut = self._ended(self._turn)
-        if not cut["continued_by"]:
-            raise Unexpected(words.GOT.format(found=f"a turn that is {cut['state']}, and nothing after it"))
-        self._turn = cut["continued_by"]
+        if not cut.continued_by:
+            raise Unexpected(words.GOT.format(found=f"a turn that is {cut.state}, and nothing after it"))
+        self._turn = cut.continued_by
         text = self._text(self._ended(self._turn))
         if not text.endswith(words.DAYLIGHT):
             raise Unexpected(words.GOT.format(found=f"“{text}”"))
@@ -115,56 +114,55 @@ class Story:
 
     def _deliver(self) -> dict[str, object]:
         key = f"{self._turn}:final"
-        self._until("delivery.sent", lambda event: event.data["data"]["delivery"] == key)
+        self._until_delivered(key)
         self._expect_received(key)
-        [receipt] = [row for row in self._client.get("threads", self.thread, "deliveries") if row["state"] == "sent"]
-        at = time.strftime("%H:%M:%S", time.localtime(receipt["sent_at"] / 1000))
-        return {"target": receipt["conversation"], "receipt": receipt["message_id"], "at": at}
+        [receipt] = [row for row in self._client.ask(requests.deliveries(self.thread)) if row.state == "sent"]
+        at = time.strftime("%H:%M:%S", time.localtime((receipt.sent_at or 0) / 1000))
+        return {"target": receipt.conversation, "receipt": receipt.message_id, "at": at}
 
     def _ask(self) -> dict[str, object]:
-        body = {"message_id": new_message_id(), "supplement": words.SUPPLEMENT}
-        self._resumed = self._client.post("threads", self.thread, "resume", body=body)["turn"]
-        self._until("gate.opened", lambda event: event.data["turn"] == self._resumed)
-        [gate] = self._client.get("gates")
-        if words.MARK not in gate["title"] or self._mark.exists():
-            raise Unexpected(words.GOT.format(found=f"`{gate['title']}`"))
-        self._gate = gate["id"]
-        return {"command": words.MARK, "code": gate["code"]}
+        self._resumed = self._client.ask(requests.resume(self.thread, words.SUPPLEMENT)).turn or ""
+        self._until(lambda event: isinstance(event.what, GateOpened) and event.turn == self._resumed)
+        [gate] = self._client.ask(requests.gates())
+        if words.MARK not in gate.title or self._mark.exists():
+            raise Unexpected(words.GOT.format(found=f"`{gate.title}`"))
+        self._gate = gate.id
+        return {"command": words.MARK, "code": gate.code}
 
     def _approve(self) -> dict[str, object]:
-        self._client.post("gates", self._gate, "answer", body={"decision": "accept"})
-        self._until("gate.taken", lambda event: event.data["data"]["gate"] == self._gate)
+        self._client.ask(requests.answer(self._gate, "accept"))
+        self._until(lambda event: isinstance(event.what, GateTaken) and event.what.gate == self._gate)
         return {}
 
     def _resume(self) -> dict[str, object]:
         text = self._text(self._ended(self._resumed))
         if words.REQUEST not in text or not self._has_run_once():
             raise Unexpected(words.GOT.format(found=f"“{text}”"))
-        self._until("delivery.sent", lambda event: event.data["data"]["delivery"] == f"{self._resumed}:final")
+        self._until_delivered(f"{self._resumed}:final")
         self._expect_received(f"{self._turn}:final", f"{self._resumed}:final")
         return {"text": text.splitlines()[0]}
 
     def _handoff(self) -> dict[str, object]:
-        asked = self._client.post("handoffs", body={"thread": self.thread, "target": "telegram", "quiet": True})
+        asked = self._client.ask(requests.hand_over(self.thread, "telegram", quiet=True))
         handed = wait_for_handoff(self._client, asked)
-        if handed["state"] != "completed":
-            raise Unexpected(words.GOT.format(found=f"a handoff that is {handed['state']}: {handed['error']}"))
-        self._topic = int(handed["conversation"].rpartition("/")[2])
-        return {"where": handed["conversation"]}
+        if handed.state != "completed":
+            raise Unexpected(words.GOT.format(found=f"a handoff that is {handed.state}: {handed.error}"))
+        self._topic = int((handed.conversation or "").rpartition("/")[2])
+        return {"where": handed.conversation}
 
     def _reply(self) -> dict[str, object]:
         self._setup.say_on_the_phone(words.ON_THE_WAY, self._topic)
-        self._until("turn.queued", lambda event: True)
-        self._until("delivery.sent", lambda event: event.data["data"]["delivery"].endswith(":final"))
-        there = [each["text"] for each in self._setup.shown() if each.get("message_thread_id") == self._topic]
+        self._until(lambda event: isinstance(event.what, TurnQueued))
+        self._until_delivered(":final")
+        there = [each.text for each in self._setup.shown() if each.message_thread_id == self._topic]
         if not any(words.REQUEST in text for text in there):
             raise Unexpected(words.GOT.format(found=f"{len(there)} messages, none of which is that"))
         return {"said": words.ON_THE_WAY.splitlines()[0]}
 
     def _return(self) -> dict[str, object]:
-        self._client.post("threads", self.thread, "wheel")
-        self._until("delivery.sent", lambda event: event.data["data"]["delivery"].endswith(":wheel"))
-        return {"told": self._setup.shown()[-1]["text"]}
+        self._client.ask(requests.drive(self.thread))
+        self._until_delivered(":wheel")
+        return {"told": self._setup.shown()[-1].text}
 
     def _has_run_once(self) -> bool:
         """Whether the command ran exactly once. The scripted runtime only pretends to run it."""
@@ -176,15 +174,15 @@ class Story:
 
     def _expect_received(self, *keys: str) -> None:
         """Check that exactly these answers were received, in this order, each once."""
-        got = tuple(taken["key"] for taken in self._setup.received() if taken["key"].endswith(":final"))
+        got = tuple(taken.key for taken in self._setup.received() if taken.key.endswith(":final"))
         if got != keys:
             raise Unexpected(words.GOT.format(found=f"{len(got)}: {', '.join(got)}"))
 
     def _verify(self) -> dict[str, object]:
-        [verdict] = self._client.verify(self.thread)
-        if not verdict["sound"]:
-            raise Unexpected(words.GOT.format(found=f"{verdict['reason']} at {verdict['bad_node']}"))
-        return {"nodes": verdict["nodes"]}
+        [verdict] = self._client.lines(requests.verify(self.thread))
+        if not verdict.sound:
+            raise Unexpected(words.GOT.format(found=f"{verdict.reason} at {verdict.bad_node}"))
+        return {"nodes": verdict.nodes}
 
     def _down(self) -> dict[str, object]:
         stop_daemon(self._setup.home, STEP_TIMEOUT, lambda line: None)
@@ -192,18 +190,22 @@ class Story:
             raise Unexpected(words.STILL_THERE.format(left=", ".join(left)))
         return {}
 
-    def _ended(self, turn: str) -> Json:
-        self._until("turn.ended", lambda event: event.data["turn"] == turn)
-        return self._client.get("turns", turn)
+    def _ended(self, turn: str) -> TurnView:
+        self._until(lambda event: isinstance(event.what, TurnEnded) and event.turn == turn)
+        return self._client.ask(requests.turn(turn))
 
-    def _text(self, turn: Any) -> str:
-        if turn["state"] != "completed":
-            raise Unexpected(words.GOT.format(found=f"a turn that is {turn['state']}: {turn['error']}"))
-        return str(turn["text"])
+    def _text(self, turn: TurnView) -> str:
+        if turn.state != "completed":
+            raise Unexpected(words.GOT.format(found=f"a turn that is {turn.state}: {turn.error}"))
+        return turn.text
 
-    def _until(self, kind: str, wanted: Callable[[Event], bool]) -> None:
+    def _until_delivered(self, end: str) -> None:
+        """Wait for the receipt of a delivery whose id ends so."""
+        self._until(lambda event: isinstance(event.what, DeliverySent) and event.what.delivery.endswith(end))
+
+    def _until(self, wanted: Callable[[Event], bool]) -> None:
         for event in self._events:
-            if event.kind == kind and wanted(event):
+            if wanted(event):
                 return
 
 

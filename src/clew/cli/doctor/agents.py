@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from clew.config import plugins
 from clew.config.plugin import Finding
@@ -31,9 +30,9 @@ def configured(settings: Config) -> set[str]:
     return {settings.threads.runtime, *_tables(settings.runtimes), *filter(None, named)}
 
 
-def _tables(tables: Mapping[str, Any]) -> dict[str, Any]:
+def _tables(tables: Mapping[str, object]) -> dict[str, object]:
     """The settings of plugins by name. A plugin with several parts has a table for each."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, each in tables.items():
         found.update(each if isinstance(each, Mapping) else {name: each})
     return found

@@ -14,18 +14,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from clew.cli.commands.daemon import starting_message
 from clew.cli.doctor.agents import agents
 from clew.cli.doctor.finding import Unanswered
 from clew.cli.doctor.surfaces import own_checks, surfaces
 from clew.cli.output import moment
-from clew.client.untyped import JsonClient as Client
+from clew.client import requests
+from clew.client.sync import Client
 from clew.config import plugins
 from clew.config import settings as config_settings
 from clew.config.plugin import Finding
 from clew.daemon.assemble import environment_of, own_runtimes
+from clew.model.views import DaemonView
 from clew.process import kept_programs, lock, start
 from clew.store import audit
 from clew.store.migrate import migrations, version
@@ -45,7 +46,7 @@ CLOCK_SLACK = 60_000  # milliseconds that two clocks may differ
 class DaemonState:
     """The answer of the daemon, requested once at the start: a request to a hanging daemon takes seconds."""
 
-    daemon: Any = None  # its status; None if none runs or answers
+    daemon: DaemonView | None = None  # its status; None if none runs or answers
     hangs: str | None = None  # why a running daemon gave no answer
 
 
@@ -208,15 +209,15 @@ def _daemon(home: Home, settings: config_settings.Config, state: DaemonState) ->
     if daemon is None:
         return Finding("daemon", True, "none runs")
     troubles = []
-    if daemon["version"] != __version__:
-        troubles.append(f"it runs clew {daemon['version']}, and this command is {__version__}")
-    if daemon["outdated"]:
+    if daemon.version != __version__:
+        troubles.append(f"it runs clew {daemon.version}, and this command is {__version__}")
+    if daemon.outdated:
         troubles.append("it has other settings than config.toml")
-    if names := _differing(daemon["environment"], environment_of(own_runtimes("doctor", settings)[0])):
+    if names := _differing(daemon.environment, environment_of(own_runtimes("doctor", settings)[0])):
         troubles.append(f"it was started with another environment than that of this shell: {', '.join(names)}")
     todo = "clew restart, in a shell with the right environment" if troubles else None
     detail = "; ".join(troubles) or "has the settings of config.toml and the environment of this shell"
-    return Finding("daemon", not troubles, f"pid {daemon['pid']}: {detail}", todo)
+    return Finding("daemon", not troubles, f"pid {daemon.pid}: {detail}", todo)
 
 
 def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
@@ -225,7 +226,7 @@ def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
 
 def _ask_daemon(home: Home) -> DaemonState:
     try:
-        return DaemonState(Client(home, start=False, looks=True).get("status")["daemon"])
+        return DaemonState(Client(home, start=False, looks=True).ask(requests.status()).daemon)
     except NotAnswering as error:
         return DaemonState(hangs=error.message)
     except ClewError:
@@ -250,7 +251,7 @@ def _port(home: Home, settings: config_settings.Config, state: DaemonState) -> F
 
 
 def _own_address(state: DaemonState) -> str | None:
-    address: str | None = state.daemon["http"] if state.daemon else None
+    address: str | None = state.daemon.http if state.daemon else None
     return address
 
 
@@ -280,7 +281,7 @@ def _plugins(home: Home, settings: config_settings.Config, state: DaemonState) -
         factories, wrong = plugins.load(group)
         names += sorted(factories)
         troubles += [str(trouble) for trouble in wrong]
-    left_out = state.daemon["left_out"] if state.daemon else ()
+    left_out = state.daemon.left_out if state.daemon else ()
     troubles += [each for each in left_out if each not in troubles]
     if troubles:
         return Finding("plugins", False, "; ".join(troubles), "fix its settings, or update or remove its package")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from clew.config import plugins
 from clew.config.plugin import Finding, Plugin
@@ -33,7 +32,7 @@ def own_checks(home: Home, settings: Config) -> Iterator[Finding]:
                 yield Finding(name, False, f"could not be checked: {type(error).__name__}: {error}")
 
 
-def _checked(plugin: Plugin, given: Mapping[str, Any], table: Any) -> list[Finding]:
+def _checked(plugin: Plugin, given: Mapping[str, object], table: object) -> list[Finding]:
     config = plugins.config_of(plugin, table)
     if plugin.checks is None or (config is None and plugin.settings is not None):
         return []

@@ -7,16 +7,18 @@ of each text was shown, and at the end of a turn adds what is missing from the s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from clew.cli.view.columns import duration, fit, one_line
+from clew.client.events import ActivityChanged, OpenText, RuntimeNotice, TextDone, TextPiece, WrittenText
 from clew.support.display import escape_hidden
 from clew.support.text import Pieces
 
 if TYPE_CHECKING:
-    from clew.client.untyped import RawEvent as Event
+    from clew.client.events import Event
+    from clew.model.views import TurnView
 
 TITLE = 160  # columns of the title of an activity
 PLAIN, BOLD, DIM = range(3)  # the codes of terminals
@@ -49,47 +51,47 @@ class EventRenderer:
 
     def take(self, event: Event) -> list[Piece]:
         """Render an event with text, an activity or a notice, of any turn."""
-        data = event.data
-        if data.get("turn") in self._over:
+        turn = event.turn or ""
+        if turn in self._over:
             return []
-        match event.kind:
-            case "open" | "written" if data["kind"] == "text":
-                return self._complete((data["turn"], data["item"]), data["text"])
-            case "text":
-                return self._text((data["turn"], data["item"]), data["offset"], data["text"])
-            case "text.done" if data["cut"]:
-                return self._discarded((data["turn"], data["item"]))
-            case "text.done":
-                return self._complete((data["turn"], data["item"]), data["text"])
-            case "activity":
-                return self._activity(data["turn"], data["data"])
-            case "notice":
-                return [InfoLine(f"· {data['data']['text']}")]
+        match event.what:
+            case OpenText(item, "text", text) | WrittenText(item, "text", text):
+                return self._complete((turn, item), text)
+            case TextPiece(item, offset, text):
+                return self._text((turn, item), offset, text)
+            case TextDone(item, cut=True):
+                return self._discarded((turn, item))
+            case TextDone(item, text):
+                return self._complete((turn, item), text)
+            case ActivityChanged(item, activity, phase, title, outcome):
+                return self._activity((turn, item), activity, phase, title, outcome)
+            case RuntimeNotice(text):
+                return [InfoLine(f"· {text}")]
         return []
 
-    def catch_up(self, turn: Any) -> list[Piece]:
+    def catch_up(self, turn: TurnView) -> list[Piece]:
         """Render the text and activities of an open turn so far."""
         pieces: list[Piece] = []
-        for item in turn["items"] if turn["ended_at"] is None and turn["id"] not in self._over else ():
-            if item["kind"] == "text":
-                pieces += self._complete((turn["id"], item["item"]), item["body"])
-            elif item["kind"] != "gate":  # `Gates` shows these
-                pieces += self._activity(turn["id"], {**item, "activity": item["kind"]})
+        for item in turn.items if turn.ended_at is None and turn.id not in self._over else ():
+            if item.kind == "text":
+                pieces += self._complete((turn.id, item.item), item.body)
+            elif item.kind != "gate":  # `Gates` shows these
+                pieces += self._activity((turn.id, item.item), item.kind, item.phase, item.title, item.outcome)
         return pieces
 
-    def settle(self, turn: Any, *, last: bool = False) -> list[Piece]:
+    def settle(self, turn: TurnView, *, last: bool = False) -> list[Piece]:
         """Render what was not shown yet of an ended turn. With `last`, its answer must be the last text of the
         output."""
-        if turn["id"] in self._over:
+        if turn.id in self._over:
             return []
-        left = {key: shown.text() for key, shown in self._shown.items() if key[0] == turn["id"]}
-        exact = last and turn["state"] == "completed"
-        texts = [item["body"] for item in turn["items"] if item["kind"] == "text"]
+        left = {key: shown.text() for key, shown in self._shown.items() if key[0] == turn.id}
+        exact = last and turn.state == "completed"
+        texts = [item.body for item in turn.items if item.kind == "text"]
         pieces, end = self._missing(left, texts)
-        is_shown = turn["text"] in texts and (end == turn["text"] or not exact)
+        is_shown = turn.text in texts and (end == turn.text or not exact)
         if not is_shown:
-            pieces += self._answer(left, turn["text"], exact)
-        self.close(turn["id"])
+            pieces += self._answer(left, turn.text, exact)
+        self.close(turn.id)
         return pieces
 
     def close(self, turn: str) -> None:
@@ -142,15 +144,15 @@ class EventRenderer:
     def _discarded(self, key: Key) -> list[Piece]:
         return [InfoLine("· (the agent discarded this text and starts again)")] if self._shown.pop(key, None) else []
 
-    def _activity(self, turn: str, data: Any) -> list[Piece]:
+    def _activity(self, key: Key, activity: str, phase: str, title: str, outcome: str | None) -> list[Piece]:
         """Show the start of an activity, and its end if that was not simply ok. A late watcher sees the same line."""
-        key, ends = (turn, data["item"]), data["phase"] == "done"
+        ends = phase == "done"
         begun, ended = key in self._activities, self._activities.get(key, False)
         self._activities[key] = ends or ended
-        says_more = ends and data["outcome"] not in (None, "ok")
-        if ended or (begun and not says_more) or not data["title"]:
+        says_more = ends and outcome not in (None, "ok")
+        if ended or (begun and not says_more) or not title:
             return []
-        return [InfoLine(activity_line(data if says_more else {**data, "phase": "started"}))]
+        return [InfoLine(activity_line(activity, phase if says_more else "started", title, outcome))]
 
 
 def _find_shown(text: str, shown: dict[Key, str]) -> Key | None:
@@ -161,28 +163,28 @@ def _find_shown(text: str, shown: dict[Key, str]) -> Key | None:
     )
 
 
-def activity_line(data: Any) -> str:
+def activity_line(activity: str, phase: str, title: str, outcome: str | None) -> str:
     """`· command: make test`, with the outcome at its end."""
-    end = f" ({data['outcome'] or 'done'})" if data["phase"] == "done" else ""
-    title = escape_hidden(str(data["title"])) if data["activity"] in _EXACT else str(data["title"])
-    return f"· {data['activity']}: {fit(one_line(title), TITLE)}{end}"
+    end = f" ({outcome or 'done'})" if phase == "done" else ""
+    shown = escape_hidden(title) if activity in _EXACT else title
+    return f"· {activity}: {fit(one_line(shown), TITLE)}{end}"
 
 
 _EXACT = frozenset({"command", "change", "tool"})  # kinds whose look-alike characters must be visible
 
 
-def summary(turn: Any) -> str:
+def summary(turn: TurnView) -> str:
     """`completed in 3.2 s, 1,234 tokens (1,000 in, 234 out)`."""
-    if not turn["started_at"] or not turn["ended_at"]:
-        return str(turn["state"])
-    words = f"{turn['state']} {'in' if turn['state'] == 'completed' else 'after'} {_seconds(turn)}"
-    usage = turn["usage"]
-    if not usage or not usage["total_tokens"]:
+    if not turn.started_at or not turn.ended_at:
+        return turn.state
+    words = f"{turn.state} {'in' if turn.state == 'completed' else 'after'} {_seconds(turn.ended_at - turn.started_at)}"
+    usage = turn.usage
+    if not usage or not usage.total_tokens:
         return words
-    counts = f"{usage['input_tokens']:,} in, {usage['output_tokens']:,} out"
-    return f"{words}, {usage['total_tokens']:,} tokens ({counts})"
+    counts = f"{usage.input_tokens:,} in, {usage.output_tokens:,} out"
+    return f"{words}, {usage.total_tokens:,} tokens ({counts})"
 
 
-def _seconds(turn: Any) -> str:
-    seconds = (turn["ended_at"] - turn["started_at"]) / 1000
+def _seconds(millis: int) -> str:
+    seconds = millis / 1000
     return f"{seconds:.1f} s" if seconds < 60 else duration(seconds)

@@ -5,17 +5,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clew.cli.view.columns import one_line, rows_of, table
 from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
+from clew.client import requests
+from clew.client.events import GateAnswered, GateExpired, GateOpened, GateTaken, GateVoid
+from clew.model.gate_views import GateView, QuestionView
 from clew.support.display import escape_hidden
 from clew.support.display_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
 from clew.support.errors import Refused
 
 if TYPE_CHECKING:
-    from clew.client.untyped import JsonClient as Client
-    from clew.client.untyped import RawEvent as Event
+    from clew.client.events import Event
+    from clew.client.sync import Asks
 
 HEADLINES = {
     "command": "asks to run a command",
@@ -26,7 +29,7 @@ HEADLINES = {
 BAR, REASON_COLUMNS = "│ ", 70  # before each row of an agent's reason, and the width of a row after it
 REASON_LINES, REASON_CHARS = 6, 500  # how much of a reason is shown at most
 DECISIONS = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "answered"}
-AnswerHints = Callable[[Any, Sequence[Any]], list[str]]  # lines on how to answer a gate, given all open ones
+AnswerHints = Callable[[GateView, Sequence[GateView]], list[str]]  # lines on how to answer a gate, given all open ones
 
 
 class Gates:
@@ -35,89 +38,87 @@ class Gates:
     `open` are the gates shown as open, oldest first. Any Python thread may read it.
     """
 
-    def __init__(self, client: Client, thread: str, hints: AnswerHints) -> None:
+    def __init__(self, client: Asks, thread: str, hints: AnswerHints) -> None:
         self._client = client
         self._thread = thread
         self._hints = hints
         self._shown: set[str] = set()
-        self.open: tuple[Any, ...] = ()
+        self.open: tuple[GateView, ...] = ()
 
     def catch_up(self, turn: str | None = None) -> list[Piece]:
         """Load the open gates, and show those that were not shown yet, of one turn or of all."""
-        views = self._client.get("gates", thread=self._thread)
-        listed = [view for view in reversed(views) if view["state"] == "open"]
-        self.open = tuple(self._client.get("gates", view["id"]) for view in listed)  # the list has shortened diffs
-        return [piece for view in self.open if turn in (None, view["turn"]) for piece in self._ask(view)]
+        views = self._client.ask(requests.gates(self._thread))
+        listed = [view for view in reversed(views) if view.state == "open"]
+        self.open = tuple(self._client.ask(requests.gate(view.id)) for view in listed)  # the list has shortened diffs
+        return [piece for view in self.open if turn in (None, view.turn) for piece in self._ask(view)]
 
     def take(self, event: Event) -> list[Piece]:
-        data = event.data.get("data", {})
-        if event.kind == "gate.opened":
-            return self._opened(self._client.get("gates", data["gate"]))
-        line = closing_line(event.kind, data)
-        if line is None:
-            return []
-        self.open = tuple(view for view in self.open if view["id"] != data["gate"])
-        self._shown.discard(data["gate"])  # it may be opened again
-        return [InfoLine(line)]
+        match event.what:
+            case GateOpened(gate):
+                return self._opened(self._client.ask(requests.gate(gate)))
+            case GateAnswered(gate) | GateTaken(gate) | GateVoid(gate) | GateExpired(gate) as closed:
+                self.open = tuple(view for view in self.open if view.id != gate)
+                self._shown.discard(gate)  # it may be opened again
+                return [InfoLine(closing_line(closed))]
+        return []
 
-    def _opened(self, view: Any) -> list[Piece]:
-        if view["state"] != "open":
+    def _opened(self, view: GateView) -> list[Piece]:
+        if view.state != "open":
             return []
-        self.open = (*(each for each in self.open if each["id"] != view["id"]), view)
+        self.open = (*(each for each in self.open if each.id != view.id), view)
         return self._ask(view)
 
-    def _ask(self, view: Any) -> list[Piece]:
-        if view["id"] in self._shown:
+    def _ask(self, view: GateView) -> list[Piece]:
+        if view.id in self._shown:
             return []
-        self._shown.add(view["id"])
+        self._shown.add(view.id)
         head, *rest = [*request_lines(view), *self._hints(view, self.open)]
         return [InfoLine(head, BOLD), *(InfoLine(line, PLAIN) for line in rest)]
 
 
-def closing_line(kind: str, data: Any) -> str | None:
+def closing_line(closed: GateAnswered | GateTaken | GateVoid | GateExpired) -> str:
     """One line about the outcome of a gate."""
-    match kind:
-        case "gate.answered":
-            return f"· {data['code']}: {DECISIONS[data['decision']]} by {data['by']}: {one_line(data['title'])}"
-        case "gate.taken":
-            return f"· {data['code']}: the agent received the answer"
-        case "gate.void":
-            return f"· {data['code']} is void: {data['why']}"
-        case "gate.expired":
-            return f"· {data['code']} expired without an answer"
-    return None
+    match closed:
+        case GateAnswered(_, code, decision, by, title):
+            return f"· {code}: {DECISIONS[decision]} by {by}: {one_line(title)}"
+        case GateTaken(_, code):
+            return f"· {code}: the agent received the answer"
+        case GateVoid(_, code, why):
+            return f"· {code} is void: {why}"
+        case GateExpired(_, code):
+            return f"· {code} expired without an answer"
 
 
-def request_lines(view: Any) -> list[str]:
+def request_lines(view: GateView) -> list[str]:
     """The complete request with nothing hidden: who types `y` below it has seen what that allows."""
-    return [f"{view['code']}: the agent {HEADLINES.get(shown_as(view), 'asks')}", *_body(view)]
+    return [f"{view.code}: the agent {HEADLINES.get(shown_as(view), 'asks')}", *_body(view)]
 
 
-def shown_as(view: Any) -> str:
+def shown_as(view: GateView) -> str:
     """Its kind; of a question whose options allow a command or a change, that kind."""
-    return str(view.get("about") or view["kind"])  # missing from an older daemon
+    return view.about or view.kind
 
 
-def _body(view: Any) -> Iterator[str]:
+def _body(view: GateView) -> Iterator[str]:
     """The agent's reason first, and what it would do last: that is on the screen when one answers."""
-    if view["reason"]:
+    if view.reason:
         yield "  why:"
-        yield from (f"  {row}" for row in _reason_rows(view["reason"]))
+        yield from (f"  {row}" for row in _reason_rows(view.reason))
     yield from detail_lines(view)
-    if view.get("leaves_sandbox"):  # missing from an older daemon
+    if view.leaves_sandbox:
         yield "  ⚠ it would run outside of the agent's sandbox"
-    if view["warning"]:
-        yield f"  ⚠ {view['warning']}"
-    if view["folder"]:
-        yield f"  in {as_code(view['folder'], lines=False)}"
-    if count := many_lines(shown_as(view), view["title"]):
+    if view.warning:
+        yield f"  ⚠ {view.warning}"
+    if view.folder:
+        yield f"  in {as_code(view.folder, lines=False)}"
+    if count := many_lines(shown_as(view), view.title):
         yield f"  {count:,} lines:"
-    if length := long_line(shown_as(view), view["title"]):
+    if length := long_line(shown_as(view), view.title):
         yield f"  a line of {length:,} characters:"
     if shown_as(view) != "question":
-        yield from _indented(title_shown(shown_as(view), view["title"]), 4)
-    for question in view["questions"]:
-        yield from _indented(as_prose(_with_line_count(question["text"])), 2)
+        yield from _indented(title_shown(shown_as(view), view.title), 4)
+    for question in view.questions:
+        yield from _indented(as_prose(_with_line_count(question.text)), 2)
         yield from option_lines(question, 4)
 
 
@@ -141,13 +142,13 @@ def _with_line_count(words: str) -> str:
     return f"{count:,} lines:\n{words}" if count else words
 
 
-def detail_lines(view: Any) -> list[str]:
+def detail_lines(view: GateView) -> list[str]:
     """The diff, or the explanation of the options of a question."""
-    return _indented(detail_shown(shown_as(view), view["detail"]), 4) if view["detail"] else []
+    return _indented(detail_shown(shown_as(view), view.detail), 4) if view.detail else []
 
 
-def option_lines(question: Any, margin: int) -> list[str]:
-    return numbered(question["options"], margin, "#" if _has_numeric_options(question) else "")
+def option_lines(question: QuestionView, margin: int) -> list[str]:
+    return numbered(question.options, margin, "#" if _has_numeric_options(question) else "")
 
 
 def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:
@@ -155,79 +156,77 @@ def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:
     return [f"{' ' * margin}{mark}{number} {label}" for number, label in enumerate(shown, 1)]
 
 
-def _has_numeric_options(question: Any) -> bool:
+def _has_numeric_options(question: QuestionView) -> bool:
     """Whether an option is a number other than its position: then a typed number means the option's text."""
-    options = enumerate(question["options"], 1)
+    options = enumerate(question.options, 1)
     return any(option.isascii() and option.isdigit() and option != str(place) for place, option in options)
 
 
-def typing_hints(view: Any, others: Sequence[Any]) -> list[str]:
+def typing_hints(view: GateView, others: Sequence[GateView]) -> list[str]:
     """For a prompt."""
     return [*choices(view), f"  {typing_hint(others)}"]
 
 
-def choices(view: Any, others: Sequence[Any] = ()) -> list[str]:
-    return [] if view["kind"] == "question" else numbered(view["options"], 2)
+def choices(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
+    return [] if view.kind == "question" else numbered(view.options, 2)
 
 
-def typing_hint(shown: Sequence[Any]) -> str:
+def typing_hint(shown: Sequence[GateView]) -> str:
     """What to type if these gates are open."""
     if len(shown) > 1:
-        codes = " or ".join(f"{view['code']} {'1' if view['kind'] == 'question' else 'y'}" for view in shown)
+        codes = " or ".join(f"{view.code} {'1' if view.kind == 'question' else 'y'}" for view in shown)
         return f"several gates are open, so name one: {codes}; yes all approves all that may be approved"
     (view,) = shown
-    return _question_hint(view) if view["kind"] == "question" else "y, n or a number; any other text goes to the agent"
+    return _question_hint(view) if view.kind == "question" else "y, n or a number; any other text goes to the agent"
 
 
-def _question_hint(view: Any) -> str:
-    code, questions = view["code"], view["questions"]
+def _question_hint(view: GateView) -> str:
+    code, questions = view.code, view.questions
     if is_secret(view):
         return secret_message(view)
     if len(questions) != 1:
         return "a number for each question, such as 1 2"
-    if not questions[0]["options"]:
+    if not questions[0].options:
         return "your next line answers it"
     which = "the text of an option, or #1" if _has_numeric_options(questions[0]) else "a number"
-    return f"{which}, or {code} and your own text" if questions[0]["free"] else which
+    return f"{which}, or {code} and your own text" if questions[0].free else which
 
 
-def command_hints(view: Any, others: Sequence[Any] = ()) -> list[str]:
+def command_hints(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
     """For output without a prompt."""
-    code = view["code"]
-    if view["state"] != "open":
-        replies = (escape_hidden(", ".join(said), lines=False) for said in view["replies"])
+    code = view.code
+    if view.state != "open":
+        replies = (escape_hidden(", ".join(said), lines=False) for said in view.replies)
         return [f"  {_outcome(view)}", *(f"    {reply}" for reply in replies)]
     if is_secret(view):
         return [f"  clew answer {code} asks for the secret and answers"]
-    if view["kind"] == "question":
-        return [f"  clew answer {code} {' '.join('ANSWER' for _ in view['questions'])} answers it"]
-    rule = [f"approve {code} --rule"] if len(view["options"]) > 4 else []
+    if view.kind == "question":
+        return [f"  clew answer {code} {' '.join('ANSWER' for _ in view.questions)} answers it"]
+    rule = [f"approve {code} --rule"] if len(view.options) > 4 else []
     commands = [f"approve {code}", f"approve {code} --thread", *rule, f"deny {code}", f"deny {code} --stop"]
-    rows = zip(commands, map(escape_hidden, view["options"]), strict=True)
+    rows = zip(commands, map(escape_hidden, view.options), strict=True)
     return table([(f"  clew {command}", label) for command, label in rows])
 
 
-def _outcome(view: Any) -> str:
-    by = f" by {view['answered_by']}" if view["answered_by"] else ""
-    said = f": {DECISIONS[view['decision']]}{by}" if view["decision"] else ""
-    return f"{view['state']}{said}" + (f" ({view['why']})" if view["why"] else "")
+def _outcome(view: GateView) -> str:
+    by = f" by {view.answered_by}" if view.answered_by else ""
+    said = f": {DECISIONS[view.decision]}{by}" if view.decision else ""
+    return f"{view.state}{said}" + (f" ({view.why})" if view.why else "")
 
 
-def is_secret(view: Any) -> bool:
-    return any(question["secret"] for question in view["questions"])
+def is_secret(view: GateView) -> bool:
+    return any(question.secret for question in view.questions)
 
 
-def secret_message(view: Any) -> str:
-    return f"the answer to {view['code']} is secret: give it with `clew answer {view['code']}`, not here"
+def secret_message(view: GateView) -> str:
+    return f"the answer to {view.code} is secret: give it with `clew answer {view.code}`, not here"
 
 
-def refuse_secrets(text: str, shown: Sequence[Any]) -> None:
+def refuse_secrets(text: str, shown: Sequence[GateView]) -> None:
     """Raise Refused while a secret is asked for, unless the text names another gate: a secret must not be sent as
     text."""
     named = set(re.findall(r"\w+", text.upper()))
-    if " ".join(text.lower().split()) == "yes all" or any(
-        not is_secret(view) and view["code"] in named for view in shown
-    ):
+    if " ".join(text.lower().split()) == "yes all" or any(not is_secret(view) and view.code in named for view in shown):
         return
     for view in shown:
         if is_secret(view):

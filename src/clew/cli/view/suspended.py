@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from clew.cli.commands.threads import next_step
 from clew.cli.view.columns import fit, one_line
+from clew.client import requests
 
 if TYPE_CHECKING:
-    from clew.client.untyped import JsonClient as Client
+    from clew.client.sync import Client
+    from clew.model.views import ThreadView
 
 SHOWN = 5  # `clew threads` lists the others
 
 
-def list_suspended(client: Client) -> list[Any]:
-    found: list[Any] = client.get("threads", status="suspended", limit=50)["threads"]
-    return found
+def list_suspended(client: Client) -> tuple[ThreadView, ...]:
+    return client.ask(requests.threads(status="suspended", limit=50)).threads
 
 
-def suspended_lines(threads: list[Any]) -> list[str]:
+def suspended_lines(threads: Sequence[ThreadView]) -> list[str]:
     if not threads:
         return []
     lines = [f"{count_text(threads)} for you:"]
     for view in threads[:SHOWN]:
-        lines.append(f"  {fit(one_line(view['suspend_message'] or view['title']), 100)}")
+        lines.append(f"  {fit(one_line(view.suspend_message or view.title), 100)}")
         lines.append(f"    {next_step(view)}")
     more = ["  clew threads --status suspended lists them all"] if len(threads) > SHOWN else []
     return [*lines, *more]
 
 
-def count_text(threads: list[Any]) -> str:
+def count_text(threads: Sequence[ThreadView]) -> str:
     return "1 suspended thread waits" if len(threads) == 1 else f"{len(threads)} suspended threads wait"

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 from clew.cli.view.columns import age, fit, one_line, pad, width
 from clew.support.display_code import title_shown
+
+if TYPE_CHECKING:
+    from clew.model.gate_views import GateView
+    from clew.model.views import ThreadView
+
 
 HEAD: tuple[str, ...] = ("ID", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST LINE")
 GATE_HEAD: tuple[str, ...] = ("CODE", "KIND", "STATE", "AGE", "THREAD", "WHAT")
@@ -16,54 +21,55 @@ UNBOUND = 160  # columns of a title or a line without a terminal
 
 
 def thread_table(
-    threads: Sequence[Any], now: float, columns: int | None, paint: Callable[[str], str] = lambda cell: cell
+    threads: Sequence[ThreadView], now: float, columns: int | None, paint: Callable[[str], str] = lambda cell: cell
 ) -> list[str]:
     """`columns` is the width of the terminal, which also gets a header; None without one. `paint` colours the
     status."""
     if not threads:
         return []
     rows = [HEAD] if columns else []
-    rows += [_row(thread, name, now) for thread, name in zip(threads, short_ids(threads), strict=True)]
+    rows += [
+        _row(thread, name, now) for thread, name in zip(threads, short_ids([view.id for view in threads]), strict=True)
+    ]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     widths[2], widths[5] = _shares(widths, columns)
     return [_line(row, widths, paint) for row in rows]
 
 
-def gate_table(gates: Sequence[Any], now: float, columns: int | None) -> list[str]:
+def gate_table(gates: Sequence[GateView], now: float, columns: int | None) -> list[str]:
     """One line per gate; on a terminal with short ids, and cut to its width."""
-    names = short_ids([{"id": gate["thread"]} for gate in gates]) if columns else [gate["thread"] for gate in gates]
+    names = short_ids([gate.thread for gate in gates]) if columns else [gate.thread for gate in gates]
     rows = [GATE_HEAD, *(_gate_row(gate, name, now) for gate, name in zip(gates, names, strict=True))]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     left = UNBOUND if columns is None else max(len("WHAT"), columns - sum(widths[:-1]) - 2 * (len(widths) - 1))
     return [_line(row, [*widths[:-1], min(left, widths[-1])], lambda cell: cell) for row in rows]
 
 
-def _gate_row(gate: Any, name: str, now: float) -> tuple[str, ...]:
-    age_now = age(now - gate["asked_at"] / 1000)
-    return gate["code"], gate["kind"], gate["state"], age_now, name, gate_title(gate)
+def _gate_row(gate: GateView, name: str, now: float) -> tuple[str, ...]:
+    return gate.code, gate.kind, gate.state, age(now - gate.asked_at / 1000), name, gate_title(gate)
 
 
-def gate_title(gate: Any) -> str:
-    return title_shown(gate.get("about") or gate["kind"], gate["title"], lines=False)
+def gate_title(gate: GateView) -> str:
+    return title_shown(gate.about or gate.kind, gate.title, lines=False)
 
 
-def short_ids(threads: Sequence[Any]) -> list[str]:
+def short_ids(ids: Sequence[str]) -> list[str]:
     """The shortest prefixes of the ids that are unique among them."""
-    names = sorted({thread["id"] for thread in threads})
+    names = sorted(set(ids))
     shared = max((_common(one, other) for one, other in pairwise(names)), default=0)
-    return [thread["id"][: max(SHORTEST, shared + 1)] for thread in threads]
+    return [name[: max(SHORTEST, shared + 1)] for name in ids]
 
 
 def _common(one: str, other: str) -> int:
     return next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), len(one))
 
 
-def _row(thread: Any, name: str, now: float) -> tuple[str, ...]:
-    old = age(now - thread["created_at"] / 1000) if thread["created_at"] else ""
-    asks = f"asks: clew gates {thread['gates'][0]}" if thread["gates"] else ""
-    waits = thread["suspend_message"] or asks or thread["last_line"] or ""
-    status = "waiting" if asks and thread["status"] == "running" else thread["status"]
-    return name, status, one_line(thread["title"]), thread["runtime"], old, one_line(waits)
+def _row(thread: ThreadView, name: str, now: float) -> tuple[str, ...]:
+    old = age(now - thread.created_at / 1000) if thread.created_at else ""
+    asks = f"asks: clew gates {thread.gates[0]}" if thread.gates else ""
+    waits = thread.suspend_message or asks or thread.last_line or ""
+    status = "waiting" if asks and thread.status == "running" else thread.status
+    return name, status, one_line(thread.title), thread.runtime, old, one_line(waits)
 
 
 def _shares(widths: Sequence[int], columns: int | None) -> tuple[int, int]:
