@@ -13,6 +13,7 @@ from clew.cli.main import COMMANDS, cli, main
 from tests.helpers.daemons import Clew
 
 HEAVY = ("asyncio", "starlette", "uvicorn", "httpx", "msgspec", "sqlite3", "subprocess", "http.client")
+SELDOM = ("json", "hashlib", "shutil", "tempfile", "clew.client.events", "clew.client.follower")
 SHOWY = ("rich", "prompt_toolkit")
 
 
@@ -32,6 +33,7 @@ def test_help_imports_nothing_slow() -> None:
 def test_a_plain_command_imports_no_daemon_code() -> None:
     wanted = imported_by("import clew.cli.main, clew.cli.commands.threads, clew.client.sync, clew.process.start")
     assert wanted.isdisjoint({*HEAVY, *SHOWY} - {"http.client", "msgspec"})
+    assert wanted.isdisjoint(SELDOM), "the views are paid for by what is imported only when it is needed"
 
 
 @pytest.mark.process

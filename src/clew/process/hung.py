@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import suppress
 from typing import Any
@@ -27,6 +26,8 @@ def describe(home: Home) -> str:
 
 def _supervisor_note(home: Home, found: int | None) -> str:
     """What the supervisor has noted about this daemon."""
+    import json
+
     with suppress(OSError, ValueError, KeyError, TypeError):
         note: dict[str, Any] = json.loads((home.run / heartbeat.HUNG).read_bytes())
         if note["pid"] == found:

@@ -6,7 +6,6 @@ The lock file names the holder and is never removed: after a crash it says whose
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -52,6 +51,8 @@ class HeldLock:
             self.write()
 
     def write(self) -> None:
+        import json  # every command imports this module, and most write no lock
+
         os.pwrite(self._handle, json.dumps(asdict(self.holder)).encode().ljust(_SIZE), 0)
 
 
@@ -82,6 +83,8 @@ def is_free(path: Path) -> bool:
 
 def read(path: Path) -> Holder | None:
     """The current or last holder."""
+    import json
+
     with suppress(OSError, ValueError, TypeError):
         data: dict[str, Any] = json.loads(path.read_bytes())
         return Holder(**data)

@@ -7,7 +7,6 @@ supervisor, which starts the daemon and restarts it after a crash.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import select
 import sys
@@ -195,6 +194,8 @@ def _await_ready(home: Home, pipe: int, begin: int) -> None:
         if not (piece := os.read(pipe, 65536)):
             raise ClewError(f"{_what_ended(home)} ended while it started{_last_words(home, begin)}")
         news += piece
+    import json  # rarely needed, and every command imports this module
+
     told: dict[str, Any] = json.loads(news)
     if error := told.get("error"):
         raise error_of(error["code"], error["message"])
@@ -219,6 +220,8 @@ class Note(Struct, frozen=True):
 
 
 def read_note(home: Home) -> Note | None:
+    import json
+
     from clew.process.scan import ProcessRef
 
     with suppress(OSError, ValueError, TypeError, KeyError):

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clew.cli.view.columns import age, fit, one_line, pad, width
-from clew.support.display_code import title_shown
 
 if TYPE_CHECKING:
     from clew.model.gate_views import GateView
@@ -50,6 +49,8 @@ def _gate_row(gate: GateView, name: str, now: float) -> tuple[str, ...]:
 
 
 def gate_title(gate: GateView) -> str:
+    from clew.support.display_code import title_shown  # only gates need it
+
     return title_shown(gate.about or gate.kind, gate.title, lines=False)
 
 
