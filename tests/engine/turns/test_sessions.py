@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from clew.engine.turns.queueing import queue_turn
 from clew.model.messages import PromptMessage
 from clew.model.threads import SessionBegan, SessionKey
@@ -14,6 +16,7 @@ from clew.store.tables import continuity, threads, turns
 from clew.store.tables.continuity import RuntimeLink
 from clew.support.clock import SystemClock
 from clew.testing.scripted_runtime import FileLedger, MemoryLedger, ScriptedRuntime
+from clew.testing.scripted_runtime.session import ScriptedSession
 from tests.helpers.rig import Rig
 
 FRESH, REBUILT, RESUMED = SessionBegan.FRESH, SessionBegan.REBUILT, SessionBegan.RESUMED
@@ -140,3 +143,14 @@ async def test_a_fork_takes_every_session_along_up_to_its_turn(tmp_path: Path) -
         forked = (await links(rig, whole))["other", ""]
     assert other.state == "completed" and told.text == "I know 3 messages. The first: !text one"
     assert forked.began is RESUMED
+
+
+async def test_a_session_of_an_older_plugin_is_taken_at_what_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(ScriptedSession, "began")
+    for expected in (FRESH, RESUMED):
+        async with Rig(tmp_path) as rig:
+            accepted = await rig.say("!text hello")
+            await rig.ended(accepted.turn)
+            assert (await links(rig, accepted.thread))["scripted", ""].began is expected

@@ -128,12 +128,12 @@ class Sessions:
             session = await self.shared.enter(thread, seat, runtime)
         else:
             session = await runtime.open(seat)
-        self._attach_modes[key] = "cold" if session.began() is SessionBegan.FRESH else "resumed"
+        self._attach_modes[key] = "cold" if self._began(key, session) is SessionBegan.FRESH else "resumed"
         return session
 
     async def _record_opened(self, key: SessionKey, session: Session) -> None:
         """Store how a new session began, together with what the runtime needs to resume it."""
-        began, now = session.began(), session.continuity()
+        began, now = self._began(key, session), session.continuity()
         is_changed = now is not None and now != self._stored.get(key)
 
         def body(tx: Tx) -> None:
@@ -145,6 +145,12 @@ class Sessions:
             crash.point("session.opened-not-kept")
         await self._core.write_with_retry(body)
         self._stored[key] = now
+
+    def _began(self, key: SessionKey, session: Session) -> SessionBegan:
+        """How a session began. A plugin written before sessions reported that is taken at what it was given."""
+        if hasattr(session, "began"):
+            return session.began()
+        return SessionBegan.RESUMED if self._stored.get(key) is not None else SessionBegan.FRESH
 
     def _seat(self, tx: Tx, thread: Thread, key: SessionKey) -> Seat:
         async def history() -> tuple[PastMessage, ...]:
