@@ -152,5 +152,5 @@ async def test_a_session_of_an_older_plugin_is_taken_at_what_it_was_given(
     for expected in (FRESH, RESUMED):
         async with Rig(tmp_path) as rig:
             accepted = await rig.say("!text hello")
-            await rig.ended(accepted.turn)
+            assert (await rig.ended(accepted.turn)).state == "completed"
             assert (await links(rig, accepted.thread))["scripted", ""].began is expected

@@ -196,10 +196,12 @@ class TurnConsumer:
         await self._store(*self._take_unsaved(), item, logged=item)
 
     async def _begun(self, runtime_turn: str) -> None:
+        began = self.session.began() if hasattr(self.session, "began") else None  # a plugin may be older
+
         def body(tx: Tx) -> None:
             now = self._core.clock.now()
             turns.record_started(tx, self.turn, runtime_turn)
-            continuity.record_use(tx, self.turn.session, self._attach_mode, self.session.began(), now)
+            continuity.record_use(tx, self.turn.session, self._attach_mode, began, now)
             tx.log(self.thread.id, self.turn.id, "turn.started", now)
 
         crash.point("turn.sent-not-recorded")

@@ -86,12 +86,13 @@ def set_seen(tx: Tx, key: SessionKey, head: str) -> None:
     )
 
 
-def record_use(tx: Tx, key: SessionKey, status: str, began: SessionBegan, at: int) -> None:
-    """Record that a turn started on this runtime."""
+def record_use(tx: Tx, key: SessionKey, status: str, began: SessionBegan | None, at: int) -> None:
+    """Record that a turn started on this runtime. `began` is None if the session does not say it: it stays as it is."""
     again = int(status == "resumed")
     tx.run(
         "INSERT INTO continuity (thread, runtime, role, status, began, used_at, restarts) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (thread, runtime, role) DO UPDATE SET status = excluded.status, began = excluded.began,"
+        " ON CONFLICT (thread, runtime, role) DO UPDATE SET status = excluded.status,"
+        " began = coalesce(excluded.began, continuity.began),"
         " used_at = excluded.used_at, restarts = continuity.restarts + excluded.restarts, trouble = NULL",
         key.thread,
         key.runtime,
