@@ -113,8 +113,12 @@ def _asked_for_a_word(read: Read) -> Iterator[str]:
             yield f"{thread} is suspended, and whom it notifies is not asked"
         if asked is None or asked.state not in (DeliveryState.SENT, DeliveryState.NO_TARGET):
             yield f"{thread} is suspended and its question is {asked.state if asked else 'not there'}"
-        elif asked.state is DeliveryState.SENT and asked.body not in posts[asked.message_id or ""].text:
-            yield f"{thread} is suspended and its question reads {posts[asked.message_id or ''].text[:60]!r}"
+        elif asked.state is DeliveryState.SENT:
+            post = posts.get(asked.message_id or "")
+            if post is None:
+                yield f"the question of {thread} counts as sent and is not there"
+            elif asked.body not in post.text:
+                yield f"{thread} is suspended and its question reads {post.text[:60]!r}"
 
 
 def _pressed_where_it_stood(read: Read) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from clew.cli.view.gates import request_lines as in_a_terminal
@@ -37,7 +36,7 @@ async def test_every_card_says_that_a_command_leaves_the_sandbox(tmp_path: Path,
         view = await _opens(rig, leaving(command, tmp_path))
         assert Chat(rig).card(view).text.count(ENGLISH) == 1
         assert view.leaves_sandbox and view.warning == ""
-        assert ENGLISH in "\n".join(in_a_terminal(msgspec.to_builtins(view)))
+        assert ENGLISH in "\n".join(in_a_terminal(view))
         assert CHINESE in render_card([await _row(rig, view)], lambda english, chinese: chinese)
 
 
