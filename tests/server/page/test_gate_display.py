@@ -82,6 +82,7 @@ def test_a_command_with_a_very_long_line_says_how_long_it_is(desk: Desk, sit_dow
     turn = desk.start(f"!approve make {'x' * 1495}\n!text done")
     ann = sit_down(desk, f"#/threads/{turn['thread']}")
     expect(ann.page.locator("clew-gate")).to_contain_text(re.compile(r"A line of 15\d\d characters:"))
+    desk.client.post("threads", turn["thread"], "cancel")
 
 
 @pytest.mark.parametrize(("command", "offered"), [("node -e 'console.log(2*3)'", ""), ("pytest -q", "pytest …")])
@@ -95,6 +96,7 @@ def test_the_form_of_a_rule_starts_with_what_is_offered_or_empty(
     field = ann.page.locator(".rule-form input")
     expect(field).to_have_value(offered)
     expect(field).to_have_attribute("placeholder", "pytest *")
+    desk.client.post("threads", turn["thread"], "cancel")
 
 
 def test_a_question_about_a_command_shows_it_as_one(desk: Desk, sit_down: Sit) -> None:

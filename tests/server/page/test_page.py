@@ -200,7 +200,8 @@ def test_what_is_hostile_is_shown_as_text(desk: Desk, sit_down: Sit) -> None:
     ann.go("#/inbox")
     expect(ann.page.locator("clew-gate").filter(has_text="hurt=6")).to_be_visible()
     ann.go(f"#/threads/{turn['thread']}")
-    ann.find("button", "Allow", exact=True).click()
+    mine = ann.page.locator("clew-gate").filter(has_text="hurt=6")  # the inbox may still be there, with others
+    mine.get_by_role("button", name="Allow", exact=True).click()
     shown = ann.answer_of(turn["turn"])
     for words in ("<script>window.hurt = 1</script>", "<img src=x onerror=", "<style>", "</div></article><h1 onclick"):
         expect(shown).to_contain_text(words)
