@@ -318,6 +318,7 @@ async def test_actions_run_after_the_commit_and_before_listeners_and_only_then(p
     store.listen(lambda entries: order.append("listener"))
 
     def body(tx: Tx) -> None:
+        tx.after(lambda: 1 // 0)
         tx.after(lambda: order.append("action"))
         tx.log("T", None, "happened", 1)
         order.append("body")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from clew.support.errors import StoreError
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 Row = Mapping[str, Any]
 Body = Callable[["Tx"], T]
@@ -129,7 +131,10 @@ class Store:
 
     def _committed(self, committed: Committed) -> None:
         for action in committed.actions:
-            action()
+            try:
+                action()
+            except Exception:  # listeners have to learn of the commit all the same
+                _log.exception("what follows a commit failed")
         if committed.entries:
             for listener in self._listeners:
                 listener(committed.entries)

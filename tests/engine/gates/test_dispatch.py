@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,13 @@ import pytest
 from clew.engine.core import Core
 from clew.engine.gates import dispatch
 from clew.engine.gates.gates import expire_gate
-from clew.model.gate_views import GateView, NewRuleView
-from clew.model.gates import Gate
+from clew.model.gate_views import AnswerGate, GateView, NewRuleView
+from clew.model.gates import Decision, Gate
 from clew.model.runtime import Session
 from clew.store import Tx
 from clew.store.tables import gates, turns
 from tests.engine.gates.test_gates import COMMAND, YES, asked, executions
-from tests.helpers.rig import Rig
+from tests.helpers.rig import SEND, Rig
 
 
 async def test_an_answer_that_was_sent_but_did_not_arrive_is_asked_for_again(tmp_path: Path) -> None:
@@ -32,6 +33,22 @@ async def test_an_answer_that_was_sent_but_did_not_arrive_is_asked_for_again(tmp
         await rig.say("y")
         await rig.ended(accepted.turn)
         assert executions(rig) == [COMMAND]
+
+
+async def test_a_secret_is_sent_though_its_row_is_read_before_memory_has_it(tmp_path: Path) -> None:
+    """Another thread can read a commit a moment before the event loop does what follows it."""
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!secret The password?")
+        (gate,) = await asked(rig)
+        rig.hold_answers()
+        await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("hunter-forty-two",),)))
+        core, session = rig.engine._core, rig.engine._runner._consumers[accepted.turn or ""].session
+        secret = core.answers.pop(gate.id)
+        row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
+        assert row is not None
+        following = rig.store.write(lambda tx: tx.after(lambda: core.answers.__setitem__(gate.id, secret)))
+        await asyncio.gather(following, SEND(core, session, row))
+        assert "16 characters" in (await rig.ended(accepted.turn)).text
 
 
 async def test_a_rules_yes_that_did_not_arrive_is_sent_again_without_asking(
