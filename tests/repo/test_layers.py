@@ -24,7 +24,7 @@ LAYERS: Mapping[str, str] = {
     "engine": "store config texts model support",
     "surfaces": "config texts model support",
     "runtimes": "process config texts model support",
-    "store": "model support",
+    "store": "texts model support",
     "process": "config support",
     "config": "support",
     "texts": "model support",

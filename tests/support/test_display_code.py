@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.support.display_code import as_code, as_command, as_prose, detail_shown, many_in, many_lines, title_shown
+from clew.support.display.as_code import as_code, as_command, as_prose, detail_shown, many_in, many_lines, title_shown
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 READABLE = [

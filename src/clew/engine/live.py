@@ -20,10 +20,11 @@ from msgspec import Struct
 from clew.model.long_text import GrowingText, grown
 from clew.model.surface import Outgoing
 from clew.store.base import Entry
+from clew.support.coded import plain
 from clew.support.text import LONGEST
 
 MAILBOX = 20_000  # frames
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(enc_hook=plain).encode
 
 
 class Frame(Struct, frozen=True):

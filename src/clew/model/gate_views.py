@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from clew.model.gates import Decision, Effect, RuleKind, Scope
+from clew.support.coded import Coded
 
 
 class QuestionView(Struct, frozen=True):
@@ -64,6 +65,7 @@ class GateView(Struct, frozen=True):
     shown: GateShown | None = None  # always set in responses of this version
     leaves_sandbox: bool = False  # a command that would run outside the sandbox of the rest of the turn
     about: str | None = None  # of a question whose options allow a command or a change: that kind; show it as such
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class AnswerGate(Struct, frozen=True):
@@ -108,6 +110,7 @@ class RuleTest(Struct, frozen=True):
     effect: str
     why: str
     note: str = ""  # a rule of another kind whose pattern matches, but which does not apply here
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class Verdict(Struct, frozen=True):
@@ -116,3 +119,4 @@ class Verdict(Struct, frozen=True):
     nodes: int
     bad_node: str | None = None
     reason: str | None = None
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SessionKey
+from clew.support.coded import Coded, Text, coded_of
 
 
 class TurnState(StrEnum):
@@ -56,11 +57,21 @@ class Usage(Struct, frozen=True):
         )
 
 
-class Problem(Struct, frozen=True):
+class Problem(Struct, frozen=True, omit_defaults=True):
     """Why a turn failed, for a person: what happened and what to do next."""
 
     code: str
     message: str
+    said: Coded | None = None  # the message, if it is a sentence of clew; None: of the agent, or of an older version
+
+    @classmethod
+    def of(cls, code: str, text: str) -> Problem:
+        return cls(code, str.__str__(text), coded_of(text))
+
+    @property
+    def text(self) -> str:
+        """The message, with its code if it has one."""
+        return Text(self.message, self.said) if self.said else self.message
 
 
 class Turn(Struct, frozen=True):

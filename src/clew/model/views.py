@@ -10,6 +10,7 @@ from clew.model.history import Deed
 from clew.model.messages import Attachment
 from clew.model.threads import ThreadKind
 from clew.model.turns import Problem, Usage
+from clew.support.coded import Coded
 
 
 class NewThread(Struct, frozen=True):
@@ -67,6 +68,7 @@ class ThreadView(Struct, frozen=True):
     adopted: str | None = None  # the runtime's id of the adopted session, which other programs use too
     bound: tuple[BoundView, ...] = ()  # the conversations that are bound to it, without the local client
     asks: str | None = None  # the question of a suspended thread; give it as `answers` to answer no other question
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class Page(Struct, frozen=True):
@@ -116,6 +118,7 @@ class TurnView(Struct, frozen=True):
     items: tuple[ItemView, ...] = ()
     runtime: str = ""
     role: str = ""  # the part it plays in its thread; empty: the thread's only role
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class Passage(Struct, frozen=True):
@@ -138,6 +141,7 @@ class Passage(Struct, frozen=True):
     error: str | None = None  # why the turn failed
     cut: bool = False  # `interrupted`, but not by a person
     continued_by: str | None = None  # the turn that continues the one that was cut off
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class Diagnostics(Struct, frozen=True):
@@ -199,6 +203,7 @@ class WhereRow(Struct, frozen=True):
     message_id: str | None
     sent_at: int | None
     error: str | None
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class ContinuityView(Struct, frozen=True):
@@ -214,6 +219,7 @@ class ContinuityView(Struct, frozen=True):
     role: str = ""  # empty: the thread's only role
     began: str | None = None  # how its session began, as the session says: `resumed`, `rebuilt` or `fresh`
     seen: str | None = None  # the thread's head after its newest turn there; null: the session has seen nothing yet
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class AdoptableView(Struct, frozen=True):
@@ -273,6 +279,7 @@ class Notified(Struct, frozen=True):
     target: str | None
     state: str  # `would send`, `sent`, `pending`, `failed`
     error: str | None = None
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class RuntimeView(Struct, frozen=True):
@@ -280,6 +287,7 @@ class RuntimeView(Struct, frozen=True):
     health: str
     reason: str
     pid: int | None
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class HandoffView(Struct, frozen=True):
@@ -294,6 +302,7 @@ class HandoffView(Struct, frozen=True):
     requested_at: int
     ended_at: int | None
     error: str | None
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class OwedView(Struct, frozen=True):
@@ -309,6 +318,7 @@ class OwedView(Struct, frozen=True):
     error: str | None
     created_at: int
     next_at: int | None  # when it is tried again
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class Bucket(Struct, frozen=True):
@@ -337,6 +347,7 @@ class TargetView(Struct, frozen=True):
     name: str  # `home`, or the title of the thread that is bound there
     state: str  # `up` or `down`
     reason: str
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class ChoicesView(Struct, frozen=True):
@@ -364,6 +375,7 @@ class SurfaceView(Struct, frozen=True):
     pending: int
     delivery: str = "best effort"  # idempotent, verifiable, editable or best effort
     backlog: str = "none"  # what happens to messages while clew is down: platform, history or none
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class SteerView(Struct, frozen=True):

@@ -76,5 +76,5 @@ async def answer(events: AsyncIterator[Event], time_limit: float) -> str:
             f"The model did not answer within {time_limit:g} s. Check the network and its address."
         ) from None
     if ended.problem is not None:
-        raise RuntimeTrouble(ended.problem.message)
+        raise RuntimeTrouble(ended.problem.text)
     return ended.text

@@ -14,9 +14,10 @@ from clew.engine.engine import Engine
 from clew.model.views import DaemonView
 from clew.server.auth.login import Logins
 from clew.support.clock import SystemClock
+from clew.support.coded import plain
 from clew.support.home import Home
 
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(enc_hook=plain).encode
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from clew.support.coded import coded_in
 from clew.support.errors import ClewError, NotFound
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,7 @@ TOO_LARGE = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
 def problem(error: ClewError) -> Response:
-    return _problem(error.status, error.code, error.message)
+    return _problem(error.status, error.code, error.words)
 
 
 def refusal(status: int, code: str, detail: str) -> Response:
@@ -71,7 +72,14 @@ class BodyLimit:
 
 
 def _problem(status: int, code: str, detail: str) -> Response:
-    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, "code": code}
+    body = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": str.__str__(detail),
+        "code": code,
+        "texts": coded_in(detail=detail),
+    }
     return Response(msgspec.json.encode(body), status, media_type="application/problem+json")
 
 

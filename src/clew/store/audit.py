@@ -17,6 +17,7 @@ from clew.store.base import Tx
 from clew.store.sqlite.driver import SqliteConnection
 from clew.store.tables import deliveries, gates, handoffs, log, turns
 from clew.store.tables.inbox import Arrival
+from clew.store.texts import loaded
 
 
 class DeliveryTrouble(Struct, frozen=True):
@@ -48,7 +49,7 @@ def all_messages(tx: Tx) -> list[ReceivedMessage]:
         ReceivedMessage(
             row["message_id"],
             Conversation(row["surface"], row["address"]),
-            Arrival(Fate(row["fate"]), row["thread"], row["turn"], row["words"]),
+            Arrival(Fate(row["fate"]), row["thread"], row["turn"], loaded(row["words"])),
             row["received_at"],
         )
         for row in tx.all("SELECT * FROM inbox ORDER BY received_at")
@@ -214,7 +215,9 @@ def delivery_troubles(tx: Tx) -> list[DeliveryTrouble]:
         " WHERE state IN ('pending', 'failed') AND kind = 'final' AND error IS NOT NULL"
         " GROUP BY surface, state, error ORDER BY newest"
     )
-    return [DeliveryTrouble(row["surface"], row["state"] == "failed", int(row["n"]), row["error"]) for row in rows]
+    return [
+        DeliveryTrouble(row["surface"], row["state"] == "failed", int(row["n"]), loaded(row["error"])) for row in rows
+    ]
 
 
 def ended_without_delivery(tx: Tx) -> list[str]:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from clew.support.coded import coded_in, plain
 from clew.support.errors import StoreError
 
 _log = logging.getLogger(__name__)
@@ -60,8 +61,10 @@ class Tx:
         return rows[0] if rows else None
 
     def log(self, thread: str, turn: str | None, kind: str, at: int, **data: Any) -> None:
-        """Add an entry to the event log. It is written and numbered at the end of the body."""
-        self._logged.append(Entry(0, thread, turn, kind, at, data))
+        """Add an entry to the event log. It is written and numbered at the end of the body. The codes of clew's own
+        sentences in `data` are logged beside them, as `texts`."""
+        texts = coded_in(**data)
+        self._logged.append(Entry(0, thread, turn, kind, at, {**data, "texts": texts} if texts else data))
 
     def after(self, action: Callable[[], object]) -> None:
         """Call this on the event loop after the commit, before listeners and the caller learn of it."""
@@ -72,7 +75,7 @@ class Tx:
         return Committed([self._number(entry) for entry in self._logged], self._actions)
 
     def _number(self, entry: Entry) -> Entry:
-        data = msgspec.json.encode(entry.data).decode()
+        data = msgspec.json.encode(entry.data, enc_hook=plain).decode()
         sql = "INSERT INTO log (thread, turn, kind, data, at) VALUES (?, ?, ?, ?, ?)"
         return replace(entry, seq=self._connection.insert(sql, (entry.thread, entry.turn, entry.kind, data, entry.at)))
 

@@ -15,8 +15,8 @@ class ClewError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        self.message = str(message)
-        self.words = message  # for a chat: may be a Bilingual
+        self.message = str.__str__(message)
+        self.words = message  # may be a Text or a Bilingual, for other languages
 
 
 class Refused(ClewError):

@@ -1,6 +1,10 @@
-"""A text in English and 简体中文. `engine/delivery/language` chooses one when a message is enqueued."""
+"""A text in English and 简体中文 that is shown at once and never stored; `texts/catalogue` has the ones that are.
+`engine/delivery/language` chooses one when a message is enqueued."""
 
 from __future__ import annotations
+
+from clew.support.coded import Text
+from clew.texts.catalogue import chinese
 
 
 class Bilingual(str):
@@ -17,6 +21,8 @@ class Bilingual(str):
 
 def zh(text: str) -> str:
     """The Chinese version, if there is one."""
+    if isinstance(text, Text):
+        return chinese(text.coded)
     return text.zh if isinstance(text, Bilingual) else text
 
 

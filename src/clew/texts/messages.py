@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from clew.model.turns import Problem, TurnState
 from clew.texts.bilingual import Bilingual, joined
+from clew.texts.catalogue import say
 from clew.texts.gate_messages import DECLINED, secret
 
 YES = frozenset({"y", "yes", "同意"})
@@ -393,8 +394,8 @@ def final(state: TurnState, text: str, problem: Problem | None) -> Bilingual:
     if state is TurnState.INTERRUPTED:
         return joined("\n\n", text, Bilingual("(Stopped.)", "（已停止。）"))
     failed = Bilingual("The turn failed.", "这一轮失败了。")
-    return joined("\n\n", text, joined("", "⚠ ", problem.message if problem else failed))
+    return joined("\n\n", text, joined("", "⚠ ", problem.text if problem else failed))
 
 
 def task_failed(problem: Problem | None) -> str:
-    return problem.message if problem else "The turn failed."
+    return problem.text if problem else say("threads.turn_failed")

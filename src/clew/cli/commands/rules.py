@@ -162,7 +162,7 @@ def _scope(here: bool, workspace: Path | None, thread: str | None) -> dict[str, 
 
 
 def pattern_words(row: RuleView) -> str:
-    from clew.support.display_code import as_command
+    from clew.support.display.as_code import as_command
 
     return as_command(row.pattern, lines=False)
 

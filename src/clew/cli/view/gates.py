@@ -13,7 +13,7 @@ from clew.client import requests
 from clew.client.events import GateAnswered, GateExpired, GateOpened, GateTaken, GateVoid
 from clew.model.gate_views import GateView, QuestionView
 from clew.support.display import escape_hidden
-from clew.support.display_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
+from clew.support.display.as_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
 from clew.support.errors import Refused
 
 if TYPE_CHECKING:

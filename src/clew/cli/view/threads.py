@@ -49,7 +49,7 @@ def _gate_row(gate: GateView, name: str, now: float) -> tuple[str, ...]:
 
 
 def gate_title(gate: GateView) -> str:
-    from clew.support.display_code import title_shown  # only gates need it
+    from clew.support.display.as_code import title_shown  # only gates need it
 
     return title_shown(gate.about or gate.kind, gate.title, lines=False)
 

@@ -10,6 +10,7 @@ from clew.engine.core import Core
 from clew.model.messages import Conversation, Inbound
 from clew.store import Tx
 from clew.store.tables import places
+from clew.support.coded import Text
 from clew.texts.bilingual import Bilingual, zh
 
 ENGLISH, CHINESE = "en", "zh"
@@ -41,9 +42,9 @@ def language_of(tx: Tx, core: Core, where: Conversation | None) -> str:
 
 def localized(tx: Tx, core: Core, where: Conversation | None, text: str) -> str:
     """The text in the language of the conversation. Text that is not bilingual is returned unchanged."""
-    if not isinstance(text, Bilingual):
+    if not isinstance(text, Bilingual | Text):
         return text
-    return zh(text) if language_of(tx, core, where) == CHINESE else str(text)
+    return zh(text) if language_of(tx, core, where) == CHINESE else str.__str__(text)
 
 
 def _is_chat(core: Core, where: Conversation) -> bool:

@@ -10,6 +10,7 @@ from clew.engine.core import Core
 from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.views import Notified
 from clew.store.tables import deliveries
+from clew.support.coded import with_texts
 
 Notifier = Callable[[Delivery], Awaitable[None]]
 """Sends one claimed delivery and records the result."""
@@ -51,4 +52,4 @@ async def _send(core: Core, notifier: Notifier, delivery: Delivery) -> Notified:
 
 
 def _result(delivery: Delivery, state: str) -> Notified:
-    return Notified(delivery.id, delivery.thread, str(delivery.conversation), state, delivery.error)
+    return with_texts(Notified(delivery.id, delivery.thread, str(delivery.conversation), state, delivery.error))

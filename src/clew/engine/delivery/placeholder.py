@@ -17,7 +17,7 @@ from clew.model.surface import Never, NotSent, Outgoing, Receipt, Surface
 from clew.model.turns import TEXT, Item, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import deliveries
-from clew.support.display_code import plain_or_code
+from clew.support.display.as_code import plain_or_code
 from clew.support.text import visible
 from clew.texts import bilingual, handoff_messages, messages
 

@@ -39,7 +39,7 @@ from clew.model.threads import Thread
 from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
-from clew.support.display_code import PLAIN_LINE, as_code, as_prose, detail_shown, plain_or_code, title_shown
+from clew.support.display.as_code import PLAIN_LINE, as_code, as_prose, detail_shown, plain_or_code, title_shown
 from clew.texts import bilingual, gate_messages, handoff_messages, stored
 from clew.texts.bilingual import Bilingual
 

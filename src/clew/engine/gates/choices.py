@@ -8,7 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
-from clew.support.display_code import as_command
+from clew.support.display.as_code import as_command
 from clew.support.errors import BadInput
 from clew.texts.bilingual import Bilingual
 

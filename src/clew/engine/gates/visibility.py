@@ -18,7 +18,7 @@ from clew.model.messages import Conversation
 from clew.model.surface import Units
 from clew.store import Tx
 from clew.store.tables import deliveries, gates
-from clew.support.display_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
+from clew.support.display.as_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
 
 MAX_PARTS = 5  # messages before a card
 MAX_CHARACTERS = 200_000  # if a message may have any length

@@ -23,7 +23,7 @@ from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, places, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Damaged
-from clew.support.display_code import plain_or_code
+from clew.support.display.as_code import plain_or_code
 from clew.support.errors import BadInput, ClewError, NotFound, Refused
 from clew.texts import bilingual, messages, stored
 from clew.texts.command_replies import Replies

@@ -26,7 +26,8 @@ from clew.model.views import HandoffView
 from clew.store import Entry, Tx
 from clew.store.tables import bindings, deliveries, handoffs, threads, turns
 from clew.support import crash
-from clew.support.display_code import plain_or_code
+from clew.support.coded import with_texts
+from clew.support.display.as_code import plain_or_code
 from clew.support.errors import NotFound, Refused
 from clew.texts import handoff_messages
 
@@ -290,14 +291,16 @@ def _existing(tx: Tx, name: str) -> Handoff:
 
 
 def view(row: Handoff) -> HandoffView:
-    return HandoffView(
-        row.id,
-        row.thread,
-        row.surface,
-        str(row.opened) if row.opened else None,
-        row.state,
-        row.asked_by,
-        row.requested_at,
-        row.ended_at,
-        row.error,
+    return with_texts(
+        HandoffView(
+            row.id,
+            row.thread,
+            row.surface,
+            str(row.opened) if row.opened else None,
+            row.state,
+            row.asked_by,
+            row.requested_at,
+            row.ended_at,
+            row.error,
+        )
     )

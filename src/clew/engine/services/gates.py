@@ -37,8 +37,9 @@ from clew.model.threads import Thread
 from clew.store import Tx
 from clew.store.tables import gates
 from clew.store.tables import rules as rows
+from clew.support.coded import with_texts
 from clew.support.display import escape_hidden, shortened
-from clew.support.display_code import as_code, as_command, as_prose, detail_shown, title_shown
+from clew.support.display.as_code import as_code, as_command, as_prose, detail_shown, title_shown
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
 from clew.texts import gate_messages, stored
@@ -153,7 +154,7 @@ class GateService:
         here, now = replace(asked, folder=asked.folder or place), self._core.clock.now()
         verdict = await asyncio.to_thread(decide.decide, here, policy, place, scoped, now, name)
         note = decide.note_other_kind(here, place, scoped, now, name)
-        return RuleTest(verdict.effect, verdict.why or "no rule covers it", note)
+        return with_texts(RuleTest(verdict.effect, verdict.why or "no rule covers it", note))
 
     def _check_covers(self, gate: Gate, thread: Thread, new: NewRule) -> None:
         """Check that a rule that is added with a yes covers the request. Raises BadInput."""
@@ -259,30 +260,34 @@ def _lines(texts: Iterable[str]) -> tuple[str, ...]:
 
 def _raw(gate: Gate) -> GateView:
     asked, offered = gate.asked, choices(gate)
-    return GateView(
-        id=gate.id,
-        code=gate.code,
-        thread=gate.thread,
-        turn=gate.turn,
-        kind=asked.kind,
-        title=asked.title,
-        detail=asked.detail,
-        options=tuple(str(choice.label) for choice in offered),
-        state=gate.state,
-        asked_at=gate.asked_at,
-        answered_by=gate.answered_by,
-        answered_at=gate.answered_at,
-        decision=gate.answer.decision if gate.answer else None,
-        why=gate.why,
-        folder=asked.folder,
-        reason=asked.reason,
-        warning=" ".join(each for each in stored.warnings(gate) if each != stored.LEAVES_SANDBOX),
-        leaves_sandbox=asked.leaves_sandbox,
-        about=asked.about,
-        questions=tuple(_question_view(question) for question in asked.questions),
-        blocking=asked.blocking,
-        replies=tuple(said for _, said in gate.answer.replies) if gate.answer else (),
-        rule=next((choice.rule.pattern for choice in offered if choice.word is ChoiceKind.RULE and choice.rule), None),
+    return with_texts(
+        GateView(
+            id=gate.id,
+            code=gate.code,
+            thread=gate.thread,
+            turn=gate.turn,
+            kind=asked.kind,
+            title=asked.title,
+            detail=asked.detail,
+            options=tuple(str(choice.label) for choice in offered),
+            state=gate.state,
+            asked_at=gate.asked_at,
+            answered_by=gate.answered_by,
+            answered_at=gate.answered_at,
+            decision=gate.answer.decision if gate.answer else None,
+            why=gate.why,
+            folder=asked.folder,
+            reason=asked.reason,
+            warning=" ".join(each for each in stored.warnings(gate) if each != stored.LEAVES_SANDBOX),
+            leaves_sandbox=asked.leaves_sandbox,
+            about=asked.about,
+            questions=tuple(_question_view(question) for question in asked.questions),
+            blocking=asked.blocking,
+            replies=tuple(said for _, said in gate.answer.replies) if gate.answer else (),
+            rule=next(
+                (choice.rule.pattern for choice in offered if choice.word is ChoiceKind.RULE and choice.rule), None
+            ),
+        )
     )
 
 

@@ -11,6 +11,7 @@ from clew.model.messages import Conversation
 from clew.model.views import ChoicesView, RuntimeView, TargetView
 from clew.store import Tx
 from clew.store.tables import bindings, threads
+from clew.support.coded import with_texts
 from clew.support.errors import ClewError
 
 AMONG = 200  # newest threads whose workspaces are offered
@@ -53,4 +54,4 @@ def _has_home(tx: Tx, core: Core, name: str) -> bool:
 
 def _target(tx: Tx, core: Core, surface: str, where: Conversation, name: str) -> TargetView:
     reason = core.trouble(tx, surface)
-    return TargetView(str(where), surface, name, "down" if reason else "up", reason)
+    return with_texts(TargetView(str(where), surface, name, "down" if reason else "up", reason))

@@ -32,7 +32,9 @@ from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, items, nodes, threads, turns
 from clew.store.tables import continuity as continuity_table
 from clew.store.tables.threads import Damaged, ThreadSummary
+from clew.support.coded import with_texts
 from clew.support.errors import BadInput, NotFound, Refused, SearchTooLong
+from clew.texts.catalogue import say
 
 WALK = 500  # nodes per read
 SLICE = 500  # threads per part of a search
@@ -132,17 +134,19 @@ async def continuity(core: Core, name: str) -> list[ContinuityView]:
 async def _session_view(core: Core, link: continuity_table.RuntimeLink) -> ContinuityView:
     runtime = core.runtimes.get(link.runtime)
     health = await runtime.health() if runtime is not None else None
-    return ContinuityView(
-        runtime=link.runtime,
-        status=link.status,
-        reference=link.reference,
-        used_at=link.used_at,
-        restarts=link.restarts,
-        health=health.state if health else None,
-        reason=link.trouble or (health.reason if health else "there is no such runtime any more"),
-        role=link.role,
-        began=link.began,
-        seen=link.seen,
+    return with_texts(
+        ContinuityView(
+            runtime=link.runtime,
+            status=link.status,
+            reference=link.reference,
+            used_at=link.used_at,
+            restarts=link.restarts,
+            health=health.state if health else None,
+            reason=link.trouble or (health.reason if health else "there is no such runtime any more"),
+            role=link.role,
+            began=link.began,
+            seen=link.seen,
+        )
     )
 
 
@@ -150,15 +154,17 @@ async def where(core: Core, name: str) -> list[WhereRow]:
     """The deliveries of a thread with their receipts."""
     rows = await core.store.read(lambda tx: deliveries.of_thread(tx, name))
     return [
-        WhereRow(
-            row.id,
-            row.kind,
-            str(row.conversation) if row.conversation else None,
-            row.state,
-            row.attempts,
-            row.message_id,
-            row.sent_at,
-            row.error,
+        with_texts(
+            WhereRow(
+                row.id,
+                row.kind,
+                str(row.conversation) if row.conversation else None,
+                row.state,
+                row.attempts,
+                row.message_id,
+                row.sent_at,
+                row.error,
+            )
         )
         for row in rows
     ]
@@ -168,17 +174,19 @@ async def undelivered(core: Core, limit: int) -> list[OwedView]:
     """Deliveries that have not arrived, newest first."""
     rows = await core.store.read(lambda tx: deliveries.outstanding(tx, limit))
     return [
-        OwedView(
-            row.id,
-            row.kind,
-            row.thread,
-            row.turn,
-            str(row.conversation) if row.conversation else None,
-            row.state,
-            row.attempts,
-            row.error,
-            row.created_at,
-            row.due_at if row.state is DeliveryState.PENDING else None,
+        with_texts(
+            OwedView(
+                row.id,
+                row.kind,
+                row.thread,
+                row.turn,
+                str(row.conversation) if row.conversation else None,
+                row.state,
+                row.attempts,
+                row.error,
+                row.created_at,
+                row.due_at if row.state is DeliveryState.PENDING else None,
+            )
         )
         for row in rows
     ]
@@ -203,13 +211,13 @@ async def _verify(core: Core, name: str) -> Verdict:
     while digest is not None:
         walked = await core.store.read(partial(nodes.back_from, head=digest, limit=WALK))
         if not walked:
-            return Verdict(name, False, count, digest, "this node is missing; what came before it cannot be reached")
+            return with_texts(Verdict(name, False, count, digest, say("threads.node_missing")))
         for node in walked:
             count += 1
             if (trouble := _trouble(node)) is not None:
                 bad, reason = node.hash, trouble
         digest = walked[-1].prev
-    return Verdict(name, bad is None, count, bad, reason)
+    return with_texts(Verdict(name, bad is None, count, bad, reason))
 
 
 def _trouble(node: Node) -> str | None:
@@ -247,33 +255,35 @@ def _view(
     row = seen.thread
     if isinstance(row, Damaged):
         return _damaged(row)
-    return ThreadView(
-        id=row.id,
-        status="running" if seen.live_turn else row.status,
-        kind=row.kind,
-        title=row.title,
-        runtime=row.runtime,
-        workspace=row.workspace,
-        head=row.head,
-        created_at=row.created_at,
-        completed_at=row.completed_at,
-        suspended_by=row.suspended_by,
-        suspend_message=row.suspend_message,
-        notify_target=row.notify_target,
-        notification_status=_notification(row, seen.receipt),
-        notified_at=seen.sent_at,
-        notification_error=seen.error,
-        model=row.model,
-        effort=row.effort,
-        forked_from=row.forked_from,
-        turn=_shown_turn(seen),
-        queued=seen.queued,
-        last_line=_last_line(seen.answer_end or ""),
-        policy=row.policy,
-        gates=codes.get(row.id, ()),
-        adopted=seen.adopted,
-        bound=bound,
-        asks=suspension_prompt.prompt_id(tx, row),
+    return with_texts(
+        ThreadView(
+            id=row.id,
+            status="running" if seen.live_turn else row.status,
+            kind=row.kind,
+            title=row.title,
+            runtime=row.runtime,
+            workspace=row.workspace,
+            head=row.head,
+            created_at=row.created_at,
+            completed_at=row.completed_at,
+            suspended_by=row.suspended_by,
+            suspend_message=row.suspend_message,
+            notify_target=row.notify_target,
+            notification_status=_notification(row, seen.receipt),
+            notified_at=seen.sent_at,
+            notification_error=seen.error,
+            model=row.model,
+            effort=row.effort,
+            forked_from=row.forked_from,
+            turn=_shown_turn(seen),
+            queued=seen.queued,
+            last_line=_last_line(seen.answer_end or ""),
+            policy=row.policy,
+            gates=codes.get(row.id, ()),
+            adopted=seen.adopted,
+            bound=bound,
+            asks=suspension_prompt.prompt_id(tx, row),
+        )
     )
 
 
@@ -289,22 +299,24 @@ def _notification(row: Thread, receipt: str | None) -> str | None:
 
 
 def _damaged(row: Damaged) -> ThreadView:
-    return ThreadView(
-        id=row.id,
-        status="damaged",
-        kind="",
-        title=f"cannot be read: {row.reason}",
-        runtime="",
-        workspace="",
-        head=None,
-        created_at=0,
-        completed_at=None,
-        suspended_by=None,
-        suspend_message=None,
-        notify_target=None,
-        notification_status=None,
-        notified_at=None,
-        notification_error=None,
+    return with_texts(
+        ThreadView(
+            id=row.id,
+            status="damaged",
+            kind="",
+            title=f"cannot be read: {row.reason}",
+            runtime="",
+            workspace="",
+            head=None,
+            created_at=0,
+            completed_at=None,
+            suspended_by=None,
+            suspend_message=None,
+            notify_target=None,
+            notification_status=None,
+            notified_at=None,
+            notification_error=None,
+        )
     )
 
 
@@ -312,23 +324,25 @@ def _turn_view(tx: Tx, row: Turn) -> TurnView:
     node = nodes.get(tx, row.node) if row.node else None
     content = history.read(node) if node else None
     outcome = content if isinstance(content, history.Outcome) else None
-    return TurnView(
-        id=row.id,
-        thread=row.thread,
-        state=row.state,
-        origin=row.origin,
-        request="\n\n".join(said.text for said in row.request),
-        text=outcome.text if outcome else "",
-        error=row.problem.message if row.problem else None,
-        usage=row.usage,
-        queued_at=row.queued_at,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        continues=row.continues,
-        continued_by=turns.continuation_of(tx, row),
-        items=deeds(outcome) if outcome else open_items(tx, row.id),
-        runtime=row.runtime,
-        role=row.role,
+    return with_texts(
+        TurnView(
+            id=row.id,
+            thread=row.thread,
+            state=row.state,
+            origin=row.origin,
+            request="\n\n".join(said.text for said in row.request),
+            text=outcome.text if outcome else "",
+            error=row.problem.text if row.problem else None,
+            usage=row.usage,
+            queued_at=row.queued_at,
+            started_at=row.started_at,
+            ended_at=row.ended_at,
+            continues=row.continues,
+            continued_by=turns.continuation_of(tx, row),
+            items=deeds(outcome) if outcome else open_items(tx, row.id),
+            runtime=row.runtime,
+            role=row.role,
+        )
     )
 
 

@@ -12,6 +12,7 @@ from clew.store import Tx, audit, metrics
 from clew.store.audit import DeliveryTrouble
 from clew.store.metrics import OpenCounts
 from clew.store.tables import deliveries, inbox, log
+from clew.support.coded import with_texts
 from clew.support.errors import ClewError
 
 
@@ -47,7 +48,7 @@ class StatusService:
     async def runtimes(self) -> list[RuntimeView]:
         healths = [(name, await runtime.health()) for name, runtime in sorted(self._core.runtimes.items())]
         installed = [(name, health) for name, health in healths if health.is_there]
-        return [RuntimeView(name, health.state, health.reason, health.pid) for name, health in installed]
+        return [with_texts(RuntimeView(name, health.state, health.reason, health.pid)) for name, health in installed]
 
     async def surfaces(self) -> list[SurfaceView]:
         return await self._core.store.read(self._surfaces)
@@ -67,7 +68,7 @@ class StatusService:
 
     def _surface(self, tx: Tx, name: str, pending: int) -> SurfaceView:
         reason, can = self._core.trouble(tx, name), self._core.surfaces[name].can
-        return SurfaceView(name, "down" if reason else "up", reason, pending, can.delivery, can.backlog)
+        return with_texts(SurfaceView(name, "down" if reason else "up", reason, pending, can.delivery, can.backlog))
 
 
 def _with_failures(view: SurfaceView, delivery_troubles: list[DeliveryTrouble]) -> SurfaceView:

@@ -15,7 +15,9 @@ from clew.model.turns import Turn
 from clew.model.views import ItemView, Passage
 from clew.store import Tx
 from clew.store.tables import nodes, turns
+from clew.support.coded import with_texts
 from clew.support.errors import NotFound
+from clew.texts.catalogue import say
 
 BRIEF = 2_000  # characters of an item's output in a brief transcript
 
@@ -58,53 +60,58 @@ def _passage(node: Node) -> Passage | None:
     try:
         content = history.read(node)
     except ValueError:
-        damaged = f"(node {node.hash[:12]} is damaged; `clew verify` tells more)"
-        return Passage("clew", "clew", damaged, 0, None, node=node.hash)
+        damaged = say("threads.node_damaged", node=node.hash[:12])
+        return with_texts(Passage("clew", "clew", damaged, 0, None, node=node.hash))
     match content:
         case history.Spoken():
             return _spoken(content, node.hash)
         case history.Outcome():
             return _outcome(content, node.hash)
         case history.Forked():
-            return Passage("clew", "clew", f"(forked from {content.source})", content.at, None, node=node.hash)
+            text = say("threads.forked_from", source=content.source)
+            return with_texts(Passage("clew", "clew", text, content.at, None, node=node.hash))
         case history.Started(adopted=None):
             return None
         case history.Started():
-            text = f"(taken over from the {content.runtime} session {content.adopted})"
-            return Passage("clew", "clew", text, content.at, None, node=node.hash)
+            text = say("threads.taken_over", runtime=content.runtime, session=content.adopted or "")
+            return with_texts(Passage("clew", "clew", text, content.at, None, node=node.hash))
 
 
 def _spoken(content: history.Spoken, digest: str) -> Passage:
-    return Passage(
-        "clew" if content.author == "clew" else "person",
-        content.author,
-        content.text,
-        content.at,
-        content.turn,
-        files=tuple(file.name for file in content.attachments),
-        outside=bool(content.outside),
-        node=digest,
-        message=content.id,
-        steer=content.steer,
+    return with_texts(
+        Passage(
+            "clew" if content.author == "clew" else "person",
+            content.author,
+            content.text,
+            content.at,
+            content.turn,
+            files=tuple(file.name for file in content.attachments),
+            outside=bool(content.outside),
+            node=digest,
+            message=content.id,
+            steer=content.steer,
+        )
     )
 
 
 def _outcome(content: history.Outcome, digest: str) -> Passage:
-    return Passage(
-        "agent",
-        content.runtime,
-        content.text or (content.problem.message if content.problem else ""),
-        content.at,
-        content.turn,
-        content.state,
-        deeds(content),
-        outside=bool(content.outside),
-        node=digest,
-        usage=content.usage,
-        error=content.problem.message if content.problem else None,
+    return with_texts(
+        Passage(
+            "agent",
+            content.runtime,
+            content.text or (content.problem.text if content.problem else ""),
+            content.at,
+            content.turn,
+            content.state,
+            deeds(content),
+            outside=bool(content.outside),
+            node=digest,
+            usage=content.usage,
+            error=content.problem.text if content.problem else None,
+        )
     )
 
 
 def _running(tx: Tx, row: Turn) -> Passage:
     so_far = open_items(tx, row.id)
-    return Passage("agent", row.runtime, "", row.started_at or row.queued_at, row.id, row.state, so_far)
+    return with_texts(Passage("agent", row.runtime, "", row.started_at or row.queued_at, row.id, row.state, so_far))

@@ -179,7 +179,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
         continuity.set_seen(tx, turn.session, node)
     items.clear(tx, turn.id)
     threads.set_last_turn(tx, thread.id, turn.id)
-    tx.log(thread.id, turn.id, "turn.ended", now, state=end.state, error=end.problem.message if end.problem else None)
+    tx.log(thread.id, turn.id, "turn.ended", now, state=end.state, error=end.problem.text if end.problem else None)
     if thread.status is ThreadStatus.CANCELLED:
         drop_all_queued(tx, core, thread.id)
     return thread

@@ -11,7 +11,7 @@ from clew.model.events import NoticeKind
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.turns import Turn
 from clew.store import Tx
-from clew.support.display_code import plain_or_code
+from clew.support.display.as_code import plain_or_code
 from clew.support.text import clean
 from clew.texts import messages
 

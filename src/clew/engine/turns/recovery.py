@@ -28,7 +28,7 @@ from clew.model.turns import TEXT, Item, Origin, Steer, SteerState, Turn, TurnSt
 from clew.store import Tx
 from clew.store.tables import gates, inbox, items, threads, turns
 from clew.support import crash
-from clew.support.display_code import plain_or_code
+from clew.support.display.as_code import plain_or_code
 from clew.support.errors import RuntimeTrouble
 from clew.texts import messages
 

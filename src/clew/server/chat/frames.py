@@ -8,6 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from clew.model.turns import Usage
+from clew.support.coded import plain
 
 RESTARTED, GATE = "restarted", "gate"
 
@@ -64,7 +65,7 @@ class Done(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 Frame = Metadata | Progress | Chunk | Error | Done
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(enc_hook=plain).encode
 
 
 def wire(frame: Frame) -> bytes:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from clew.model.threads import Continuity, ForkPoint, SessionBegan, SessionKey
 from clew.store.base import Row, Tx
+from clew.store.texts import loaded, stored
 
 _KEY = "thread = ? AND runtime = ? AND role = ?"
 
@@ -114,7 +115,7 @@ def record_failure(tx: Tx, key: SessionKey, trouble: str, at: int) -> None:
         key.runtime,
         key.role,
         at,
-        trouble,
+        stored(trouble),
     )
 
 
@@ -138,5 +139,5 @@ def _link(row: Row) -> RuntimeLink:
         row["status"],
         row["used_at"],
         row["restarts"],
-        row["trouble"],
+        loaded(row["trouble"]),
     )

@@ -11,6 +11,7 @@ import msgspec
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
 from clew.model.messages import Attachment, Conversation
 from clew.store.base import Row, Tx
+from clew.store.texts import loaded, stored
 
 _COLUMNS = (
     "id, kind, thread, turn, surface, address, body, state, attempts, due_at, generation, in_doubt, first_sent_at,"
@@ -39,7 +40,7 @@ def enqueue(tx: Tx, delivery: Delivery) -> bool:
         delivery.state,
         delivery.due_at,
         delivery.created_at,
-        delivery.error,
+        stored(delivery.error),
         delivery.edits,
         _encode(delivery.buttons),
         _encode(delivery.file) if delivery.file else None,
@@ -209,18 +210,22 @@ def postpone(tx: Tx, delivery: Delivery, due_at: int, error: str, *, in_doubt: b
         delivery,
         "state = 'pending', owner = NULL, due_at = ?, error = ?, in_doubt = ?, attempts = attempts - ?",
         due_at,
-        error,
+        stored(error),
         int(in_doubt),
         int(uncounted),
     )
 
 
 def record_failed(tx: Tx, delivery: Delivery, error: str) -> bool:
-    return _fenced(tx, delivery, "state = 'failed', owner = NULL, error = ?", error)
+    return _fenced(tx, delivery, "state = 'failed', owner = NULL, error = ?", stored(error))
 
 
 def fail_all(tx: Tx, surface: str, error: str) -> None:
-    tx.run("UPDATE deliveries SET state = 'failed', error = ? WHERE state = 'pending' AND surface = ?", error, surface)
+    tx.run(
+        "UPDATE deliveries SET state = 'failed', error = ? WHERE state = 'pending' AND surface = ?",
+        stored(error),
+        surface,
+    )
 
 
 def supersede(tx: Tx, delivery: str) -> bool:
@@ -327,7 +332,7 @@ def _delivery(row: Row) -> Delivery:
         first_sent_at=row["first_sent_at"],
         message_id=row["message_id"],
         sent_at=row["sent_at"],
-        error=row["error"],
+        error=loaded(row["error"]),
         note=row["note"],
         edits=row["edits"],
         buttons=_buttons(row["buttons"]),

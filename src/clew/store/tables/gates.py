@@ -10,6 +10,7 @@ import msgspec
 from clew.model.gates import Answer, Asked, Gate, GateState
 from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
+from clew.store.texts import loaded, stored
 
 _COLUMNS = (
     "id, code, thread, turn, ref, asked, state, warning, answer, answered_by, why, card, surface, address, carried,"
@@ -32,10 +33,10 @@ def insert(tx: Tx, gate: Gate) -> None:
         gate.ref,
         msgspec.json.encode(gate.asked).decode(),
         gate.state,
-        gate.warning,
+        stored(gate.warning),
         _encoded(gate.answer),
         gate.answered_by,
-        gate.why,
+        stored(gate.why),
         gate.card,
         where.surface if where else None,
         where.address if where else None,
@@ -193,7 +194,9 @@ def mark_taken(tx: Tx, gate: Gate, at: int) -> bool:
 
 def void(tx: Tx, gate: Gate, why: str, at: int, *, carried: bool) -> bool:
     """The gate can no longer be answered. `carried`: its unsent answer is used if the same request comes again."""
-    return _moved(tx, gate, gate.state, "state = 'void', why = ?, closed_at = ?, carried = ?", why, at, int(carried))
+    return _moved(
+        tx, gate, gate.state, "state = 'void', why = ?, closed_at = ?, carried = ?", stored(why), at, int(carried)
+    )
 
 
 def expire(tx: Tx, gate: Gate, at: int) -> bool:
@@ -212,7 +215,7 @@ def reopen(tx: Tx, gate: Gate, warning: str, at: int) -> bool:
         "state = 'open', answer = NULL, answered_by = NULL, answered_at = NULL, sent_at = NULL, warning = ?,"
         " asked_at = ?, reminded = 0"
     )
-    return _moved(tx, gate, GateState.ANSWERED, undone, warning, at)
+    return _moved(tx, gate, GateState.ANSWERED, undone, stored(warning), at)
 
 
 def forget_carried(tx: Tx, thread: str) -> None:
@@ -278,13 +281,13 @@ def _gate(row: Row) -> Gate:
         asked=_asked(row["asked"]),
         state=GateState(row["state"]),
         asked_at=row["asked_at"],
-        warning=row["warning"],
+        warning=loaded(row["warning"]),
         answer=_answer(row["answer"]) if row["answer"] else None,
         answered_by=row["answered_by"],
         answered_at=row["answered_at"],
         sent_at=row["sent_at"],
         closed_at=row["closed_at"],
-        why=row["why"],
+        why=loaded(row["why"]),
         card=row["card"],
         where=Conversation(row["surface"], row["address"]) if row["surface"] else None,
         carried=bool(row["carried"]),

@@ -7,6 +7,7 @@ from typing import Any
 from clew.model.handoff import Handoff, HandoffState
 from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
+from clew.store.texts import loaded, stored
 
 _COLUMNS = (
     "id, thread, surface, address, state, owner, generation, asked_by, asked_in, say, quiet, requested_at, expires_at,"
@@ -97,7 +98,7 @@ def fail(tx: Tx, handoff: Handoff, at: int, error: str) -> bool:
         "UPDATE handoffs SET state = 'failed', owner = NULL, generation = generation + 1, ended_at = ?, error = ?"
         f" WHERE id = ? AND {_OPEN}",
         at,
-        error,
+        stored(error),
         handoff.id,
     )
     return changed == 1
@@ -135,5 +136,5 @@ def _handoff(row: Row) -> Handoff:
         displaced_drove=bool(row["displaced_drove"]),
         former=Conversation.parse(row["former"]) if row["former"] else None,
         ended_at=row["ended_at"],
-        error=row["error"],
+        error=loaded(row["error"]),
     )

@@ -11,6 +11,7 @@ from msgspec import Struct
 from clew.model.messages import Conversation, Fate, Inbound, PromptMessage
 from clew.model.turns import Steer, SteerState
 from clew.store.base import Row, Tx
+from clew.store.texts import loaded, stored
 from clew.support.text import clean
 
 COUNTER_ROWS = 16  # of each fate
@@ -30,7 +31,7 @@ def find(tx: Tx, where: Conversation, message_id: str) -> Arrival | None:
         where.address,
         message_id,
     )
-    return Arrival(Fate(row["fate"]), row["thread"], row["turn"], row["words"]) if row else None
+    return Arrival(Fate(row["fate"]), row["thread"], row["turn"], loaded(row["words"])) if row else None
 
 
 def has_messages(tx: Tx, where: Conversation) -> bool:
@@ -74,7 +75,7 @@ def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
         arrival.fate,
         arrival.thread,
         arrival.turn,
-        arrival.words,
+        stored(arrival.words),
         at,
         int(inbound.pressed),
     )

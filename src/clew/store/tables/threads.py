@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from clew.model.gates import Policy
 from clew.model.threads import SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store.base import Row, Tx
+from clew.store.texts import loaded, stored
 
 _COLUMNS = (
     "id, kind, status, title, runtime, workspace, model, effort, head, created_at, completed_at, suspended_by,"
@@ -39,7 +40,7 @@ def insert(tx: Tx, thread: Thread) -> None:
         thread.created_at,
         thread.completed_at,
         thread.suspended_by,
-        thread.suspend_message,
+        stored(thread.suspend_message),
         thread.notify_target,
         thread.forked_from,
         thread.last_turn,
@@ -212,7 +213,7 @@ def suspend(tx: Tx, thread: str, by: SuspendedBy, message: str) -> bool:
         "UPDATE threads SET status = 'suspended', suspended_by = ?, suspend_message = ?"
         " WHERE id = ? AND status = 'idle'",
         by,
-        message,
+        stored(message),
         thread,
     )
     return changed == 1
@@ -240,7 +241,7 @@ def _thread(row: Row) -> Thread:
         head=row["head"],
         completed_at=row["completed_at"],
         suspended_by=SuspendedBy(row["suspended_by"]) if row["suspended_by"] else None,
-        suspend_message=row["suspend_message"],
+        suspend_message=loaded(row["suspend_message"]),
         notify_target=row["notify_target"],
         forked_from=row["forked_from"],
         last_turn=row["last_turn"],
@@ -255,7 +256,7 @@ def _seen(row: Row) -> ThreadSummary:
         int(row["queued"]),
         row["receipt"],
         row["sent_at"],
-        row["error"],
+        loaded(row["error"]),
         row["answer_end"],
         row["adopted"],
     )

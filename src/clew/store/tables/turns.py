@@ -11,6 +11,7 @@ from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SessionKey
 from clew.model.turns import Origin, Problem, Turn, TurnState, Usage
 from clew.store.base import Row, Tx
+from clew.store.texts import loaded, stored
 
 _COLUMNS = (
     "id, thread, seq, state, origin, request, surface, address, owner, generation, attempts, continues, stop_asked,"
@@ -54,7 +55,7 @@ def insert_ended(tx: Tx, turn: Turn) -> None:
         turn.started_at,
         turn.ended_at,
         turn.problem.code if turn.problem else None,
-        turn.problem.message if turn.problem else None,
+        stored(turn.problem.text) if turn.problem else None,
         turn.id,
     )
 
@@ -213,7 +214,7 @@ def end(tx: Tx, turn: Turn, state: TurnState, at: int, node: str, problem: Probl
         at,
         node,
         problem.code if problem else None,
-        problem.message if problem else None,
+        stored(problem.text) if problem else None,
         msgspec.json.encode(usage).decode() if usage else None,
     )
 
@@ -284,6 +285,6 @@ def _turn(row: Row) -> Turn:
         node=row["node"],
         started_at=row["started_at"],
         ended_at=row["ended_at"],
-        problem=Problem(row["problem_code"], row["problem_message"]) if row["problem_code"] else None,
+        problem=Problem.of(row["problem_code"], loaded(row["problem_message"])) if row["problem_code"] else None,
         usage=_usage(row["usage"]) if row["usage"] else None,
     )

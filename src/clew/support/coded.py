@@ -1,0 +1,55 @@
+"""A sentence of clew as a code with arguments. Rows, views and events carry the code; the catalogue in `texts/` has the
+sentence in English and 简体中文, and whoever shows it chooses the language."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+View = TypeVar("View", bound=Struct)
+
+
+class Coded(Struct, frozen=True, omit_defaults=True):
+    """`args` are the values of the sentence's holes; a hole may also hold another sentence."""
+
+    code: str
+    args: dict[str, str | int | Coded] = field(default_factory=dict)
+
+
+class Text(str):
+    """An English sentence of clew that still knows its code, so that it can be shown in another language. Text of
+    others (an agent, a platform, the system) is a plain `str`."""
+
+    __slots__ = ("coded",)
+    coded: Coded
+
+    def __new__(cls, english: str, coded: Coded) -> Text:
+        text = super().__new__(cls, english)
+        text.coded = coded
+        return text
+
+
+def coded_of(text: str | None) -> Coded | None:
+    """The code of a sentence of clew; None for any other text."""
+    return text.coded if isinstance(text, Text) else None
+
+
+def coded_in(**texts: str | None) -> dict[str, Coded]:
+    """The codes of those of the named texts that are sentences of clew: the field `texts` of a view."""
+    return {name: text.coded for name, text in texts.items() if isinstance(text, Text)}
+
+
+def with_texts(view: View) -> View:
+    """A view whose field `texts` names the codes of those of its fields that are sentences of clew."""
+    values = ((name, getattr(view, name)) for name in view.__struct_fields__)
+    texts = {name: value.coded for name, value in values if isinstance(value, Text)}
+    return replace(view, texts=texts) if texts else view
+
+
+def plain(value: Any) -> Any:
+    """For msgspec, which encodes no subclass of `str` by itself: the string alone."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise NotImplementedError(f"Encoding objects of type {type(value).__name__} is unsupported")

@@ -1,0 +1,81 @@
+"""The catalogue: every sentence that clew stores or returns, by its code, in English and 简体中文.
+
+A code is `AREA.NAME`; the module of the area has the sentences, with `{holes}` for the arguments. `say` makes a
+sentence, `chinese` renders it later. Nothing else may compare or search sentences: compare codes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+
+from clew.support.coded import Coded, Text, coded_of
+
+AREAS = ("daemon", "doctor", "gates", "handoffs", "messages", "reasons", "rules", "runtimes", "surfaces", "threads")
+
+_HOLE = re.compile(r"\{(\w+)\}")
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+_BEFORE = re.compile(f"[{_HAN}]$")
+_AFTER = re.compile(f"^[{_HAN}]")
+
+
+def say(code: str, /, **args: str | int) -> Text:
+    """The sentence with this code. An argument that is a sentence itself keeps its own code."""
+    coded = Coded(code, {name: _argument(value) for name, value in args.items()})
+    return Text(english(coded), coded)
+
+
+def english(coded: Coded) -> str:
+    template = _template(coded.code)
+    if template is None:
+        return coded.code
+    return _HOLE.sub(lambda hole: _in_english(coded.args.get(hole[1], "")), template[0])
+
+
+def chinese(coded: Coded) -> str:
+    """Spaces are put between Chinese characters and the Latin letters of an argument."""
+    template = _template(coded.code)
+    if template is None:
+        return coded.code
+    text = template[1]
+
+    def fill(hole: re.Match[str]) -> str:
+        value = _in_chinese(coded.args.get(hole[1], ""))
+        before = " " if _BEFORE.search(text[: hole.start()]) and value[:1].isascii() and value[:1].isalnum() else ""
+        after = " " if _AFTER.search(text[hole.end() :]) and value[-1:].isascii() and value[-1:].isalnum() else ""
+        return f"{before}{value}{after}"
+
+    return _HOLE.sub(fill, text)
+
+
+def restore(coded: Coded, stored: str) -> str:
+    """A stored sentence. One whose code this version does not know keeps the words that were stored with it."""
+    return Text(english(coded), coded) if _template(coded.code) else stored
+
+
+@cache
+def sentences(area: str) -> Mapping[str, tuple[str, str]]:
+    """The sentences of an area: English and Chinese, by the part of the code behind the area's name."""
+    found: Mapping[str, tuple[str, str]] = import_module(f"clew.texts.catalogue.{area}").SENTENCES
+    return found
+
+
+def _template(code: str) -> tuple[str, str] | None:
+    area, _, name = code.partition(".")
+    return sentences(area).get(name) if area in AREAS else None
+
+
+def _argument(value: str | int) -> str | int | Coded:
+    if isinstance(value, int):
+        return value
+    return coded_of(value) or str(value)
+
+
+def _in_english(value: str | int | Coded) -> str:
+    return english(value) if isinstance(value, Coded) else str(value)
+
+
+def _in_chinese(value: str | int | Coded) -> str:
+    return chinese(value) if isinstance(value, Coded) else str(value)

@@ -1,0 +1,5 @@
+"""Sentences about runtimes."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, tuple[str, str]] = {}
