@@ -6,12 +6,14 @@ import sqlite3
 from pathlib import Path
 
 from clew.store.base import Store
+from clew.store.recode import recode
 from clew.store.sqlite import file
 from clew.store.sqlite.driver import SqliteConnection, WriterThread, connect, explain
 from clew.support import crash
 from clew.support.clock import Clock
 from clew.support.errors import StoreError
 
+CODES = 15  # the migration whose rows are rewritten by `recode`
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
@@ -43,6 +45,8 @@ def migrate(connection: SqliteConnection, clock: Clock) -> str:
         for number, path in migrations():
             if number > done:
                 connection.script(path.read_text(encoding="utf-8").replace("$SERIAL", connection.serial))
+                if number == CODES:
+                    recode(connection)
                 raw.execute("INSERT INTO schema_version (version, applied_at) VALUES (?, ?)", (number, clock.now()))
                 crash.point("store.migrated-not-committed")
         raw.execute("INSERT INTO meta (name, value) VALUES ('store', ?) ON CONFLICT DO NOTHING", (clock.token()[:12],))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from clew.model.turns import Problem, TurnState
+from clew.support.coded import Text
 from clew.texts.bilingual import Bilingual, joined
 from clew.texts.catalogue import say
 from clew.texts.gate_messages import DECLINED, secret
@@ -72,10 +73,8 @@ STRANGER = "I do not know you. 我不认识你。"
 WELCOME = "You are in. Say what there is to do; /help tells what else. 你可以开始了：直接说要做什么；/帮助 查看命令。"
 WATCHER = "You may look on here, and not send. 你只能旁观，不能发送消息。"
 
-CONTINUE_OR_STOP = Bilingual("Reply `continue` or `stop`.", "回复「继续」或「停止」。")
-ALL_MERGE_OR_SKIP = Bilingual(
-    "Reply `run all`, `merge` (into one) or `skip`.", "回复「全部运行」、「合并」（成一条）或「跳过」。"
-)
+CONTINUE_OR_STOP = say("messages.continue_or_stop")
+ALL_MERGE_OR_SKIP = say("messages.all_merge_or_skip")
 TO_CUT = Bilingual("`continue` or `stop`", "「继续」或「停止」")
 TO_BACKLOG = Bilingual("`run all`, `merge` (into one) or `skip`", "「全部运行」、「合并」（成一条）或「跳过」")
 
@@ -93,10 +92,6 @@ def press(words: Bilingual) -> Bilingual:
 
 
 AT_THE_COMPUTER = Bilingual("Answer it at the computer: `clew threads` lists it.", "请在本机答复；见 `clew threads`。")
-_HINTS = (  # the longest first, since one may end with another
-    *(how(words) for how in (press, quote) for words in (TO_CUT, TO_BACKLOG)),
-    *(CONTINUE_OR_STOP, ALL_MERGE_OR_SKIP, AT_THE_COMPUTER),
-)
 STOPPED = Bilingual("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。")
 RUNNING_ALL = Bilingual("Running them in order.", "按顺序运行。")
 NOTHING_TO_MERGE = Bilingual(
@@ -293,28 +288,17 @@ def no_folder(path: str) -> Bilingual:
     )
 
 
-def cut_off(begun: Sequence[str]) -> Bilingual:
+def cut_off(begun: Sequence[str]) -> Text:
     """The question about a turn that was cut off, if continuing it could do something twice."""
-    done = "".join(f"\n- {line}" for line in begun)
-    english = f" Begun before that:{done}\n" if begun else " "
-    chinese = f"此前已开始：{done}\n" if begun else ""
-    return Bilingual(
-        f"This turn was cut off, and it may have done things already.{english}{CONTINUE_OR_STOP}",
-        f"这一轮中断了，可能已经做了一些事。{chinese}{CONTINUE_OR_STOP.zh}",
-    )
+    lines = "".join(f"\n- {line}" for line in begun)
+    return say("messages.cut_off_begun", begun=lines) if begun else say("messages.cut_off")
 
 
-CUT_AGAIN = Bilingual(
-    f"This turn was cut off again; it had run and changed nothing. {CONTINUE_OR_STOP}",
-    f"这一轮又中断了，没有运行或改动任何东西。{CONTINUE_OR_STOP.zh}",
-)
+CUT_AGAIN = say("messages.cut_again")
 
 
-def unknown_outcome(reason: str) -> Bilingual:
-    return Bilingual(
-        f"This turn was cut off, and what became of it could not be found out ({reason}). {CONTINUE_OR_STOP}",
-        f"这一轮中断了，无法得知结果（{reason}）。{CONTINUE_OR_STOP.zh}",
-    )
+def unknown_outcome(reason: str) -> Text:
+    return say("messages.unknown_outcome", reason=reason)
 
 
 OLD_WORK_ASIDE = Bilingual(
@@ -338,38 +322,24 @@ def continuation(begun: Sequence[str]) -> str:
     )
 
 
-def backlog(count: int) -> Bilingual:
-    waiting = "1 message" if count == 1 else f"{count} messages"
-    return Bilingual(
-        f"clew was away, and {waiting} waited here. {ALL_MERGE_OR_SKIP}",
-        f"clew 离开了一段时间，这里有 {count} 条消息在等。{ALL_MERGE_OR_SKIP.zh}",
-    )
+def backlog(count: int) -> Text:
+    return say("messages.backlog") if count == 1 else say("messages.backlog_many", count=count)
 
 
-def still_backlog(count: int) -> Bilingual:
-    return Bilingual(
-        f"Kept, behind the {count} that wait. {ALL_MERGE_OR_SKIP}",
-        f"已留下，排在等待的 {count} 条之后。{ALL_MERGE_OR_SKIP.zh}",
-    )
+def still_backlog(count: int) -> Text:
+    return asks(say("messages.behind_backlog", count=count), ALL_MERGE_OR_SKIP)
+
+
+def asks(question: str, hint: str) -> Text:
+    """A question, and how to answer it."""
+    if "\n" in question:
+        return say("messages.with_hint_below", question=question, hint=hint)
+    return say("messages.with_hint", question=question, hint=hint)
 
 
 def settled(asked: str, outcome: str) -> Bilingual:
-    """A question without its answer hint, and its outcome. The question is stored in one language."""
-    return joined("\n→ ", asked.removesuffix(_hint_of(asked)).rstrip(), outcome)
-
-
-def with_hint(asked: str, hint: Bilingual) -> str:
-    """A question with another answer hint, in both languages or in the one that it is stored in."""
-    if isinstance(asked, Bilingual):
-        return Bilingual(with_hint(str(asked), hint), with_hint(asked.zh, hint))
-    before = _hint_of(asked)
-    is_chinese = any(before == each.zh for each in _HINTS)
-    return f"{asked.removesuffix(before)}{hint.zh if is_chinese else hint}" if before else asked
-
-
-def _hint_of(asked: str) -> str:
-    hints = (text for each in _HINTS for text in (str(each), each.zh))
-    return next((hint for hint in hints if asked.endswith(hint)), "")
+    """A question and its outcome."""
+    return joined("\n→ ", asked, outcome)
 
 
 def silence(seconds: float) -> Problem:

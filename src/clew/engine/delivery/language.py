@@ -16,7 +16,7 @@ from clew.texts.bilingual import Bilingual, zh
 ENGLISH, CHINESE = "en", "zh"
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _KANA = re.compile("[\u3040-\u30ff]")  # Japanese has Chinese characters, too
-_WORD = re.compile("[A-Za-z]{2,}")
+_WORD = re.compile(r"(?<![\w/])[A-Za-z]{2,}(?!\w)")  # neither a command nor an id
 
 
 def detect_language(text: str) -> str | None:

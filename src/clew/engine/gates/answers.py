@@ -21,7 +21,8 @@ from clew.store.tables import deliveries, gates, inbox, threads
 from clew.store.tables import rules as rows
 from clew.store.tables.inbox import Arrival
 from clew.support.errors import BadInput, NotFound, Refused
-from clew.texts import bilingual, gate_messages, messages, stored
+from clew.texts import gate_messages, messages
+from clew.texts.catalogue import say
 
 _ALLOWING = (Decision.ACCEPT, Decision.REPLY)
 RECENT_GATES = 10  # of a thread, newest first
@@ -32,14 +33,14 @@ def find_gate(tx: Tx, name: str) -> Gate:
     """Find a gate by code, id, or a prefix of its id. Raises NotFound, BadInput, Refused."""
     wanted = name.strip().upper()
     if not wanted.isalnum() or not wanted.isascii():
-        raise BadInput(f"{name!r} is not a gate code; `clew gates` lists them.")
+        raise BadInput(say("gates.not_a_code", name=repr(name)))
     if reply_parser.is_code(wanted) and (gate := gates.by_code(tx, wanted)) is not None:
         return gate
     found = gates.matching(tx, wanted)
     if not found:
-        raise NotFound(f"There is no gate {name}; `clew gates` lists what is open.")
+        raise NotFound(say("gates.not_found", name=name))
     if len(found) > 1 and found[0].id != wanted:
-        raise Refused(f"{name} could be {found[0].code} or {found[1].code}, or others; give the code.")
+        raise Refused(say("gates.ambiguous", name=name, first=found[0].code, second=found[1].code))
     return found[0]
 
 
@@ -105,7 +106,7 @@ class GateReply(Struct, frozen=True):
             return self.was_sent_before(gate.asked_at)
         return self.is_too_soon(max(gate.asked_at, shown or 0))
 
-    def early_refusal(self, gate: Gate) -> bilingual.Bilingual:
+    def early_refusal(self, gate: Gate) -> str:
         answer = "y" if self.typed.is_yes_to_all else self.typed.rest
         message = gate_messages.said_before if self.inbound.sent_at is not None else messages.may_mean_former
         return message(gate.code, answer)
@@ -141,10 +142,10 @@ class GateReply(Struct, frozen=True):
         """Whether it comes from a front end, which shows a gate in one line: without its choices, so without a rule."""
         return self.inbound.conversation.surface == core.local_surface and bool(self.inbound.conversation.address)
 
-    def unseen_refusal(self, gate: Gate) -> bilingual.Bilingual:
+    def unseen_refusal(self, gate: Gate) -> str:
         """For a person who allows what they do not see completely."""
         if gate.state is not GateState.OPEN:
-            return stored.answered_before(gate)
+            return gate_messages.answered_before(gate)
         is_on_its_way = gate.whole_in and gate.where == self.inbound.conversation
         return gate_messages.not_arrived(gate.code) if is_on_its_way else gate_messages.not_whole(gate.code)
 
@@ -298,10 +299,10 @@ def _accept_all_shown(tx: Tx, core: Core, reply: GateReply) -> Arrival:
     if unseen and not any(map(_is_open_approval, shown)):
         raise Refused(reply.unseen_refusal(unseen[0]))
     answered = accept_all(tx, core, shown, reply.inbound.sender)
-    words = gate_messages.all_on_their_way(len(answered))
-    words = (
-        bilingual.joined(" ", words, gate_messages.not_among_all([gate.code for gate in unseen])) if unseen else words
-    )
+    words: str = gate_messages.all_on_their_way(len(answered))
+    if unseen:
+        left = gate_messages.not_among_all([gate.code for gate in unseen])
+        words = gate_messages.in_a_row([words, left])
     return Arrival(Fate.ANSWER, answered[0].thread, answered[0].turn, words)
 
 
@@ -311,7 +312,7 @@ def _fits_one_line(tx: Tx, gate: Gate) -> bool:
     asked, thread = gate.asked, threads.get(tx, gate.thread)
     is_here = asked.folder is None or (thread is not None and asked.folder == thread.workspace)
     is_title = all(each.text == asked.title and not each.options for each in asked.questions)  # a line has no options
-    has_more = asked.detail or asked.reason or stored.warnings(gate) or asked.unjudged
+    has_more = asked.detail or asked.reason or gate_messages.warnings(gate) or asked.unjudged
     return is_here and is_title and cards.title_line(gate) == asked.title and not has_more
 
 
@@ -412,9 +413,9 @@ def _is_secret(gate: Gate) -> bool:
 def _check_answer_fits(gate: Gate, answer: Answer) -> None:
     is_question = gate.asked.kind is GateKind.QUESTION
     if is_question and answer.decision is Decision.ACCEPT:
-        raise BadInput(f"{gate.code} is a question: `clew answer {gate.code} …` answers it.")
+        raise BadInput(say("gates.wants_answer", code=gate.code))
     if not is_question and answer.decision is Decision.REPLY:
-        raise BadInput(f"{gate.code} wants a yes or a no: `clew approve {gate.code}` or `clew deny {gate.code}`.")
+        raise BadInput(say("gates.wants_yes_or_no", code=gate.code))
 
 
 def make_rule(tx: Tx, core: Core, new: NewRule, place: str, by: str, effect: Effect = Effect.ALLOW) -> Rule:

@@ -40,7 +40,7 @@ from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
 from clew.support.display.as_code import PLAIN_LINE, as_code, as_prose, detail_shown, plain_or_code, title_shown
-from clew.texts import bilingual, gate_messages, handoff_messages, stored
+from clew.texts import bilingual, gate_messages, handoff_messages
 from clew.texts.bilingual import Bilingual
 
 JOIN_WINDOW = 150  # milliseconds that a card waits for more gates to join it
@@ -280,16 +280,17 @@ def _hint_without_code(waiting: Sequence[Gate]) -> tuple[str, str] | None:
 
 def status_line(gate: Gate, say: Say = in_english) -> str:
     """The state of a gate, in one line. "Allowed" only if the agent took the answer."""
-    return _render_status(gate, say, title_line(gate), gate.answered_by or "")
+    return _render_status(gate, say, str)
 
 
 def chat_status_line(gate: Gate, say: Say = in_english) -> str:
     """The same for a chat that renders Markdown."""
-    return _render_status(gate, say, plain_or_code(title_line(gate)), plain_or_code(gate.answered_by or ""))
+    return _render_status(gate, say, plain_or_code)
 
 
-def _render_status(gate: Gate, say: Say, about: str, by: str) -> str:
-    code = gate.code
+def _render_status(gate: Gate, say: Say, shown: Callable[[str], str]) -> str:
+    code, about, author = gate.code, shown(title_line(gate)), gate.answered_by or ""
+    by = shown(say(author, bilingual.zh(author)))
     match gate.state:
         case GateState.OPEN:
             return say(f"{code} waits for an answer: {about}", f"{code} 等待答复：{about}")
@@ -303,8 +304,7 @@ def _render_status(gate: Gate, say: Say, about: str, by: str) -> str:
         case GateState.EXPIRED:
             return say(f"{code} expired without an answer: {about}", f"{code} 无人答复，已过期：{about}")
         case GateState.VOID:
-            why = stored.stored(gate.why)
-            return say(f"{code} is void ({why}): {about}", f"{code} 已失效（{bilingual.zh(why)}）：{about}")
+            return say(f"{code} is void ({gate.why}): {about}", f"{code} 已失效（{bilingual.zh(gate.why)}）：{about}")
 
 
 def title_line(gate: Gate) -> str:
@@ -321,7 +321,7 @@ def _render_open(gate: Gate, say: Say) -> str:
     reason = _prose_with_line_count(asked.reason, say)
     why = [say(f"Why: {reason}", f"原因：{reason}")] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_complete(gate, say)]
-    head += [f"⚠ {_prose(say(warning, bilingual.zh(warning)))}" for warning in stored.warnings(gate)]
+    head += [f"⚠ {_prose(say(warning, bilingual.zh(warning)))}" for warning in gate_messages.warnings(gate)]
     how = _reply_hints(gate, say) if gate.whole_in else [say(*_decline_hint(gate))]
     return "\n".join([*head, *how])
 
@@ -329,9 +329,9 @@ def _render_open(gate: Gate, say: Say) -> str:
 def _where_complete(gate: Gate, say: Say) -> str:
     if gate.whole_in:
         before = gate_messages.shown_before(gate.whole_in - 1)
-        return say(before, before.zh)
+        return say(before, bilingual.zh(before))
     beginning, elsewhere = fence(title_line(gate)), gate_messages.not_on_card(gate.code)
-    return f"{beginning}\n{say(elsewhere, elsewhere.zh)}"
+    return f"{beginning}\n{say(elsewhere, bilingual.zh(elsewhere))}"
 
 
 def _decline_hint(gate: Gate) -> tuple[str, str]:
@@ -370,7 +370,7 @@ def _reply_hints(gate: Gate, say: Say) -> list[str]:
 def _question_hint(question: Question, code: str, say: Say) -> str:
     if question.secret:
         hidden = gate_messages.secret(code)
-        return say(f"The answer is secret: give it with `clew answer {code}`, not here.", hidden.zh)
+        return say(f"The answer is secret: give it with `clew answer {code}`, not here.", bilingual.zh(hidden))
     if not question.options:
         return say(f"Reply with `{code} your answer`.", f"回复 `{code} 你的答案`。")
     other = say(f" or `{code} your own words`", f"，或 `{code} 你自己的话`") if question.free else ""

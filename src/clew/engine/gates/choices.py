@@ -11,6 +11,7 @@ from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, Question, 
 from clew.support.display.as_code import as_command
 from clew.support.errors import BadInput
 from clew.texts.bilingual import Bilingual
+from clew.texts.catalogue import say
 
 DEFAULT_RULE_LIFETIME = 2 * 3600 * 1000  # milliseconds; of a rule that is made by `rule` or a button
 
@@ -54,15 +55,13 @@ def accept_choice(asked: Asked, offer: str | None, word: ChoiceKind) -> Choice:
     for choice in _approvals(asked, offer):
         if choice.word is word:
             return choice
-    raise BadInput(
-        f"There is no safe rule to make from `{asked.title}`; accept it once, or write one: `clew rules add`."
-    )
+    raise BadInput(say("gates.no_safe_rule", title=asked.title))
 
 
 def make_reply(asked: Asked, given: tuple[tuple[str, ...], ...]) -> Answer:
     """The answer to all questions, in their order; a number means the option with that number. Raises BadInput."""
     if len(given) != len(asked.questions):
-        raise BadInput(f"There are {len(asked.questions)} questions and {len(given)} answers; give one to each.")
+        raise BadInput(say("gates.answers_count", questions=len(asked.questions), answers=len(given)))
     replies = [
         (question.id, _checked_reply(question, words)) for question, words in zip(asked.questions, given, strict=True)
     ]
@@ -107,9 +106,9 @@ def _options(asked: Asked) -> tuple[Choice, ...]:
 def _checked_reply(question: Question, words: tuple[str, ...]) -> tuple[str, ...]:
     chosen = tuple(_option(question, word) for word in words)
     if not any(word.strip() for word in chosen):
-        raise BadInput(f"An answer to “{question.text}” is missing.")
+        raise BadInput(say("gates.answer_missing", question=question.text))
     if len(chosen) > 1 and not question.several:
-        raise BadInput(f"“{question.text}” takes one answer, not {len(chosen)}.")
+        raise BadInput(say("gates.one_answer", question=question.text, count=len(chosen)))
     return chosen
 
 
@@ -120,8 +119,8 @@ def _option(question: Question, word: str) -> str:
         return option
     if question.options and not question.free:
         known = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
-        given = "This" if question.secret else f"“{text}”"
-        raise BadInput(f"{given} is not an answer to “{question.text}”; there are {known}.")
+        given = Bilingual("This", "这") if question.secret else f"“{text}”"
+        raise BadInput(say("gates.not_an_option", given=given, question=question.text, known=known))
     return text
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from clew.model.gates import Asked, Question, Reason
 from clew.support.text import clean
-from clew.texts import reasons
+from clew.texts import gate_messages, reasons
 
 
 def unstorable_part(asked: Asked) -> Reason | None:
@@ -33,8 +33,8 @@ def clean_request(asked: Asked) -> Asked:
         title=clean(asked.title),
         detail=clean(asked.detail),
         reason=clean(asked.reason),
-        unjudged="; ".join(
-            filter(None, (clean(asked.unjudged), str(reasons.reason(unstorable)) if unstorable else ""))
+        unjudged=gate_messages.in_a_row(
+            list(filter(None, (_clean_sentence(asked.unjudged), reasons.reason(unstorable) if unstorable else "")))
         ),
         doubt=replace(asked.doubt, about=clean(asked.doubt.about)) if asked.doubt else None,
         folder=clean(asked.folder) if asked.folder else asked.folder,
@@ -44,6 +44,11 @@ def clean_request(asked: Asked) -> Asked:
         mentions=tuple(map(clean, asked.mentions)),
         questions=tuple(map(_clean_question, asked.questions)),
     )
+
+
+def _clean_sentence(text: str) -> str:
+    """A sentence of clew keeps its code."""
+    return text if clean(text) == text else clean(text)
 
 
 def _clean_question(question: Question) -> Question:

@@ -24,7 +24,7 @@ from clew.store.tables import rules as rows
 from clew.support.display import shortened
 from clew.support.errors import Refused
 from clew.support.text import clean
-from clew.texts import gate_messages, stored
+from clew.texts import gate_messages, reasons
 
 if TYPE_CHECKING:  # loaded by the first request, so that the daemon starts faster
     from clew.engine.rules import decide
@@ -91,7 +91,7 @@ def answer_gate(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
 def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
     now = core.clock.now()
     if not gates.answer(tx, gate, _without_secrets(gate, given), by, now):
-        raise Refused(stored.answered_before(_reload(tx, gate)))
+        raise Refused(gate_messages.answered_before(_reload(tx, gate)))
     tx.after(lambda: core.answers.__setitem__(gate.id, given))
     about = {"gate": gate.id, "code": gate.code, "decision": given.decision, "by": by, "title": cards.title_line(gate)}
     tx.log(gate.thread, gate.turn, "gate.answered", now, **about)
@@ -381,5 +381,5 @@ def _without_secrets(gate: Gate, given: Answer) -> Answer:
 
 def _warning(asked: Asked, verdict: Verdict) -> str:
     if (unstorable := unstorable_part(asked)) is not None:
-        return str(replace(unstorable, about=shortened(unstorable.about, MAX_WARNING_NAME)))
-    return str(verdict.reason or "")
+        return reasons.reason(replace(unstorable, about=shortened(unstorable.about, MAX_WARNING_NAME)))
+    return reasons.reason(verdict.reason) if verdict.reason else ""

@@ -19,7 +19,6 @@ from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, turns
 from clew.texts import handoff_messages, messages
-from clew.texts.bilingual import Bilingual
 
 
 def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
@@ -39,7 +38,7 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
     if asked.conversation == where and _is_visible(tx, asked):
         return
     _rewrite(tx, core, asked, turn, handoff_messages.moved(to.surface, core.local_surface))
-    _enqueue(tx, core, turn, thread.suspended_by, where, asked.body)
+    _enqueue(tx, core, turn, thread.suspended_by, where, thread.suspend_message or "")
 
 
 def _is_visible(tx: Tx, asked: Delivery) -> bool:
@@ -87,24 +86,31 @@ def asks_somebody_else(tx: Tx, thread: str) -> bool:
     )
 
 
-def show_outcome(tx: Tx, core: Core, thread: str, outcome: str) -> None:
-    """Edit the question to show the outcome, without buttons."""
-    asked, turn = _newest(tx, thread)
+def show_outcome(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:
+    """Edit the question of a thread that was suspended to show the outcome, without buttons."""
+    asked, turn = _newest(tx, thread.id)
     if asked is not None and turn is not None:
-        _rewrite(tx, core, asked, turn, messages.settled(asked.body, outcome))
+        _rewrite(tx, core, asked, turn, messages.settled(thread.suspend_message or "", outcome))
+
+
+def question(thread: Thread) -> str | None:
+    """What a suspended thread asks or tells, with a hint how to answer it."""
+    if thread.suspend_message is None or thread.suspended_by not in _HINTS:
+        return thread.suspend_message
+    return messages.asks(thread.suspend_message, _HINTS[thread.suspended_by][1])
 
 
 def _enqueue(tx: Tx, core: Core, turn: Turn, by: SuspendedBy, where: Conversation | None, question: str) -> None:
     """The question that is asked last must be the newest row, even if the clock was set back."""
     id, before = next_free_id(tx, f"{turn.id}:{_DELIVERY_NAMES[by]}"), deliveries.newest_ask(tx, turn.thread)
     since = before.created_at + 1 if before is not None else 0
-    question = messages.with_hint(question, _hint(tx, core, turn.thread, by, where))
+    question = messages.asks(question, _hint(tx, core, turn.thread, by, where))
     enqueue_delivery(
         tx, core, turn, DeliveryKind.ASK, where, question, id=id, since=since, buttons=SUSPENSION_BUTTONS[by]
     )
 
 
-def _hint(tx: Tx, core: Core, thread: str, by: SuspendedBy, where: Conversation | None) -> Bilingual:
+def _hint(tx: Tx, core: Core, thread: str, by: SuspendedBy, where: Conversation | None) -> str:
     """How the question can be answered there. In a conversation that is not bound to the thread, a short answer means
     another thread, or begins a new one."""
     words, reply = _HINTS[by]

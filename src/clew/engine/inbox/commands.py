@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.delivery.language import CHINESE, language_of
+from clew.engine.gates import suspension_prompt
 from clew.engine.gates.answers import refuse_secrets
 from clew.engine.gates.cards import title_line
 from clew.engine.gates.reply_parser import is_code
@@ -25,7 +26,7 @@ from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Damaged
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import BadInput, ClewError, NotFound, Refused
-from clew.texts import bilingual, messages, stored
+from clew.texts import bilingual, messages
 from clew.texts.command_replies import Replies
 from clew.texts.commands import CommandSpec, Mistake, Place, Typed, help_lines, parse, unescape
 
@@ -200,7 +201,8 @@ def do_status(command: Command) -> str:
 def _asked(command: Command, thread: Thread, queued: int) -> str:
     """The question of a suspended thread, which is stored in English."""
     by_backlog = thread.suspended_by is SuspendedBy.BACKLOG
-    question = messages.backlog(queued) if by_backlog else stored.stored(thread.suspend_message or "")
+    now = replace(thread, suspend_message=messages.backlog(queued)) if by_backlog else thread
+    question = suspension_prompt.question(now) or ""
     return bilingual.zh(question) if command.tell.is_chinese else question
 
 

@@ -34,9 +34,11 @@ from clew.engine.rules.shell import scripts
 from clew.engine.rules.shell.lenient import always_asks, possible_commands
 from clew.engine.rules.shell.scripts import ScriptCommand
 from clew.model.gates import Asked, Effect, GateKind, Policy, Reason, Rule, RuleKind, Scope, Verdict
+from clew.support.coded import Text
 from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
 from clew.texts import reasons
+from clew.texts.catalogue import say
 
 # The kind of rule that matches requests of a gate's kind.
 RULE_KINDS: Mapping[GateKind, RuleKind] = MappingProxyType(
@@ -76,14 +78,14 @@ def decide(
         judged = replace(asked, kind=asked.about, about=None)
         verdict = decide(judged, policy, workspace, rules, now, thread, inspection)
         allowed = verdict.effect is Effect.ALLOW
-        return Verdict(Effect.ASK, "the agent offers other choices than yes and no") if allowed else verdict
+        return Verdict(Effect.ASK, say("rules.other_choices")) if allowed else verdict
     if asked.kind is GateKind.QUESTION:
-        return Verdict(Effect.ASK, "a question is for a person")
+        return Verdict(Effect.ASK, say("rules.question"))
     if asked.unjudged:
         rules = [rule for rule in rules if rule.effect is not Effect.ALLOW or rule.kind is RuleKind.EXACT]
     if max(map(len, (asked.title, *asked.may_run))) > MAX_COMMAND_LENGTH:
         effect = Effect.DENY if policy is Policy.READ_ONLY else Effect.ASK
-        return Verdict(effect, "it is too long to be judged by rules")
+        return Verdict(effect, say("rules.too_long"))
     applicable = [rule for rule in rules if _applies(rule, workspace, now, thread)]
     for effect in (Effect.DENY, Effect.ASK):
         for rule in applicable:
@@ -107,7 +109,7 @@ def _decide_by_allow_or_policy(
     if policy is Policy.YOLO:  # no other policy allows a request with parts that are not understood
         mentioned = next((rule for rule in applicable if _is_mentioned(rule, asked, workspace)), None)
         if mentioned is not None:
-            return Verdict(Effect.ASK, f"it may be what {_rule_name(mentioned)} is about")
+            return Verdict(Effect.ASK, say("rules.mentioned", rule=_rule_name(mentioned)))
     return _policy_verdict(asked, policy, workspace, inspection)
 
 
@@ -150,7 +152,7 @@ def _suspicion(asked: Asked, rules: Sequence[Rule]) -> Verdict | None:
         restricts = rule.kind is RuleKind.COMMAND and rule.effect is not Effect.ALLOW
         if restricts and suspicion.has_words(rule.pattern, asked.title) and not suspicion.is_explained(asked.title):
             reason = Reason("deny.words", f"{rule.effect} {rule.pattern}")
-            return Verdict(Effect.ASK, str(reasons.reason(reason)), reason)
+            return Verdict(Effect.ASK, reasons.reason(reason), reason)
     return None
 
 
@@ -161,17 +163,15 @@ def note_other_kind(asked: Asked, workspace: str, rules: Sequence[Rule], now: in
     for rule in rules:
         is_other = rule.kind not in (RuleKind.EXACT, wanted) and rule.pattern.strip("*?/. ")
         if is_other and _applies(rule, workspace, now, thread) and _may_match(rule, asked, workspace):
-            return (
-                f"{_rule_name(rule)} is of the kind `{rule.kind}`: it says nothing to a request of the kind `{wanted}`"
-            )
+            return say("rules.other_kind", rule=_rule_name(rule), kind=rule.kind, wanted=wanted)
     return ""
 
 
 def _policy_verdict(asked: Asked, policy: Policy, workspace: str, inspection: Inspection | None) -> Verdict:
-    by_policy = f"the policy {policy}"
+    by_policy = say("rules.policy", policy=policy)
     if policy is Policy.YOLO:
         return Verdict(Effect.ALLOW, by_policy)
-    default = Verdict(Effect.ASK, "no rule allows it")
+    default = Verdict(Effect.ASK, say("rules.no_rule"))
     if inspection is not None and not asked.unjudged:
         default = inspection.default_verdict
     if policy is Policy.READ_ONLY and default.effect is not Effect.ALLOW:
@@ -182,7 +182,7 @@ def _policy_verdict(asked: Asked, policy: Policy, workspace: str, inspection: In
         return Verdict(Effect.ALLOW, by_policy)
     if linked_file := link_walk.find_hard_link(asked.paths, workspace):
         reason = Reason("file.linked", linked_file)
-        return Verdict(Effect.ASK, str(reasons.reason(reason)), reason)
+        return Verdict(Effect.ASK, reasons.reason(reason), reason)
     return default
 
 
@@ -190,15 +190,15 @@ def _default_verdict(asked: Asked, script: Sequence[ScriptCommand] | None, works
     """Allow commands that only read, unless the runtime asks to run one outside its sandbox: the files that control the
     command may have been written inside the sandbox, without asking."""
     if script is None:
-        return Verdict(Effect.ASK, "it is more than plain words")
+        return Verdict(Effect.ASK, say("rules.not_plain"))
     cache: commands.ReasonCache = {}
     for command in dict.fromkeys(script):
         if always_asks(command.words):
-            return Verdict(Effect.ASK, f"`{command.words[0]}` is always asked about")
+            return Verdict(Effect.ASK, say("rules.always_asked", program=str(command.words[0])))
         reason = Reason("sandbox.leaves") if asked.leaves_sandbox else command.reason_to_ask(workspace, cache)
         if reason is not None:
-            return Verdict(Effect.ASK, str(reasons.reason(reason)), reason if reason is not commands.NO_RULE else None)
-    return Verdict(Effect.ALLOW, "it only reads inside the workspace")
+            return Verdict(Effect.ASK, reasons.reason(reason), reason if reason is not commands.NO_RULE else None)
+    return Verdict(Effect.ALLOW, say("rules.only_reads"))
 
 
 def _find_allow_rule(rules: Sequence[Rule], asked: Asked, workspace: str, inspection: Inspection | None) -> Rule | None:
@@ -317,43 +317,38 @@ def validated_pattern(effect: Effect, kind: RuleKind, pattern: str) -> str:
     expects."""
     pattern = pattern.strip()
     if not pattern or pattern != escape_hidden(pattern, lines=False):
-        raise BadInput("a pattern is one line of visible characters, such as `pytest *` or `src/**`")
+        raise BadInput(say("rules.pattern_visible"))
     if pattern.endswith(ELLIPSIS):
         _check_ellipsis(effect, kind, pattern)
     elif kind is RuleKind.COMMAND:
         _check_command_pattern(effect, pattern)
     if kind is RuleKind.CHANGE and (pattern.startswith("~") or ".." in pattern.split("/")):
-        raise BadInput(f"write `{pattern}` relative to the workspace or as an absolute path, without `~` and `..`")
+        raise BadInput(say("rules.pattern_relative", pattern=pattern))
     return pattern
 
 
 def _check_ellipsis(effect: Effect, kind: RuleKind, pattern: str) -> None:
     if effect is not Effect.ALLOW:
-        raise BadInput(
-            f"only an allow can end in `{ELLIPSIS}`; a rule that asks or denies matches whatever follows anyway"
-        )
+        raise BadInput(say("rules.ellipsis_allow", ellipsis=ELLIPSIS))
     if kind is RuleKind.COMMAND and not pattern.endswith(f"/{ELLIPSIS}"):
         matching.check_pattern(pattern)
     elif kind is not RuleKind.CHANGE or not pattern.endswith(f"/{ELLIPSIS}"):
-        raise BadInput(
-            f"write `{ELLIPSIS}` after the words of a command, or after `FOLDER/` in a rule of the kind `change`, as in"
-            f" `src/{ELLIPSIS}`"
-        )
+        raise BadInput(say("rules.ellipsis_place", ellipsis=ELLIPSIS))
 
 
 def _check_command_pattern(effect: Effect, pattern: str) -> None:
     try:
         words = shlex.split(pattern)
     except ValueError as error:
-        raise BadInput(f"the pattern `{pattern}` has a quote that is not closed") from error
+        raise BadInput(say("rules.quote_open", pattern=pattern)) from error
     if len(words) == 1 and words[0].endswith("/"):
-        raise BadInput(f"`{pattern}` is a folder, not a command; make it a rule of the kind `change`")
+        raise BadInput(say("rules.is_folder", pattern=pattern))
     if effect is Effect.ALLOW and always_asks(words):
-        raise BadInput(f"`{words[0]}` is always asked about: no rule can allow it")
+        raise BadInput(say("rules.never_allowed", program=words[0]))
     if effect is Effect.ALLOW and not any(word.strip("*?") for word in words):
-        raise BadInput(f"`{pattern}` would allow everything; `--policy yolo` does that, for one thread")
+        raise BadInput(say("rules.allows_everything", pattern=pattern))
     if effect is Effect.ALLOW and any(word.strip(";&|") != word for word in words):
-        raise BadInput(f"an allow is for one plain command; make a rule for each part of `{pattern}`")
+        raise BadInput(say("rules.one_command", pattern=pattern))
 
 
 def describe(rule: Rule, until: str = "") -> str:
@@ -371,5 +366,5 @@ def _rule_text(rule: Rule, quote: str = "") -> str:
     return f"{rule.effect} {about}{quote}{shown}{quote}"
 
 
-def _rule_name(rule: Rule) -> str:
-    return f"the rule `{_rule_text(rule)}` ({rule.id})"
+def _rule_name(rule: Rule) -> Text:
+    return say("rules.rule", rule=_rule_text(rule), id=rule.id)

@@ -11,9 +11,15 @@ from clew.engine.rules.patterns import ELLIPSIS, WILDCARD, split_words
 from clew.model.gates import Effect, RuleKind
 from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
+from clew.texts import gate_messages
+from clew.texts.catalogue import say
 
 _ORDER = (RuleKind.COMMAND, RuleKind.CHANGE, RuleKind.TOOL)
-_NAMES = {RuleKind.COMMAND: "a command", RuleKind.CHANGE: "a path", RuleKind.TOOL: "a tool"}
+_NAMES = {
+    RuleKind.COMMAND: say("rules.kind_command"),
+    RuleKind.CHANGE: say("rules.kind_path"),
+    RuleKind.TOOL: say("rules.kind_tool"),
+}
 
 
 def infer_kind(effect: Effect, pattern: str, folder: str) -> RuleKind:
@@ -24,9 +30,9 @@ def infer_kind(effect: Effect, pattern: str, folder: str) -> RuleKind:
     found = _possible_kinds(pattern.strip(), folder)
     if len(found) == 1:
         return found[0]
-    *first, last = (_NAMES[kind] for kind in found)
-    commands = " or ".join(f"`clew rules add {effect} {shlex.quote(pattern)} --kind {kind}`" for kind in found)
-    raise BadInput(f"`{pattern}` may be {', '.join(first)} or {last}. Say which: {commands}.")
+    commands = [f"`clew rules add {effect} {shlex.quote(pattern)} --kind {kind}`" for kind in found]
+    kinds = gate_messages.either([_NAMES[kind] for kind in found])
+    raise BadInput(say("rules.which_kind", pattern=pattern, kinds=kinds, commands=gate_messages.either(commands)))
 
 
 def _possible_kinds(pattern: str, folder: str) -> tuple[RuleKind, ...]:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine.core import Core
+from clew.engine.gates import suspension_prompt
 from clew.engine.inbox.admission import Admission, repeated, write_fate
 from clew.engine.threads.lookup import existing_thread
 from clew.engine.turns.sessions import Sessions
@@ -192,7 +193,9 @@ def _question(tx: Tx, thread: Thread, turn: Turn) -> Problem | None:
     """The question to the person, if this turn was cut off and its thread is suspended for that."""
     waits = thread.status is ThreadStatus.SUSPENDED and thread.suspended_by is SuspendedBy.CUT
     cut = turns.last_own(tx, thread.id) if waits else None
-    return Problem(CUT, thread.suspend_message or messages.CUT_AGAIN) if cut is not None and cut.id == turn.id else None
+    if cut is None or cut.id != turn.id:
+        return None
+    return Problem.of(CUT, suspension_prompt.question(thread) or messages.CUT_AGAIN)
 
 
 def _message(node: Node) -> list[MessageView]:

@@ -42,7 +42,8 @@ from clew.support.display import escape_hidden, shortened
 from clew.support.display.as_code import as_code, as_command, as_prose, detail_shown, title_shown
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
-from clew.texts import gate_messages, stored
+from clew.texts import gate_messages
+from clew.texts.catalogue import say
 
 DETAIL = 2000  # characters of a diff in a list
 
@@ -72,7 +73,7 @@ class GateService:
         def body(tx: Tx) -> GateView:
             gate = find_gate(tx, name)
             if gate.state is not GateState.OPEN:
-                raise Refused(stored.answered_before(gate))  # even if the answers are the same
+                raise Refused(gate_messages.answered_before(gate))  # even if the answers are the same
             thread = existing_thread(tx, gate.thread)
             chosen = _chosen(gate, given)
             if given.pattern is not None and chosen.rule is not None:
@@ -120,7 +121,7 @@ class GateService:
         def body(tx: Tx) -> RuleView:
             place = existing_thread(tx, new.place).id if new.scope is Scope.THREAD else new.place
             if new.scope is Scope.WORKSPACE and not place:
-                raise BadInput("A rule for a workspace needs its folder.")
+                raise BadInput(say("gates.rule_needs_folder"))
             return _rule_view(make_rule(tx, self._core, rule, place, new.sender, new.effect))
 
         return await self._core.store.write(body)
@@ -129,8 +130,9 @@ class GateService:
         def body(tx: Tx) -> RuleView:
             found = rows.matching(tx, name.strip().upper())
             if len(found) != 1:
-                more = "there are several; give more of its id" if found else "`clew rules list` lists them"
-                raise (Refused if found else NotFound)(f"There is no one rule {name}: {more}.")
+                if found:
+                    raise Refused(say("gates.rule_ambiguous", name=name))
+                raise NotFound(say("gates.rule_not_found", name=name))
             rule = rows.get(tx, found[0])
             assert rule is not None
             rows.remove(tx, rule.id)
@@ -154,7 +156,7 @@ class GateService:
         here, now = replace(asked, folder=asked.folder or place), self._core.clock.now()
         verdict = await asyncio.to_thread(decide.decide, here, policy, place, scoped, now, name)
         note = decide.note_other_kind(here, place, scoped, now, name)
-        return with_texts(RuleTest(verdict.effect, verdict.why or "no rule covers it", note))
+        return with_texts(RuleTest(verdict.effect, verdict.why or say("rules.not_covered"), note))
 
     def _check_covers(self, gate: Gate, thread: Thread, new: NewRule) -> None:
         """Check that a rule that is added with a yes covers the request. Raises BadInput."""
@@ -164,10 +166,7 @@ class GateService:
         rule = Rule("", Effect.ALLOW, new.kind, new.pattern, Scope.EVERYWHERE, "", now, None, "")
         verdict = decide.decide(gate.asked, Policy.CAREFUL, thread.workspace, [rule], now, thread.id)
         if verdict.effect is not Effect.ALLOW:
-            raise BadInput(
-                f"`{new.pattern}` does not cover what {gate.code} asks. Allow it once, or make the rule with"
-                " `clew rules add allow`."
-            )
+            raise BadInput(say("gates.not_covered", pattern=new.pattern, code=gate.code))
 
     def _say(self, tx: Tx, gate: Gate, thread: Thread, answer: Answer, by: str) -> None:
         """Send the answer to a non-blocking question as a message."""
@@ -179,7 +178,7 @@ class GateService:
 def _chosen(gate: Gate, given: AnswerGate) -> Choice:
     if given.decision is Decision.REPLY:
         if gate.asked.kind is not GateKind.QUESTION:
-            raise BadInput(f"{gate.code} wants a yes or a no: `clew approve {gate.code}` or `clew deny {gate.code}`.")
+            raise BadInput(say("gates.wants_yes_or_no", code=gate.code))
         return Choice(ChoiceKind.OPTION, "", make_reply(gate.asked, given.replies))
     if given.decision is Decision.ACCEPT:
         _check_yes(gate, given)
@@ -192,9 +191,9 @@ def _chosen(gate: Gate, given: AnswerGate) -> Choice:
 
 def _check_yes(gate: Gate, given: AnswerGate) -> None:
     if gate.asked.kind is GateKind.QUESTION:
-        raise BadInput(f"{gate.code} is a question: `clew answer {gate.code} …` answers it.")
+        raise BadInput(say("gates.wants_answer", code=gate.code))
     if given.reason.strip():
-        raise BadInput(f"A reason belongs to a no, and this is a yes to {gate.code}: say it without, or decline.")
+        raise BadInput(say("gates.reason_with_yes", code=gate.code))
 
 
 def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
@@ -278,7 +277,9 @@ def _raw(gate: Gate) -> GateView:
             why=gate.why,
             folder=asked.folder,
             reason=asked.reason,
-            warning=" ".join(each for each in stored.warnings(gate) if each != stored.LEAVES_SANDBOX),
+            warning=gate_messages.in_a_row(
+                [each for each in gate_messages.warnings(gate) if each != gate_messages.LEAVES_SANDBOX]
+            ),
             leaves_sandbox=asked.leaves_sandbox,
             about=asked.about,
             questions=tuple(_question_view(question) for question in asked.questions),

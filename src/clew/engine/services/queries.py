@@ -267,7 +267,7 @@ def _view(
             created_at=row.created_at,
             completed_at=row.completed_at,
             suspended_by=row.suspended_by,
-            suspend_message=row.suspend_message,
+            suspend_message=suspension_prompt.question(row),
             notify_target=row.notify_target,
             notification_status=_notification(row, seen.receipt),
             notified_at=seen.sent_at,

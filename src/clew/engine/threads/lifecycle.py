@@ -159,7 +159,7 @@ def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
         suspension_prompt.show_outcome(
             tx,
             core,
-            thread.id,
+            thread,
             gate_messages.THREAD_DONE if status is ThreadStatus.COMPLETED else gate_messages.THREAD_OVER,
         )
     if not threads.finish(tx, thread.id, thread.status, status, now):

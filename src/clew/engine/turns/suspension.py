@@ -133,7 +133,8 @@ def _answer_backlog(
     if word in messages.SKIP:
         return _skip(tx, core, thread, waiting, message, where)
     if not word and not message.attachments:
-        return Arrival(Fate.REFUSED, thread.id, None, messages.backlog(len(waiting)))
+        question = messages.asks(messages.backlog(len(waiting)), messages.ALL_MERGE_OR_SKIP)
+        return Arrival(Fate.REFUSED, thread.id, None, question)
     return _behind_backlog(tx, core, thread, message, where, waiting)
 
 
@@ -178,4 +179,4 @@ def _skip(
 def _reopen(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:
     if threads.reopen(tx, thread.id, ThreadStatus.SUSPENDED):
         log_status(tx, core, thread.id, ThreadStatus.IDLE)
-        suspension_prompt.show_outcome(tx, core, thread.id, outcome)
+        suspension_prompt.show_outcome(tx, core, thread, outcome)

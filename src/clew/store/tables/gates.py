@@ -11,6 +11,7 @@ from clew.model.gates import Answer, Asked, Gate, GateState
 from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
 from clew.store.texts import loaded, stored
+from clew.support.coded import plain
 
 _COLUMNS = (
     "id, code, thread, turn, ref, asked, state, warning, answer, answered_by, why, card, surface, address, carried,"
@@ -31,11 +32,11 @@ def insert(tx: Tx, gate: Gate) -> None:
         gate.thread,
         gate.turn,
         gate.ref,
-        msgspec.json.encode(gate.asked).decode(),
+        msgspec.json.encode(gate.asked, enc_hook=plain).decode(),
         gate.state,
         stored(gate.warning),
         _encoded(gate.answer),
-        gate.answered_by,
+        stored(gate.answered_by),
         stored(gate.why),
         gate.card,
         where.surface if where else None,
@@ -177,7 +178,7 @@ def answer(tx: Tx, gate: Gate, given: Answer, by: str, at: int) -> bool:
         GateState.OPEN,
         "state = 'answered', answer = ?, answered_by = ?, answered_at = ?",
         _encoded(given),
-        by,
+        stored(by),
         at,
     )
 
@@ -260,7 +261,7 @@ def _digest(asked: Asked) -> str:
 
 
 def _encoded(answer: Answer | None) -> str | None:
-    return msgspec.json.encode(answer).decode() if answer else None
+    return msgspec.json.encode(answer, enc_hook=plain).decode() if answer else None
 
 
 def _many(rows: list[Row]) -> list[Gate]:
@@ -283,7 +284,7 @@ def _gate(row: Row) -> Gate:
         asked_at=row["asked_at"],
         warning=loaded(row["warning"]),
         answer=_answer(row["answer"]) if row["answer"] else None,
-        answered_by=row["answered_by"],
+        answered_by=loaded(row["answered_by"]),
         answered_at=row["answered_at"],
         sent_at=row["sent_at"],
         closed_at=row["closed_at"],

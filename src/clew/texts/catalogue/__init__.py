@@ -13,7 +13,19 @@ from importlib import import_module
 
 from clew.support.coded import Coded, Text, coded_of
 
-AREAS = ("daemon", "doctor", "gates", "handoffs", "messages", "reasons", "rules", "runtimes", "surfaces", "threads")
+AREAS = (
+    "both",
+    "daemon",
+    "doctor",
+    "gates",
+    "handoffs",
+    "messages",
+    "reasons",
+    "rules",
+    "runtimes",
+    "surfaces",
+    "threads",
+)
 
 _HOLE = re.compile(r"\{(\w+)\}")
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
@@ -70,7 +82,9 @@ def _template(code: str) -> tuple[str, str] | None:
 def _argument(value: str | int) -> str | int | Coded:
     if isinstance(value, int):
         return value
-    return coded_of(value) or str(value)
+    if (translated := getattr(value, "zh", None)) is not None:
+        return Coded("both.text", {"en": str(value), "zh": translated})
+    return coded_of(value) or str.__str__(value)
 
 
 def _in_english(value: str | int | Coded) -> str:

@@ -32,6 +32,7 @@ from clew.engine.rules.shell.lenient import word_set
 from clew.engine.rules.shell.scripts import ScriptCommand
 from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
+from clew.texts.catalogue import say
 
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_@%+:,./=-]+")
 _CONFIG = re.compile(r".*\.(?:toml|ini|cfg)|setup\.py|\.rspec|\.mocharc.*|deno\.jsonc?")  # of a test runner
@@ -103,9 +104,9 @@ def check_pattern(pattern: str) -> None:
     _, fixed = _parse_pattern(pattern)
     found = _parse_call(fixed, "/workspace", "/workspace")
     if found is None:
-        raise BadInput(f"clew has no list of options for `{shlex.join(fixed)}`; write `*` for whatever follows")
+        raise BadInput(say("rules.no_options_known", command=shlex.join(fixed)))
     if sorted((*found.words, *found.paths)) != sorted(fixed):
-        raise BadInput(f"the `{ELLIPSIS}` already includes some of these options; write `{found.rule()}`")
+        raise BadInput(say("rules.ellipsis_includes", ellipsis=ELLIPSIS, pattern=found.rule()))
 
 
 def _parse_pattern(pattern: str) -> tuple[str, Sequence[str]]:
