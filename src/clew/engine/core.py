@@ -41,6 +41,7 @@ class Core(Struct, frozen=True):
     local_surface: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
     answers: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by conversation of a front end: what it was asked
+    new_rules: set[str] = field(default_factory=set)  # threads whose open gates a new rule may answer
     broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
     down: dict[str, str] = field(default_factory=dict)  # surfaces that could not be reached at the last try, and why
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from clew.config.settings import ChatsConfig, Config, GatesConfig, ThreadsConfig
 from clew.engine.gates import cards
 from clew.engine.gates.gates import open_gate
+from clew.engine.gates.inspection import NOT_INSPECTED, RequestInspection, inspect_request
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
@@ -490,11 +491,11 @@ async def test_a_diff_of_five_megabytes_is_shortened_and_complete_on_demand(tmp_
         assert len(rig.room.texts[0]) < 10_000 and len(gate.detail) < 10_000 and whole.detail == diff
 
 
-def _opened(tx: Tx, rig: Rig, accepted: Accepted, wanted: Asked) -> None:
+def _opened(tx: Tx, rig: Rig, accepted: Accepted, wanted: Asked, inspection: RequestInspection = NOT_INSPECTED) -> None:
     turn, thread = turns.get(tx, accepted.turn or ""), threads.get(tx, accepted.thread or "")
     assert turn is not None and thread is not None
     item = Item(gate_item("x:1"), GATE, Phase.STARTED, wanted.title)
-    open_gate(tx, rig.engine._core, thread, turn, GateOpened("x:1", wanted), item)
+    open_gate(tx, rig.engine._core, thread, turn, GateOpened("x:1", wanted), item, inspection=inspection)
 
 
 @pytest.mark.parametrize(
@@ -511,7 +512,10 @@ async def test_a_command_that_seems_read_only_says_why_it_is_asked_about(
         accepted = await rig.say("!hold", sender_id="1")
         await rig.started(accepted.turn)
         wanted = Asked(GateKind.COMMAND, "git status", folder=str(tmp_path / "sub"))
-        await rig.store.write(lambda tx: _opened(tx, rig, accepted, wanted))
+        thread = await rig.store.read(lambda tx: threads.get(tx, accepted.thread or ""))
+        assert thread is not None
+        inspection = await inspect_request(rig.engine._core, wanted, thread)
+        await rig.store.write(lambda tx: _opened(tx, rig, accepted, wanted, inspection))
         (gate,) = await asked(rig)
         await rig.delivered(f"{gate.id}:ask")
         assert told in rig.room.texts[0]

@@ -10,9 +10,11 @@ from msgspec.structs import replace
 
 from clew.engine.gates.cleaning import clean_request
 from clew.engine.gates.gates import open_gate
+from clew.engine.gates.inspection import RulesChanged, inspect_request
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
-from clew.model.gates import Asked, GateKind, Question
+from clew.model.gate_views import NewRuleView
+from clew.model.gates import Asked, Effect, GateKind, Question
 from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import items, threads, turns
@@ -83,3 +85,26 @@ def test_diffs_that_are_equal_once_stored_are_two_requests() -> None:
     wanted = [clean_request(Asked(GateKind.CHANGE, "a.txt", diff, paths=("a.txt",))) for diff in diffs]
     assert len({each.detail for each in wanted}) == 1 and len({each.subject for each in wanted}) == len(diffs)
     assert [bool(each.unjudged) for each in wanted] == [True, True, True, False]
+
+
+async def test_a_request_is_decided_again_if_a_rule_was_made_meanwhile(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start("!hold")
+        await rig.started(accepted.turn)
+        thread = await rig.store.read(lambda tx: threads.get(tx, accepted.thread or ""))
+        turn = await rig.store.read(lambda tx: turns.get(tx, accepted.turn or ""))
+        assert thread is not None and turn is not None
+        wants = Asked(GateKind.COMMAND, "deploy now", folder=str(tmp_path))
+        inspection = await inspect_request(rig.engine._core, wants, thread)
+        await rig.engine.gates.add_rule(NewRuleView(Effect.DENY, "deploy *"))
+        opened, item = GateOpened("x:1", wants), Item(gate_item("x:1"), GATE, Phase.STARTED, "deploy now")
+
+        def body(tx: Tx) -> None:
+            open_gate(tx, rig.engine._core, thread, turn, opened, item, inspection=inspection)
+
+        with pytest.raises(RulesChanged):
+            await rig.store.write(body)
+        inspection = await inspect_request(rig.engine._core, wants, thread)
+        await rig.store.write(body)
+        [gate] = await rig.engine.gates.of_thread(thread.id)
+        assert gate.decision == "decline"

@@ -70,7 +70,7 @@ async def test_one_line_without_the_warning_allows_nothing(tmp_path: Path) -> No
         thread = await rig.store.read(lambda tx: threads.get(tx, begun.thread or ""))
         assert thread is not None
         wants = leaving("make", Path(thread.workspace))
-        inspection = await inspect_request(wants, thread)
+        inspection = await inspect_request(rig.engine._core, wants, thread)
 
         def body(tx: Tx) -> None:
             turn = turns.get(tx, begun.turn or "")

@@ -576,7 +576,7 @@ async def _opens(rig: Rig, wants: Asked) -> GateView:
 async def _opens_in(rig: Rig, accepted: Accepted, wants: Asked) -> GateView:
     thread = await rig.store.read(lambda tx: threads.get(tx, accepted.thread or ""))
     assert thread is not None
-    inspection = await inspect_request(wants, thread)
+    inspection = await inspect_request(rig.engine._core, wants, thread)
 
     def body(tx: Tx) -> None:
         turn = turns.get(tx, accepted.turn or "")

@@ -55,7 +55,7 @@ def apply_choice(tx: Tx, core: Core, gate: Gate, choice: Choice, by: str) -> Gat
         gates.forget_carried(tx, gate.thread)
     if choice.rule is not None:
         make_rule(tx, core, choice.rule, _place_of_scope(thread, choice.rule.scope), by)
-        _apply_rules_to_open_gates(tx, core, thread)
+        tx.after(lambda: core.new_rules.add(gate.thread))
     return answered if gate.asked.blocking else confirm_taken(tx, core, answered)
 
 
@@ -428,15 +428,3 @@ def make_rule(tx: Tx, core: Core, new: NewRule, place: str, by: str, effect: Eff
 
 def _place_of_scope(thread: Thread, scope: Scope) -> str:
     return {Scope.THREAD: thread.id, Scope.WORKSPACE: thread.workspace, Scope.EVERYWHERE: ""}[scope]
-
-
-def _apply_rules_to_open_gates(tx: Tx, core: Core, thread: Thread) -> None:
-    """Answer the other open gates of the thread that the new rule allows."""
-    from clew.engine.rules import decide
-
-    known = rows.of_scopes(tx, thread.id, thread.workspace)
-    for gate in gates.open_in(tx, thread.id):
-        verdict = decide.decide(gate.asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id)
-        if verdict.effect is Effect.ALLOW:
-            given = Answer(Decision.ACCEPT, judged=not verdict.is_exact)
-            answer_gate(tx, core, gate, given, gate_messages.by_rule(verdict.why))

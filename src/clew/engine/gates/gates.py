@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.gates import cards
 from clew.engine.gates.cleaning import clean_request, unstorable_part
-from clew.engine.gates.inspection import NOT_INSPECTED, RequestInspection
+from clew.engine.gates.inspection import NOT_INSPECTED, RequestInspection, check_rules
 from clew.engine.progress import gate_item
 from clew.model.events import GateOpened
 from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Verdict
@@ -20,14 +20,14 @@ from clew.model.threads import Thread
 from clew.model.turns import Item, Turn
 from clew.store import Tx
 from clew.store.tables import gates, items, threads, turns
-from clew.store.tables import rules as rows
+from clew.support.coded import coded_of
 from clew.support.display import shortened
 from clew.support.errors import Refused
 from clew.support.text import clean
 from clew.texts import gate_messages, reasons
 
 if TYPE_CHECKING:  # loaded by the first request, so that the daemon starts faster
-    from clew.engine.rules import decide
+    pass
 
 UNSENT_ANSWER_LIFETIME = 3600 * 1000  # milliseconds; then an answer that was never sent is not used any more
 CODE_REUSE_AFTER = 24 * 3600 * 1000  # milliseconds
@@ -48,19 +48,20 @@ def open_gate(
     inspection: RequestInspection = NOT_INSPECTED,
 ) -> None:
     """Store a gate for a runtime's request. A rule answers it, or an earlier answer that was never sent; else a person
-    is asked. `seen_before`: the consumer of the turn got this request before."""
+    is asked. `seen_before`: the consumer of the turn got this request before. Raises RulesChanged."""
     asked = replace(clean_request(opened.asked), links=inspection.links)
+    check_rules(tx, thread, inspection)
     known = gates.by_ref(tx, opened.ref)
     if known is not None and not _is_other_request(known, asked, seen_before=seen_before):
         if not seen_before:
-            _handle_repeat(tx, core, thread, known)
+            _handle_repeat(tx, core, known, inspection.verdict)
         return
     if not turns.is_held(tx, turn):
         return
     if known is not None:
         _free_reference(tx, core, known)
     items.put(tx, turn.id, item)
-    verdict = _verdict(tx, core, thread, asked, inspection.command)
+    verdict = inspection.verdict
     gate = Gate(
         id=core.clock.ulid(),
         code=new_code(tx, core),
@@ -292,29 +293,17 @@ def _reuse_unsent_answer(tx: Tx, core: Core, gate: Gate) -> bool:
     return False
 
 
-def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked, inspection: decide.Inspection | None = None) -> Verdict:
-    from clew.engine.rules import decide
-
-    known = rows.of_scopes(tx, thread.id, thread.workspace)
-    return decide.decide(asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id, inspection)
-
-
-def _rule_author(tx: Tx, core: Core, thread: Thread, asked: Asked) -> str:
-    """The name under which a rule answers."""
-    return gate_messages.by_rule(_verdict(tx, core, thread, asked).why)
-
-
 def _may_have_run(tx: Tx, turn: Turn, asked: Asked) -> bool:
     earlier = gates.same_request(tx, turn.id, asked)
     return any(gate.sent_at is not None and gate.answer is not None and gate.answer.is_yes for gate in earlier)
 
 
-def _handle_repeat(tx: Tx, core: Core, thread: Thread, gate: Gate) -> None:
+def _handle_repeat(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> None:
     """The runtime repeats a request to a new consumer. An answer that was sent before did not arrive: a person is asked
     again; the answer of a rule and "no answer" are simply sent again."""
     if gate.sent_at is None:
         return
-    if gate.state is GateState.EXPIRED or gate.answered_by == _rule_author(tx, core, thread, gate.asked):
+    if gate.state is GateState.EXPIRED or coded_of(gate.answered_by) == gate_messages.by_rule(verdict.why).coded:
         gates.unsend(tx, gate)
     elif gate.state is GateState.ANSWERED:
         reopen_gate(tx, core, gate, gate_messages.DID_NOT_ARRIVE)

@@ -4,13 +4,18 @@ rule to offer, and links."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from clew.engine.core import Core
 from clew.engine.gates.cleaning import clean_request
-from clew.model.gates import Asked, GateKind
+from clew.model.gates import Asked, Effect, GateKind, Rule, Verdict
 from clew.model.threads import Thread
+from clew.store import Tx
+from clew.store.tables import rules
 
 if TYPE_CHECKING:  # loaded by the first request, so that the daemon starts faster
     from clew.engine.rules import decide
@@ -22,33 +27,50 @@ class RequestInspection(Struct, frozen=True):
     command: decide.Inspection | None = None
     offer: str | None = None  # the pattern of the rule to offer
     links: tuple[tuple[str, str], ...] = ()  # its names that are links, with their targets
+    verdict: Verdict = Verdict(Effect.ASK)
+    rules: tuple[Rule, ...] | None = None  # by which it was decided; None: it was not
 
 
 NOT_INSPECTED = RequestInspection()
 
 
-async def inspect_request(asked: Asked, thread: Thread) -> RequestInspection:
-    """Inspect a request before its gate is opened. Searching a workspace takes a while, so it runs in a thread: neither
-    the store's writer nor the event loop waits for the file system."""
-    if _is_command_in_folder(asked):
-        return await asyncio.to_thread(_inspect, asked, thread.workspace)
-    return _inspect(asked, thread.workspace)
+class RulesChanged(Exception):
+    """A rule was made or removed between the inspection of a request and its transaction: inspect it again."""
 
 
-def _inspect(asked: Asked, workspace: str) -> RequestInspection:
+async def inspect_request(core: Core, asked: Asked, thread: Thread) -> RequestInspection:
+    """Inspect a request before its gate is opened, and decide it. Searching a workspace takes a while, so it runs in a
+    thread: neither the store's writer nor the event loop waits for the file system."""
+    known = await core.read_with_retry(lambda tx: rules.of_scopes(tx, thread.id, thread.workspace))
+    if is_command_in_folder(asked):
+        return await asyncio.to_thread(_inspect, asked, thread, known, core.clock.now())
+    return _inspect(asked, thread, known, core.clock.now())
+
+
+def check_rules(tx: Tx, thread: Thread, inspection: RequestInspection) -> None:
+    """Raises RulesChanged."""
+    if inspection.rules is not None and inspection.rules != tuple(rules.of_scopes(tx, thread.id, thread.workspace)):
+        raise RulesChanged
+
+
+def _inspect(asked: Asked, thread: Thread, known: Sequence[Rule], now: int) -> RequestInspection:
     """Links are resolved by the original names: cleaned for the store, a name may mean another file."""
     from clew.engine.gates import links
     from clew.engine.rules import decide
     from clew.engine.rules.offered import suggest
 
-    targets, asked = links.resolve_links(asked, workspace), clean_request(asked)
+    workspace = thread.workspace
+    asked = replace(clean_request(asked), links=links.resolve_links(asked, workspace))
     can_have_rule = asked.kind in (GateKind.COMMAND, GateKind.CHANGE)
+    command = decide.inspect_command(asked, workspace) if is_command_in_folder(asked) else None
     return RequestInspection(
-        decide.inspect_command(asked, workspace) if _is_command_in_folder(asked) else None,
+        command,
         suggest.suggest_pattern(asked, workspace) if can_have_rule else None,
-        targets,
+        asked.links,
+        decide.decide(asked, thread.policy, workspace, known, now, thread.id, command),
+        tuple(known),
     )
 
 
-def _is_command_in_folder(asked: Asked) -> bool:
+def is_command_in_folder(asked: Asked) -> bool:
     return asked.shown_as is GateKind.COMMAND and asked.folder is not None

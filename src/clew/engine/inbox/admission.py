@@ -15,6 +15,7 @@ from clew.engine.delivery.language import localized, remember_language
 from clew.engine.gates import suspension_prompt
 from clew.engine.gates.answers import handle_reply
 from clew.engine.gates.buttons import SUSPENSION_BUTTONS
+from clew.engine.gates.new_rules import apply_new_rules
 from clew.engine.gates.reply_parser import parse_reply
 from clew.engine.gates.visibility import gates_on, had_time_to_read, prompt_sent_at
 from clew.engine.inbox.access import SPEAKERS, refusal, role_of
@@ -67,6 +68,7 @@ class Admission(Struct, frozen=True):
             _log.exception("message %s in %s cannot be understood", inbound.message_id, inbound.conversation)
             broken = Arrival(Fate.REFUSED, None, None, messages.BROKEN)
             accepted = await self.core.store.write(lambda tx: write_fate(tx, self.core, inbound, broken))
+        await apply_new_rules(self.core)
         crash.point("inbox.accepted-not-acknowledged")
         return accepted
 

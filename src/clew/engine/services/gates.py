@@ -18,6 +18,7 @@ from clew.engine.gates.choices import (
     choices,
     make_reply,
 )
+from clew.engine.gates.new_rules import apply_new_rules
 from clew.engine.inbox.admission import Admission, write_fate
 from clew.engine.services.passages import with_closing
 from clew.engine.threads.lookup import existing_thread
@@ -70,21 +71,34 @@ class GateService:
     async def answer(self, name: str, given: AnswerGate) -> GateView:
         """Answer a gate. Raises Refused, with who answered, if it is not open any more."""
 
+        if given.pattern is not None:
+            await self._check_rule(name, given)
+
         def body(tx: Tx) -> GateView:
-            gate = find_gate(tx, name)
-            if gate.state is not GateState.OPEN:
-                raise Refused(gate_messages.answered_before(gate))  # even if the answers are the same
+            gate = _open_gate(tx, name)
             thread = existing_thread(tx, gate.thread)
             chosen = _chosen(gate, given)
-            if given.pattern is not None and chosen.rule is not None:
-                _check_wildcards(gate, thread, chosen.rule)
-                self._check_covers(gate, thread, chosen.rule)
             answered = apply_choice(tx, self._core, gate, chosen, given.sender)
             if not gate.asked.blocking and chosen.answer.decision is Decision.REPLY:
                 self._say(tx, gate, thread, chosen.answer, given.sender)
             return _view(answered)
 
-        return await self._core.store.write(body)
+        view = await self._core.store.write(body)
+        await apply_new_rules(self._core)
+        return view
+
+    async def _check_rule(self, name: str, given: AnswerGate) -> None:
+        """Check a rule that is added with a yes, outside the transaction: that needs the files of the workspace. Raises
+        BadInput."""
+
+        def body(tx: Tx) -> tuple[Gate, Thread]:
+            gate = _open_gate(tx, name)
+            return gate, existing_thread(tx, gate.thread)
+
+        gate, thread = await self._core.store.read(body)
+        if (rule := _chosen(gate, given).rule) is not None:
+            _check_wildcards(gate, thread, rule)
+            await asyncio.to_thread(self._check_covers, gate, thread, rule)
 
     async def accept_all(self, thread: str, sender: str, codes: Collection[str] | None = None) -> list[GateView]:
         """Accept all open gates of a thread. With `codes` only those, so that a gate opened since is not accepted."""
@@ -173,6 +187,13 @@ class GateService:
         where = Conversation(self._core.local_surface)
         inbound = Inbound(where, f"answer-{gate.id}", by, answer_as_message(gate, answer), thread=thread.id)
         write_fate(tx, self._core, inbound, self._admission.pass_on(tx, inbound, thread))
+
+
+def _open_gate(tx: Tx, name: str) -> Gate:
+    gate = find_gate(tx, name)
+    if gate.state is not GateState.OPEN:
+        raise Refused(gate_messages.answered_before(gate))  # even if the answers are the same
+    return gate
 
 
 def _chosen(gate: Gate, given: AnswerGate) -> Choice:

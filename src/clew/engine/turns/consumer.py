@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.delivery.placeholder import streams
 from clew.engine.gates.gates import close_gate, open_gate
-from clew.engine.gates.inspection import inspect_request
+from clew.engine.gates.inspection import RulesChanged, inspect_request
 from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
 from clew.engine.turns.completion import End
 from clew.model.events import (
@@ -161,7 +161,7 @@ class TurnConsumer:
     async def _asked(self, event: GateOpened) -> None:
         """Store a gate together with the text before it, so that people see what the question refers to."""
         item, again = self._progress.items[gate_item(event.ref)], event.ref in self.asked
-        inspection = await inspect_request(event.asked, self.thread)
+        inspection = await inspect_request(self._core, event.asked, self.thread)
         said = list(map(cleaned, self._take_unsaved()))
 
         def body(tx: Tx) -> None:
@@ -172,7 +172,12 @@ class TurnConsumer:
             )
 
         crash.point("gate.asked-not-stored")
-        await self._core.write_with_retry(body)
+        while True:
+            try:
+                await self._core.write_with_retry(body)
+                break
+            except RulesChanged:
+                inspection = await inspect_request(self._core, event.asked, self.thread)
         crash.point("gate.stored-not-shown")
         self.asked.add(event.ref)
         self.on_asked()
