@@ -72,14 +72,15 @@ class BodyLimit:
 
 
 def _problem(status: int, code: str, detail: str) -> Response:
-    body = {
+    body: dict[str, object] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": str.__str__(detail),
         "code": code,
-        "texts": coded_in(detail=detail),
     }
+    if texts := coded_in(detail=detail):
+        body["texts"] = texts
     return Response(msgspec.json.encode(body), status, media_type="application/problem+json")
 
 

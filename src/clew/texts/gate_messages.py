@@ -27,6 +27,7 @@ STOPPED_FIRST = say("gates.stopped_first")
 TAKEN_BACK = say("gates.taken_back")
 ASKED_AGAIN = say("gates.asked_again")
 CHANGED = say("gates.changed")
+RULES_CHANGED = say("gates.rules_changed")
 GONE = say("gates.gone")
 DID_NOT_ARRIVE = say("gates.did_not_arrive")
 SECRET_LOST = say("gates.secret_lost")
@@ -128,6 +129,21 @@ def which_or_agent(replies: Sequence[str]) -> Text:
 def which_button(replies: Sequence[str]) -> Text:
     """For a reaction to a card with several gates."""
     return say("gates.which_button", replies=either(replies))
+
+
+def in_group(replies: Sequence[str]) -> Text:
+    """For a short word in a group that was not said to clew: people may mean each other."""
+    return say("gates.in_group", replies=either(replies))
+
+
+def rule_by_number(code: str, said: str) -> Text:
+    """For a bare number that would make a rule."""
+    return say("gates.rule_by_number", code=code, said=said)
+
+
+def too_quick(code: str) -> Text:
+    """For a button that was pressed right after its message had changed."""
+    return say("gates.too_quick", code=code)
 
 
 def no_gate(code: str) -> Text:

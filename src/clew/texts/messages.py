@@ -92,6 +92,7 @@ def press(words: Bilingual) -> Bilingual:
 
 
 AT_THE_COMPUTER = Bilingual("Answer it at the computer: `clew threads` lists it.", "请在本机答复；见 `clew threads`。")
+NOT_SAID_TO_CLEW = say("messages.not_said_to_clew")
 STOPPED = Bilingual("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。")
 RUNNING_ALL = Bilingual("Running them in order.", "按顺序运行。")
 NOTHING_TO_MERGE = Bilingual(

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from clew.cli.view.gates import request_lines as in_a_terminal
-from clew.engine.gates import links
 from clew.engine.gates.cards import render_card
 from clew.engine.gates.gates import reopen_gate
+from clew.engine.gates.requests import links
 from clew.engine.rules import decide
 from clew.model.gates import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope
 from clew.model.messages import Fate

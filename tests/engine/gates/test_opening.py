@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.engine.gates.cleaning import clean_request
 from clew.engine.gates.gates import open_gate
-from clew.engine.gates.inspection import RulesChanged, inspect_request
+from clew.engine.gates.requests.cleaning import clean_request
+from clew.engine.gates.requests.inspection import RulesChanged, inspect_request
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import NewRuleView

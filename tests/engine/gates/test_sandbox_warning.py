@@ -9,7 +9,7 @@ import pytest
 from clew.cli.view.gates import request_lines as in_a_terminal
 from clew.engine.gates.cards import render_card
 from clew.engine.gates.gates import open_gate, reopen_gate
-from clew.engine.gates.inspection import inspect_request
+from clew.engine.gates.requests.inspection import inspect_request
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import NewRuleView

@@ -26,7 +26,7 @@ async def _types(chat: Chat, view: GateView) -> object:
 
 
 async def _numbers(chat: Chat, view: GateView) -> object:
-    return await chat.says("3")
+    return await chat.says(f"{view.code} 3")
 
 
 async def _presses(chat: Chat, view: GateView) -> object:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from clew.cli.view.gates import request_lines
 from clew.engine.gates.cards import remind
 from clew.engine.gates.gates import open_gate, reopen_gate
-from clew.engine.gates.inspection import inspect_request
+from clew.engine.gates.requests.inspection import inspect_request
 from clew.engine.inbox.admission import LOOK
 from clew.engine.progress import GATE, gate_item
 from clew.model.delivery import Delivery

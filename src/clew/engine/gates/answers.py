@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.gates import cards, reply_parser
 from clew.engine.gates.choices import Choice, ChoiceKind, NewRule
 from clew.engine.gates.gates import answer_gate, confirm_taken
-from clew.engine.gates.visibility import had_time_to_read, shown_at
+from clew.engine.gates.reply import GateReply
 from clew.model.gates import Answer, Decision, Effect, Gate, GateKind, GateState, Rule, Scope
 from clew.model.messages import Conversation, Fate, Inbound
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
@@ -75,91 +74,19 @@ def answer_as_message(gate: Gate, answer: Answer) -> str:
     return "\n".join(f"{question.text}\n{replies.get(question.id, '')}" for question in gate.asked.questions)
 
 
-class GateReply(Struct, frozen=True):
-    """A message that may answer a gate: what was typed, and which gates it may mean."""
-
-    inbound: Inbound
-    thread: Thread | None  # the thread of the conversation
-    typed: reply_parser.TypedReply
-    candidates: Sequence[Gate]  # the gates that it may mean without a code
-    may_mean_settled: bool = False  # it may mean a gate that was settled when it was sent, or just before
-
-    @property
-    def is_short(self) -> bool:
-        """Whether it is a short answer that does not say which gate it means, such as `y`. `thread` and `rule` are
-        answers only if a card is quoted."""
-        return self.typed.is_short or (self.typed.is_wider_yes and self.points_at_message)
-
-    @property
-    def points_at_message(self) -> bool:
-        """Whether the person pressed a button of a message, or quoted one."""
-        return self.inbound.pressed or (self.inbound.quoted is not None and not self.inbound.hangs)
-
-    def is_own(self, gate: Gate) -> bool:
-        return self.thread is not None and gate.thread == self.thread.id
-
-    def is_early(self, tx: Tx, gate: Gate) -> bool:
-        """Whether it was sent before anybody can have read the gate here; then only a code can mean the gate. The gate
-        may have been asked again, long after its card was sent."""
-        shown = shown_at(tx, gate, self.inbound.conversation, pressed=self.inbound.pressed)
-        if shown is None and self.inbound.sent_at is not None:
-            return self.was_sent_before(gate.asked_at)
-        return self.is_too_soon(max(gate.asked_at, shown or 0))
-
-    def early_refusal(self, gate: Gate) -> str:
-        answer = "y" if self.typed.is_yes_to_all else self.typed.rest
-        message = gate_messages.said_before if self.inbound.sent_at is not None else messages.may_mean_former
-        return message(gate.code, answer)
-
-    def was_sent_before(self, moment: int) -> bool:
-        """Whether it was sent before this time, without a code. Many platforms give only seconds, and some no time."""
-        sent = self.inbound.sent_at
-        if self.typed.code is not None or sent is None:
-            return False
-        return sent < (moment // 1000 * 1000 if sent % 1000 == 0 else moment)
-
-    def is_too_soon(self, moment: int) -> bool:
-        """The same, or so soon after it that nobody can have read what was shown at that time. A person who points at a
-        message has read it."""
-        sent = self.inbound.sent_at
-        if self.typed.code is not None or self.points_at_message:
-            return self.was_sent_before(moment)
-        return self.may_mean_settled if sent is None else not had_time_to_read(sent, moment)
-
-    def saw_complete(self, tx: Tx, core: Core, gate: Gate) -> bool:
-        """Whether the gate was shown completely in this conversation before the message was sent. Local clients say
-        which gates they show completely. Front ends, which have local conversations, got one line, or name the gate."""
-        where, names = self.inbound.conversation, {gate.id, gate.code}
-        is_named = bool(names & {*(self.inbound.sees or ()), self.typed.code})
-        if self.saw_one_line(core):
-            return _fits_one_line(tx, gate) and (is_named or gate.id in core.told.get(where.address, ()))
-        if where.surface == core.local_surface:
-            return bool(names & {*(self.inbound.sees or ())})
-        shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
-        return shown is not None and not self.is_too_soon(shown)
-
-    def saw_one_line(self, core: Core) -> bool:
-        """Whether it comes from a front end, which shows a gate in one line: without its choices, so without a rule."""
-        return self.inbound.conversation.surface == core.local_surface and bool(self.inbound.conversation.address)
-
-    def unseen_refusal(self, gate: Gate) -> str:
-        """For a person who allows what they do not see completely."""
-        if gate.state is not GateState.OPEN:
-            return gate_messages.answered_before(gate)
-        is_on_its_way = gate.whole_in and gate.where == self.inbound.conversation
-        return gate_messages.not_arrived(gate.code) if is_on_its_way else gate_messages.not_whole(gate.code)
-
-
 def handle_reply(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
     """Answer a gate, if the message does. Without a code, a quote or a button it can only mean gates of the
     conversation's thread, not those of other threads that are shown there. None: it is not an answer. An Inbound: the
     answer to a non-blocking question, as a message to the agent."""
     candidates = _candidates(tx, thread, inbound)
     typed = reply_parser.parse_reply(inbound.text)
-    reply = GateReply(inbound, thread, typed, candidates, _may_mean_settled_gate(tx, inbound, candidates))
+    may_mean_settled = _may_mean_settled_gate(tx, inbound, candidates)
+    reply = GateReply(inbound, thread, typed, candidates, may_mean_settled, core.clock.now())
     try:
         _refuse_secrets_in_message(tx, reply)
         if inbound.attachments or inbound.queue or inbound.relayed:
+            return None
+        if reply.is_among_people and not _refuse_in_group(reply):
             return None
         _refuse_ambiguous(tx, reply)
         return _apply_reply(tx, core, reply) if reply.candidates or reply.typed.code is not None else None
@@ -222,6 +149,17 @@ def _refuse_ambiguous(tx: Tx, reply: GateReply) -> None:
         raise _ambiguous(reply, still_open)
 
 
+def _refuse_in_group(reply: GateReply) -> bool:
+    """Refuse a bare word in a group, which people may have said to each other. A bare `stop` counts: it allows nothing.
+    False: it is a message."""
+    waiting = [gate for gate in reply.candidates if gate.state is GateState.OPEN]
+    if not waiting or not (reply.is_short or reply.typed.is_yes_to_all):
+        return False
+    if not reply.typed.is_stop:
+        raise Refused(gate_messages.in_group(_suggested_replies(reply, waiting)))
+    return True
+
+
 def _gates_of_other_threads(tx: Tx, reply: GateReply) -> list[Gate]:
     """Gates of other threads that are shown here and that this may mean, unless the thread here asks for that word."""
     if reply.thread is None or reply.candidates or reply.inbound.sees is not None:
@@ -279,8 +217,12 @@ def _apply_reply(tx: Tx, core: Core, reply: GateReply) -> Arrival | Inbound | No
     _check_approver(core, reply.inbound)
     if choice.answer.decision in _ALLOWING and not reply.saw_complete(tx, core, gate):
         raise Refused(reply.unseen_refusal(gate))
+    if choice.answer.decision in _ALLOWING and reply.is_hasty(tx, gate):
+        raise Refused(gate_messages.too_quick(gate.code))
     if choice.rule is not None and reply.saw_one_line(core):
         raise Refused(gate_messages.rule_not_shown(gate.code))
+    if choice.rule is not None and reply.is_bare_in_chat(core):
+        raise Refused(gate_messages.rule_by_number(gate.code, reply.typed.rest))
     answered = apply_choice(tx, core, gate, choice, reply.inbound.sender)
     if not gate.asked.blocking and choice.answer.decision is Decision.REPLY:
         return replace(reply.inbound, text=answer_as_message(gate, choice.answer), thread=gate.thread)
@@ -304,16 +246,6 @@ def _accept_all_shown(tx: Tx, core: Core, reply: GateReply) -> Arrival:
         left = gate_messages.not_among_all([gate.code for gate in unseen])
         words = gate_messages.in_a_row([words, left])
     return Arrival(Fate.ANSWER, answered[0].thread, answered[0].turn, words)
-
-
-def _fits_one_line(tx: Tx, gate: Gate) -> bool:
-    """Whether one line shows the complete gate: no diff, no warning, no reason of the agent, and it would run in the
-    thread's own folder and in the sandbox."""
-    asked, thread = gate.asked, threads.get(tx, gate.thread)
-    is_here = asked.folder is None or (thread is not None and asked.folder == thread.workspace)
-    is_title = all(each.text == asked.title and not each.options for each in asked.questions)  # a line has no options
-    has_more = asked.detail or asked.reason or gate_messages.warnings(gate) or asked.unjudged
-    return is_here and is_title and cards.title_line(gate) == asked.title and not has_more
 
 
 def _is_open_approval(gate: Gate) -> bool:

@@ -36,12 +36,14 @@ SUSPENSION_BUTTONS = {
 
 
 def card_buttons(shown: Sequence[Gate]) -> tuple[Button, ...]:
-    """The buttons for the open gates of a card: every choice for one gate, yes and no for several. A gate that is not
-    shown completely gets no button that allows it."""
-    waiting = [gate for gate in shown if gate.state is GateState.OPEN]
-    if len(waiting) == 1:
-        return _buttons_of_one(waiting[0])
-    approvals = [gate for gate in waiting if gate.asked.kind is not GateKind.QUESTION]
+    """The buttons of a card: every choice for one gate, yes and no for several. A gate that is not shown completely
+    gets no button that allows it. No button moves while a gate of the card is open: a second tap in the same place must
+    not mean another gate, so the buttons of settled ones stay too."""
+    if not any(gate.state is GateState.OPEN for gate in shown):
+        return ()
+    if len(shown) == 1:
+        return _buttons_of_one(shown[0])
+    approvals = [gate for gate in shown if gate.asked.kind is not GateKind.QUESTION]
     each = [button for gate in approvals for button in _yes_and_no(gate)]
     complete = [gate for gate in approvals if gate.whole_in]
     return (*each, Button(Bilingual("✅ Allow all", "✅ 全部允许"), "yes all")) if len(complete) > 1 else tuple(each)

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.gates import cards
-from clew.engine.gates.cleaning import clean_request, unstorable_part
-from clew.engine.gates.inspection import NOT_INSPECTED, RequestInspection, check_rules
+from clew.engine.gates.requests.cleaning import clean_request, unstorable_part
+from clew.engine.gates.requests.inspection import NOT_INSPECTED, RequestInspection, check_rules
 from clew.engine.progress import gate_item
 from clew.model.events import GateOpened
 from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Verdict
@@ -199,15 +199,16 @@ def settle_cancelled(tx: Tx, core: Core, thread: str) -> None:
 
 
 def settle_cut(tx: Tx, core: Core, turn: Turn) -> None:
-    """The turn was cut off, and the runtime's requests are gone. An answer that was never sent is kept in case the
-    runtime asks the same again, unless it is a yes and the same request was declined since."""
+    """The turn was cut off, and the runtime's requests are gone. A person's answer that was never sent is kept in case
+    the runtime asks the same again, unless it is a yes and the same request was declined since. Rules judge anew."""
     for gate in _blocking_gates(tx, turn.id):
         if gate.state not in (GateState.OPEN, GateState.ANSWERED):
             continue
         answered = gate.state is GateState.ANSWERED
         sent = answered and gate.sent_at is not None
         hidden = any(question.secret for question in gate.asked.questions)
-        kept = answered and not sent and not hidden and not _is_declined_since(tx, gate)
+        by_rule = gate_messages.is_by_rule(gate.answered_by)
+        kept = answered and not sent and not hidden and not by_rule and not _is_declined_since(tx, gate)
         void_gate(
             tx,
             core,
@@ -287,6 +288,7 @@ def _reuse_unsent_answer(tx: Tx, core: Core, gate: Gate) -> bool:
     oldest = core.clock.now() - UNSENT_ANSWER_LIFETIME
     for earlier in gates.same_request(tx, gate.turn, gate.asked):
         is_fresh = earlier.carried and (earlier.answered_at or 0) >= oldest
+        is_fresh = is_fresh and not gate_messages.is_by_rule(earlier.answered_by)
         if is_fresh and earlier.answer is not None and gates.use_carried(tx, earlier):
             answer_gate(tx, core, gate, earlier.answer, earlier.answered_by or "")
             return True
@@ -300,12 +302,16 @@ def _may_have_run(tx: Tx, turn: Turn, asked: Asked) -> bool:
 
 def _handle_repeat(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> None:
     """The runtime repeats a request to a new consumer. An answer that was sent before did not arrive: a person is asked
-    again; the answer of a rule and "no answer" are simply sent again."""
-    if gate.sent_at is None:
-        return
-    if gate.state is GateState.EXPIRED or coded_of(gate.answered_by) == gate_messages.by_rule(verdict.why).coded:
+    again; "no answer" is simply sent again, and so is the answer of a rule, if the rules still give it."""
+    is_answered = gate.state is GateState.ANSWERED
+    if is_answered and gate_messages.is_by_rule(gate.answered_by):
+        if coded_of(gate.answered_by) != gate_messages.by_rule(verdict.why).coded:
+            reopen_gate(tx, core, gate, gate_messages.RULES_CHANGED)
+        elif gate.sent_at is not None:
+            gates.unsend(tx, gate)
+    elif gate.state is GateState.EXPIRED and gate.sent_at is not None:
         gates.unsend(tx, gate)
-    elif gate.state is GateState.ANSWERED:
+    elif is_answered and gate.sent_at is not None:
         reopen_gate(tx, core, gate, gate_messages.DID_NOT_ARRIVE)
 
 

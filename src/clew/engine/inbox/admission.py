@@ -106,7 +106,7 @@ class Admission(Struct, frozen=True):
             return Arrival(Fate.REFUSED, None, None, messages.EMPTY)
         remember_language(tx, self.core, inbound)
         _go_on_under(tx, self.core, inbound)
-        meaning = run_command(tx, self.core, inbound)
+        meaning = None if inbound.relayed else run_command(tx, self.core, inbound)
         if isinstance(meaning, Arrival):
             return meaning
         if meaning is None and _is_unplaced(tx, inbound):
@@ -149,6 +149,8 @@ class Admission(Struct, frozen=True):
         if thread.status is ThreadStatus.CANCELLED:
             return Arrival(Fate.REFUSED, thread.id, None, messages.cancelled(thread.id))
         if thread.status is ThreadStatus.SUSPENDED:
+            if _is_word_among_people(inbound):
+                return Arrival(Fate.REFUSED, thread.id, None, messages.NOT_SAID_TO_CLEW)
             means_it = _means_its_question(tx, self.core, thread, inbound)
             return answer_suspended(tx, self.core, thread, message, inbound.conversation, means_it=means_it)
         if thread.status is ThreadStatus.COMPLETED:
@@ -174,6 +176,13 @@ class Admission(Struct, frozen=True):
     def _is_stale(self, inbound: Inbound) -> bool:
         limit = self.core.config.inbox.stale_after * 1000
         return inbound.sent_at is not None and self.core.clock.now() - inbound.sent_at > limit
+
+
+def _is_word_among_people(inbound: Inbound) -> bool:
+    """Whether it is a bare word in a group, which people may have said to each other, and would go on with work."""
+    points = inbound.direct or inbound.pressed or (inbound.quoted is not None and not inbound.hangs)
+    word = messages.word(inbound.text)
+    return inbound.in_group and not points and word in _ANSWERS and word not in messages.STOP
 
 
 def _opening(tx: Tx, inbound: Inbound) -> Opening:

@@ -220,6 +220,13 @@ def record_failed(tx: Tx, delivery: Delivery, error: str) -> bool:
     return _fenced(tx, delivery, "state = 'failed', owner = NULL, error = ?", stored(error))
 
 
+def last_edited(tx: Tx, message: str) -> int | None:
+    """When the message of this delivery was edited last; None: never."""
+    sql = "SELECT max(sent_at) AS at FROM deliveries WHERE id > ? AND id < ? AND edits = ? AND kind = 'redraw'"
+    row = tx.one(sql, f"{message}:", f"{message};", message)  # an edit has the id of the message and more
+    return int(row["at"]) if row is not None and row["at"] is not None else None
+
+
 def fail_all(tx: Tx, surface: str, error: str) -> None:
     tx.run(
         "UPDATE deliveries SET state = 'failed', error = ? WHERE state = 'pending' AND surface = ?",

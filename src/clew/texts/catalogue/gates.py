@@ -242,4 +242,20 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "`{pattern}` does not cover what {code} asks. Allow it once, or make the rule with `clew rules add allow`.",
         "`{pattern}` 不包含 {code} 所请求的内容。请只允许这一次，或用 `clew rules add allow` 建立规则。",
     ),
+    "rules_changed": (
+        "The rule that allowed it does not do so any more.",
+        "先前允许它的规则已不再允许。",
+    ),
+    "in_group": (
+        "In a group clew takes no bare word for an answer. Press a button, quote the card, or reply {replies}.",
+        "在群聊里，clew 不会把单独一个词当作答复。请按按钮、引用卡片，或回复 {replies}。",
+    ),
+    "rule_by_number": (
+        "That would make a rule. Reply `{code} {said}` if you mean it; `{code} y` allows it this once.",
+        "这会建立一条规则。如果确实是这个意思，请回复 `{code} {said}`；`{code} y` 只允许这一次。",
+    ),
+    "too_quick": (
+        "This message changed only a moment ago, so {code} was not allowed. Look at it, and press again.",
+        "这条消息刚刚有变化，所以没有允许 {code}。请看清楚后再按一次。",
+    ),
 }

@@ -29,4 +29,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Reply `run all`, `merge` (into one) or `skip`.",
         "回复「全部运行」、「合并」（成一条）或「跳过」。",
     ),
+    "not_said_to_clew": (
+        "In a group clew takes no bare word for an answer. Press a button, or quote the question and reply.",
+        "在群聊里，clew 不会把单独一个词当作答复。请按按钮，或引用问题再回复。",
+    ),
 }

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.gates.cleaning import clean_request
+from clew.engine.gates.requests.cleaning import clean_request
 from clew.model.gates import Asked, Effect, GateKind, Rule, Verdict
 from clew.model.threads import Thread
 from clew.store import Tx
@@ -55,7 +55,7 @@ def check_rules(tx: Tx, thread: Thread, inspection: RequestInspection) -> None:
 
 def _inspect(asked: Asked, thread: Thread, known: Sequence[Rule], now: int) -> RequestInspection:
     """Links are resolved by the original names: cleaned for the store, a name may mean another file."""
-    from clew.engine.gates import links
+    from clew.engine.gates.requests import links
     from clew.engine.rules import decide
     from clew.engine.rules.offered import suggest
 
