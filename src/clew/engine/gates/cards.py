@@ -319,7 +319,7 @@ def _render_open(gate: Gate, say: Say) -> str:
     kind = asked.shown_as
     head = [f"{say(*_HEADS[kind])} ({gate.code})", *(_render_request(gate, say) if gate.whole_in == 1 else ())]
     reason = _prose_with_line_count(asked.reason, say)
-    why = [say(f"Why: {reason}", f"原因：{reason}")] if asked.reason else []
+    why = [say(f"The agent says: {reason}", f"代理说：{reason}")] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_complete(gate, say)]
     head += [f"⚠ {_prose(say(warning, bilingual.zh(warning)))}" for warning in gate_messages.warnings(gate)]
     how = _reply_hints(gate, say) if gate.whole_in else [say(*_decline_hint(gate))]

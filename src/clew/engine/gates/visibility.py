@@ -138,7 +138,7 @@ def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:
             yield _label(option, say(f"Option {number}:", f"选项 {number}："), say), as_prose(option)
     detail = detail_shown(asked.shown_as, asked.detail) if has_detail_to_show(asked) else ""
     yield say("In full:", "详细内容："), detail
-    yield _label(asked.reason, say("Why:", "原因："), say), as_prose(asked.reason)
+    yield _label(asked.reason, say("The agent says:", "代理说："), say), as_prose(asked.reason)
 
 
 def _label(text: str, name: str, say: Say) -> str:

@@ -53,10 +53,13 @@ class TurnConsumer:
         turn: Turn,
         thread: Thread,
         session: Session,
+        on_started: Callable[[], None],
+        on_asked: Callable[[], None],
         attach_mode: str = "warm",
         so_far: Sequence[Item] = (),
     ) -> None:
-        """`so_far`: the items that an earlier daemon stored."""
+        """`on_started`, `on_asked`: called when the turn has started and when a gate is stored. `so_far`: the items that
+        an earlier daemon stored."""
         self._core = core
         self._attach_mode = attach_mode
         self.turn = turn
@@ -71,8 +74,8 @@ class TurnConsumer:
         self._timeout: asyncio.Timeout | None = None
         self.stop_expected = False
         self.asked: set[str] = set()  # references of gates that the runtime has opened
-        self.on_started: Callable[[], None] = lambda: None
-        self.on_asked: Callable[[], None] = lambda: None
+        self._on_started = on_started
+        self._on_asked = on_asked
 
     @property
     def progress(self) -> Progress:
@@ -180,7 +183,7 @@ class TurnConsumer:
                 inspection = await inspect_request(self._core, event.asked, self.thread)
         crash.point("gate.stored-not-shown")
         self.asked.add(event.ref)
-        self.on_asked()
+        self._on_asked()
 
     async def _activity(self, event: Activity) -> None:
         """Store the start and the end of an activity, since recovery needs them; updates are only published live."""
@@ -212,7 +215,7 @@ class TurnConsumer:
         crash.point("turn.sent-not-recorded")
         await self._core.write_with_retry(body)
         self.started.set()
-        self.on_started()
+        self._on_started()
 
     async def keep_writing(self) -> None:
         """Store the open text at most four times a second, so that a crash loses little of it."""

@@ -86,8 +86,9 @@ class Runner:
             await self._core.write_with_retry(partial(self._fail, turn=turn, trouble=trouble))
             return None
         await self._tell_unseen_images(turn)
-        work = TurnConsumer(self._core, turn, thread, session, self._sessions.attach_mode(turn.session, is_known=True))
-        reason = await self._follow(work, session.run(request))
+        signals, mode = Signals(), self._sessions.attach_mode(turn.session, is_known=True)
+        work = TurnConsumer(self._core, turn, thread, session, signals.set_all, signals.answer.set, mode)
+        reason = await self._follow(work, signals, session.run(request))
         return Unfinished(reason) if reason is not None else None
 
     async def _tell_unseen_images(self, turn: Turn) -> None:
@@ -99,9 +100,10 @@ class Runner:
     async def reattach(self, turn: Turn, session: Session) -> str | None:
         """Follow a turn that its runtime still works on. Returns the reason if the connection was lost again."""
         so_far = await self._core.read_with_retry(lambda tx: items.of_turn(tx, turn.id))
-        work = TurnConsumer(self._core, turn, await self._thread(turn), session, so_far=so_far)
+        signals, thread = Signals(), await self._thread(turn)
+        work = TurnConsumer(self._core, turn, thread, session, signals.set_all, signals.answer.set, so_far=so_far)
         work.started.set()
-        return await self._follow(work, session.attach(turn.id))
+        return await self._follow(work, signals, session.attach(turn.id))
 
     async def end(self, turn: Turn, end: End) -> None:
         complete = replace(end, made=await self._artifacts_or_none(turn, end))
@@ -134,12 +136,11 @@ class Runner:
         assert thread is not None, turn.thread
         return thread
 
-    async def _follow(self, work: TurnConsumer, events: AsyncIterator[Event]) -> str | None:
+    async def _follow(self, work: TurnConsumer, signals: Signals, events: AsyncIterator[Event]) -> str | None:
         """Follow a turn to its end. Returns the reason if its outcome is unknown."""
-        signals = self._signals[work.turn.id] = Signals()
+        self._signals[work.turn.id] = signals
         self._consumers[work.turn.id] = work
         self.changed.set()
-        work.on_started, work.on_asked = signals.set_all, signals.answer.set
         beside = (
             watch_stop(self._core, work, signals.stop),
             watch_steers(self._core, work, signals.steer),
