@@ -58,8 +58,8 @@ class TurnConsumer:
         attach_mode: str = "warm",
         so_far: Sequence[Item] = (),
     ) -> None:
-        """`on_started`, `on_asked`: called when the turn has started and when a gate is stored. `so_far`: the items that
-        an earlier daemon stored."""
+        """`on_started` and `on_asked` are called when the turn has started, and when a gate is stored. `so_far`: the
+        items that an earlier daemon stored."""
         self._core = core
         self._attach_mode = attach_mode
         self.turn = turn
