@@ -44,6 +44,7 @@ from clew.model.runtime import Runtime
 from clew.model.surface import Surface
 from clew.store import Store
 from clew.support.clock import Clock
+from clew.texts.catalogue import say
 
 _log = logging.getLogger(__name__)
 
@@ -139,6 +140,6 @@ class Engine:
                 return
             except Exception as error:
                 _log.exception("surface %s broke", surface.name)
-                self._core.broken[surface.name] = f"it broke ({error}) and is started again"
+                self._core.broken[surface.name] = say("deliveries.surface_broke", error=str(error))
             await self._core.clock.sleep(wait)
             wait = min(wait * 2, 60.0)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
+
+from clew.support.coded import Coded, Text
 
 
 class Fate(StrEnum):
@@ -119,6 +121,12 @@ class Accepted(Struct, frozen=True):
     state: str | None = None  # the turn's state now
     words: str = ""  # the reply to the sender; empty if the agent's answer is enough
     repeated: bool = False  # received before: this is the fate of the first copy
+    texts: dict[str, Coded] = field(default_factory=dict)  # the code of `words`, if it is a sentence of clew
+
+    @property
+    def text(self) -> str:
+        """The reply, with its code if it has one."""
+        return Text(self.words, self.texts["words"]) if "words" in self.texts else self.words
 
 
 CLEW = "clew"

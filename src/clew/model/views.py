@@ -181,6 +181,7 @@ class MessageView(Struct, frozen=True):
     state: str | None = None  # of the turn; `completed` for a complete answer
     attachments: tuple[AttachmentView, ...] = ()
     error: Problem | None = None
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class ConversationView(Struct, frozen=True):

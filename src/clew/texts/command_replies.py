@@ -1,4 +1,4 @@
-"""Replies to chat commands, in the language of the conversation."""
+"""Replies to chat commands, in the language of the conversation. Refusals of commands are in `catalogue/`."""
 
 from __future__ import annotations
 
@@ -22,23 +22,8 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
     "completed": ("completed", "已完成"),
     "cancelled": ("cancelled", "已取消"),
     "new": ("The next message here begins a new thread.", "这里的下一条消息将开启新会话。"),
-    "no_thread": (
-        "No thread is bound here; say something to begin one, or /threads and /resume.",
-        "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。",
-    ),
-    "no_code": (
-        "{word} is not a gate code; /gates lists what waits.",
-        "{word} 不是待办代码；/待办 列出等你答复的事项。",
-    ),
-    "only_code": (
-        "Nothing was allowed: there is more than the code. `/approve {code}` alone allows just what is shown;"
-        " `/deny {code} REASON` declines it and tells the agent why.",
-        "没有允许任何事：代码后面还有别的内容。只写 `/同意 {code}` 表示按显示的内容允许；"
-        "`/拒绝 {code} 原因` 表示拒绝，并把原因告诉代理。",
-    ),
     "no_threads": ("There are no open threads; say something to begin one.", "没有进行中的会话；直接说话即可开始。"),
     "resume_how": ("/resume NUMBER goes on with one here.", "/继续 编号 即可在这里继续。"),
-    "no_such_thread": ("There is no thread {name}; /threads lists them.", "没有会话 {name}；/会话 列出全部。"),
     "resumed": ("Here you talk to: {title}", "现在这里是会话：{title}"),
     "forked": (
         "A fork of it is bound here now; the old thread stays as it is.",
@@ -52,15 +37,17 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
         "While you are away, what the computer would show comes to {surface}. /back ends it.",
         "你离开期间，桌面上的内容会发到 {surface}。/回来 结束。",
     ),
-    "owners_only": (
-        "Only an owner may say that; `clew pair CODE --role owner` makes one.",
-        "只有所有者可以这样做；`clew pair 配对码 --role owner` 可设为所有者。",
-    ),
     "back": ("Welcome back: clew shows it at the computer again.", "欢迎回来：内容重新显示在桌面上。"),
     "not_away": ("You were not away.", "你并没有离开。"),
     "stopping": ("Stopping it.", "正在停止。"),
     "queued": ("{count} queued.", "排队中：{count} 条。"),
     "waits": ("Waits for you: {codes}", "等你答复：{codes}"),
+    "delivery_pending": ("pending", "等待发送"),
+    "delivery_sending": ("sending", "正在发送"),
+    "delivery_sent": ("sent", "已发送"),
+    "delivery_failed": ("failed", "发送失败"),
+    "delivery_no_target": ("no_target", "没有目标"),
+    "delivery_superseded": ("superseded", "已被取代"),
     "nothing_sent": ("Nothing was sent yet.", "还没有发送过答复。"),
     "no_gates": ("Nothing waits for you.", "没有等你答复的事项。"),
     "home": (
@@ -68,7 +55,6 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
         "这里现在是 {surface} 的主页：没有别处可去的消息会发到这里。",
     ),
     "runtime_is": ("New threads here run on {name}; there are: {known}.", "这里的新会话使用 {name}；可选：{known}。"),
-    "no_runtime": ("There is no runtime {name}; there are: {known}.", "没有名为 {name} 的代理；可选：{known}。"),
     "model_is": ("The model of new threads here: {name}.", "这里新会话的模型：{name}。"),
     "folder_is": ("New threads here work in {name}.", "这里的新会话在 {name} 中工作。"),
     "from_now": ("From the next /new on: {what}.", "从下一次 /新建 起生效：{what}。"),

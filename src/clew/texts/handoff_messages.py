@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from clew.texts.bilingual import Bilingual, joined
+from clew.model.handoff import HandoffState
+from clew.support.coded import Text
+from clew.texts.bilingual import Bilingual, joined, zh
+from clew.texts.catalogue import say
 
 
 def place(surface: str, local_surface: str) -> Bilingual:
@@ -46,7 +49,6 @@ def handed(title: str, running: bool, displaced: str | None, again: bool) -> Bil
     )
 
 
-MAYBE_EMPTY = "An empty topic may stand there."  # behind the reason of a failure
 HANDED_BACK = Bilingual("→ taken back: this thread is not here", "→ 已收回：该会话不在这里")
 GREET = (
     "(From clew: this conversation was just moved to another place, where the person reads on, probably on a phone."
@@ -55,7 +57,19 @@ GREET = (
 
 
 def not_handed(surface: str, reason: str) -> Bilingual:
-    why = reason if reason.endswith((".", "。")) else f"{reason}."
+    why, chinese = _ended(reason, "."), _ended(zh(reason), "。")
     return Bilingual(
-        f"It was not handed to {surface}: {why} It stays here.", f"未能移交到 {surface}：{why} 会话仍在这里。"
+        f"It was not handed to {surface}: {why} It stays here.", f"未能移交到 {surface}：{chinese}会话仍在这里。"
     )
+
+
+def _ended(reason: str, stop: str) -> str:
+    return reason if reason.endswith((".", "。")) else f"{reason}{stop}"
+
+
+def ended_already(handoff: str, state: HandoffState) -> Text:
+    states = {
+        HandoffState.COMPLETED: say("handoffs.state_completed"),
+        HandoffState.FAILED: say("handoffs.state_failed"),
+    }
+    return say("handoffs.ended_already", handoff=handoff, state=states.get(state, state))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from clew.model.turns import Problem, TurnState
 from clew.support.coded import Text
-from clew.texts.bilingual import Bilingual, joined
+from clew.texts.bilingual import Bilingual, joined, zh
 from clew.texts.catalogue import say
 from clew.texts.gate_messages import DECLINED, secret
 
@@ -48,30 +48,23 @@ POSSIBLE_REPEAT = Bilingual(
 RECOVERED = Bilingual("Recovered: clew was interrupted while it was sent.", "已恢复：发送时 clew 曾中断。")
 MIB = 1 << 20
 WORKING = Bilingual("Working on it …", "处理中…")
-STEERED = Bilingual("Passed on to the running turn.", "已转给正在运行的任务。")
+STEERED = say("turns.steered")
 STEER_QUEUED = Bilingual(
     "Your message came too late for the running turn; it is queued and runs next.",
     "你的消息没赶上正在运行的任务；已排队，接下来运行。",
 )
-EMPTY = Bilingual("There was nothing in that message; say something.", "这条消息是空的；请说点什么。")
+EMPTY = say("turns.empty")
 
-
-FILE_GONE = "it is not there. 文件不存在。"
-FILE_EMPTY = "it is empty. 文件是空的。"
-FILE_OUTSIDE = "it is not in this thread's folder. 不在本会话的目录里。"
-FILE_KIND = "clew sends pictures, documents and archives only, and nothing hidden. 只发送图片、文档和压缩包。"
-UNPLACED = Bilingual(
-    "clew does not know which message this button is on. Press it again, or on a newer copy of it, or answer in words.",
-    "clew 不知道这个按钮属于哪条消息。请再按一次，或按较新的那条，或用文字回复。",
-)
-SETTLED = Bilingual("That was settled already.", "这件事已经处理过了。")
-BROKEN = Bilingual(
-    "clew itself failed on this message; `clew logs` has the details. Nothing was done with it.",
-    "clew 处理这条消息时出错；详情见 `clew logs`。没有对它做任何事。",
-)
-STRANGER = "I do not know you. 我不认识你。"
-WELCOME = "You are in. Say what there is to do; /help tells what else. 你可以开始了：直接说要做什么；/帮助 查看命令。"
-WATCHER = "You may look on here, and not send. 你只能旁观，不能发送消息。"
+FILE_GONE = say("deliveries.file_gone")
+FILE_EMPTY = say("deliveries.file_empty")
+FILE_OUTSIDE = say("deliveries.file_outside")
+FILE_KIND = say("deliveries.file_kind")
+UNPLACED = say("turns.unplaced")
+SETTLED = say("turns.settled")
+BROKEN = say("turns.broken")
+STRANGER = say("people.stranger")
+WELCOME = say("people.welcome")
+WATCHER = say("people.watcher")
 
 CONTINUE_OR_STOP = say("messages.continue_or_stop")
 ALL_MERGE_OR_SKIP = say("messages.all_merge_or_skip")
@@ -93,15 +86,10 @@ def press(words: Bilingual) -> Bilingual:
 
 AT_THE_COMPUTER = Bilingual("Answer it at the computer: `clew threads` lists it.", "请在本机答复；见 `clew threads`。")
 NOT_SAID_TO_CLEW = say("messages.not_said_to_clew")
-STOPPED = Bilingual("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。")
-RUNNING_ALL = Bilingual("Running them in order.", "按顺序运行。")
-NOTHING_TO_MERGE = Bilingual(
-    "There is nothing to merge; what waits runs as it is.", "没有可合并的；等待的内容照原样运行。"
-)
-NOBODY_WAITS = Bilingual(
-    "Nothing here waits for a yes; `clew gates`, or `/gates` in a chat, lists what is open.",
-    "这里没有等待同意的事项；/待办 列出未答复的。",
-)
+STOPPED = say("turns.stopped")
+RUNNING_ALL = say("turns.running_all")
+NOTHING_TO_MERGE = say("turns.nothing_to_merge")
+NOBODY_WAITS = say("answers.nobody_waits")
 
 
 def continued_by(who: str) -> Bilingual:
@@ -128,36 +116,44 @@ def skipped_by(who: str) -> Bilingual:
     return Bilingual(f"skipped by {who}", f"{who} 选择了跳过")
 
 
-def merged(count: int, into: int) -> Bilingual:
+def merged(count: int, into: int) -> Text:
     if into == 1:
-        return Bilingual(f"Merged {count} into one.", f"已将 {count} 条合并成一条。")
-    return Bilingual(
-        f"Merged {count} into {into}, one for each chat: every answer comes to where it was asked for.",
-        f"已将 {count} 条按聊天合并成 {into} 条：答复各自回到提出的地方。",
-    )
+        return say("turns.merged_into_one", count=count)
+    return say("turns.merged_by_chat", count=count, into=into)
 
 
-def skipped(count: int) -> Bilingual:
-    return Bilingual(f"Skipped {count}.", f"已跳过 {count} 条。")
+def skipped(count: int) -> Text:
+    return say("turns.skipped", count=count)
 
 
-def no_thread(name: str) -> Bilingual:
-    return Bilingual(f"There is no thread {name}; `clew threads` lists them.", f"没有会话 {name}；/会话 列出全部。")
+def no_thread(name: str) -> Text:
+    return say("threads.no_thread", name=name)
 
 
-def pairing(code: str) -> str:
-    return (
-        f"I do not know you yet. Your code is {code}: whoever runs this clew lets you in with `clew pair {code}`,"
-        f" within an hour.\n我还不认识你。你的配对码是 {code}：请运行本 clew 的人在一小时内执行 `clew pair {code}`。"
-    )
+def no_turn(turn: str) -> Text:
+    return say("turns.no_turn", turn=turn)
 
 
-def unseen_images(runtime: str, names: Sequence[str]) -> Bilingual:
-    files = ", ".join(names)
-    return Bilingual(
-        f"{runtime} does not take images, so it cannot see what {files} shows. Describe it, or use another agent.",
-        f"{runtime} 不支持图片，看不到 {files} 的内容。请用文字描述，或换一个代理。",
-    )
+def ambiguous(prefix: str, first: str, second: str) -> Text:
+    return say("threads.ambiguous", prefix=prefix, first=first, second=second)
+
+
+def pairing(code: str) -> Text:
+    return say("people.pairing", code=code)
+
+
+def in_both_languages(text: Text) -> str:
+    """For somebody whose language is not known yet."""
+    return f"{text}\n{zh(text)}"
+
+
+def both(first: str, second: str) -> str:
+    """Two sentences, one behind the other."""
+    return say("threads.both", first=first, second=second) if first and second else first or second
+
+
+def unseen_images(runtime: str, names: Sequence[str]) -> Text:
+    return say("turns.unseen_images", runtime=runtime, files=", ".join(names))
 
 
 def note(continued: bool, declined: int) -> Bilingual:
@@ -183,18 +179,22 @@ def steps(count: int) -> Bilingual:
     return Bilingual(f"{count} step{'s' if count > 1 else ''}", f"{count} 步")
 
 
-def file_stays(name: str, why: str) -> str:
+def file_stays(name: str, why: str) -> Text:
     """Sent instead of a file that the answer names and that is not sent."""
-    return f"📎 {name}: {why}"
+    return say("deliveries.file_stays", name=name, why=why)
 
 
-def file_too_large(size: int, largest: int) -> str:
-    most = f"{largest / MIB:.0f} MB"
-    return f"it is too large to send here ({max(size, largest + MIB) / MIB:.0f} MB; at most {most}). 文件超过 {most}。"
+def file_too_large(size: int, largest: int) -> Text:
+    shown = max(size, largest + MIB)
+    return say("deliveries.file_too_large", size=f"{shown / MIB:.0f}", most=f"{largest / MIB:.0f}")
 
 
-def more_files(count: int, most: int) -> str:
-    return f"📎 {count} more: at most {most} files come with one answer. 另有 {count} 个文件未发送。"
+def more_files(count: int, most: int) -> Text:
+    return say("deliveries.more_files", count=count, most=most)
+
+
+def surface_gone(surface: str) -> Text:
+    return say("deliveries.surface_gone", surface=repr(surface))
 
 
 def may_mean_former(code: str, said: str) -> Bilingual:
@@ -213,18 +213,28 @@ def secret_or_new(code: str) -> Bilingual:
     return joined(" ", secret(code), new)
 
 
-def unknown_runtime(name: str, known: Sequence[str]) -> str:
-    return f"There is no runtime named {name!r}; known here: {', '.join(known) or 'none'}."
+def listed(names: Sequence[str]) -> str:
+    """Names for a hole of a sentence: `a, b`, or `none`."""
+    return ", ".join(names) or say("threads.none")
 
 
-def other_runtime(name: str) -> str:
-    return f"This conversation is with {name}; leave `runtime` out, or begin another conversation."
+def unknown_runtime(name: str, known: Sequence[str]) -> Text:
+    return say("threads.unknown_runtime", name=repr(name), known=listed(known))
 
 
-def queued(ahead: int) -> Bilingual:
-    if ahead == 0:
-        return Bilingual("Queued: it runs next.", "已排队：接下来运行。")
-    return Bilingual(f"Queued behind {ahead} more.", f"已排队：前面还有 {ahead} 条。")
+def cannot_adopt(name: str, able: Sequence[str]) -> Text:
+    """Its sessions cannot be taken over; those of `able` can."""
+    if not able:
+        return say("threads.cannot_adopt", name=name)
+    return say("threads.cannot_adopt_but", name=name, others=", ".join(able))
+
+
+def other_runtime(name: str) -> Text:
+    return say("threads.other_runtime", name=name)
+
+
+def queued(ahead: int) -> Text:
+    return say("turns.queued_behind", ahead=ahead) if ahead else say("turns.queued_next")
 
 
 def not_run(count: int, why: str) -> Bilingual:
@@ -235,58 +245,41 @@ def not_run(count: int, why: str) -> Bilingual:
     )
 
 
-def cancelled(thread: str) -> Bilingual:
-    return Bilingual(
-        f"Thread {thread} is cancelled and never runs again; `clew fork {thread}` begins a new one from it.",
-        f"会话 {thread} 已取消，不会再运行；`clew fork {thread}` 可由它开启新会话。",
-    )
+def cancelled(thread: str) -> Text:
+    return say("threads.cancelled", thread=thread)
 
 
-def cannot_resume(thread: str, status: str) -> str:
-    hint = {
-        "running": "it is running; `clew send` reaches it",
-        "idle": "it is idle; `clew send` goes on with it",
-        "cancelled": "it is cancelled; `clew fork` begins a new one from it",
-    }.get(status, status)
-    return f"Thread {thread} cannot be resumed: {hint}."
+def cannot_resume(thread: str, status: str) -> Text:
+    hints = {
+        "running": say("threads.resume_running"),
+        "idle": say("threads.resume_idle"),
+        "cancelled": say("threads.resume_cancelled"),
+    }
+    return say("threads.cannot_resume", thread=thread, hint=hints.get(status, status))
 
 
-def not_queued(turn: str) -> Bilingual:
-    return Bilingual(
-        f"Turn {turn} does not wait any more, so it cannot be taken back; stop it instead.",
-        "这一轮已经开始，无法撤回；可以停止它。",
-    )
+def not_queued(turn: str) -> Text:
+    return say("turns.not_queued", turn=turn)
 
 
-def nothing_runs(thread: str) -> Bilingual:
-    return Bilingual(
-        f"Nothing runs in thread {thread}; `clew show {thread}` tells how it stands.",
-        "现在没有在运行的任务；/状态 可查看本会话。",
-    )
+def nothing_runs(thread: str) -> Text:
+    return say("turns.nothing_runs", thread=thread)
 
 
-def still_works(thread: str) -> Bilingual:
-    return Bilingual(
-        f"Thread {thread} still works; `clew stop {thread}` first, or wait.", "会话还在运行；请先 /停止，或稍等。"
-    )
+def still_works(thread: str) -> Text:
+    return say("threads.still_works", thread=thread)
 
 
-def has_queued(thread: str, waiting: int) -> Bilingual:
-    return Bilingual(
-        f"Thread {thread} has {waiting} queued; let them run, or `clew cancel {thread}`.",
-        f"会话还有 {waiting} 条排队；请让它们运行，或用 `clew cancel {thread}` 取消。",
-    )
+def has_queued(thread: str, waiting: int) -> Text:
+    return say("threads.has_queued", thread=thread, waiting=waiting)
 
 
-def is_cancelled(thread: str) -> Bilingual:
-    return Bilingual(f"Thread {thread} is cancelled.", f"会话 {thread} 已取消。")
+def is_cancelled(thread: str) -> Text:
+    return say("threads.is_cancelled", thread=thread)
 
 
-def no_folder(path: str) -> Bilingual:
-    return Bilingual(
-        f"The workspace {path} is not a folder; give the full path of one that exists.",
-        f"{path} 不是目录；请给出已有目录的完整路径。",
-    )
+def no_folder(path: str) -> Text:
+    return say("threads.no_folder", path=path)
 
 
 def cut_off(begun: Sequence[str]) -> Text:
@@ -302,9 +295,7 @@ def unknown_outcome(reason: str) -> Text:
     return say("messages.unknown_outcome", reason=reason)
 
 
-OLD_WORK_ASIDE = Bilingual(
-    "The work that was cut off is put aside; this is worked on instead.", "中断的工作已搁置；现在改做这件事。"
-)
+OLD_WORK_ASIDE = say("turns.old_work_aside")
 PUT_ASIDE = (
     "(From clew: your work on the request before was cut off before its end. The person was asked whether to go on with"
     " it, and says this instead. Do what they say now, and do not go on with that work unless they want it.)"
@@ -344,18 +335,11 @@ def settled(asked: str, outcome: str) -> Bilingual:
 
 
 def silence(seconds: float) -> Problem:
-    return Problem(
-        "silence",
-        f"The model gave no sign of life for {seconds / 60:.0f} min, so the turn was stopped. Check the network and the"
-        " model's status, then send the message again; `turns.silence` in config.toml sets how long clew waits.",
-    )
+    return Problem.of("silence", say("turns.silence", minutes=f"{seconds / 60:.0f}"))
 
 
 def never_began(attempts: int) -> Problem:
-    return Problem(
-        "never_began",
-        f"The runtime lost this turn {attempts} times before it began. `clew doctor` and `clew logs` tell more.",
-    )
+    return Problem.of("never_began", say("turns.never_began", attempts=attempts))
 
 
 def final(state: TurnState, text: str, problem: Problem | None) -> Bilingual:
@@ -364,8 +348,7 @@ def final(state: TurnState, text: str, problem: Problem | None) -> Bilingual:
         return joined("", text or Bilingual("(Done, without words.)", "（已完成，没有文字答复。）"))
     if state is TurnState.INTERRUPTED:
         return joined("\n\n", text, Bilingual("(Stopped.)", "（已停止。）"))
-    failed = Bilingual("The turn failed.", "这一轮失败了。")
-    return joined("\n\n", text, joined("", "⚠ ", problem.text if problem else failed))
+    return joined("\n\n", text, joined("", "⚠ ", task_failed(problem)))
 
 
 def task_failed(problem: Problem | None) -> str:

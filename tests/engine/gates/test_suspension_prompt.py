@@ -24,6 +24,7 @@ from clew.store import Tx
 from clew.store.tables import deliveries, people, threads, turns
 from clew.support.clock import SystemClock
 from clew.texts import messages
+from clew.texts.bilingual import zh
 from tests.helpers.rig import Rig, Room, patient
 
 CAN = SurfaceCan(edit=True, buttons=8)
@@ -73,7 +74,7 @@ async def test_every_negative_answer_stops_a_cut_turn(tmp_path: Path, said: str)
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
-        assert (await rig.say(said)).words in (messages.STOPPED, messages.STOPPED.zh)
+        assert (await rig.say(said)).words in (messages.STOPPED, zh(messages.STOPPED))
         assert (await rig.engine.threads.get(thread)).status == "idle"
 
 

@@ -26,6 +26,7 @@ from clew.store.tables import deliveries, turns
 from clew.support.errors import NotFound, Refused
 from clew.surfaces.telegram.settings import TelegramConfig
 from clew.texts import messages
+from clew.texts.bilingual import zh
 from tests.helpers.rig import Rig, Room
 
 CHAT = SurfaceCan(chat=True)
@@ -110,9 +111,23 @@ async def test_in_a_group_nobody_is_given_a_code(tmp_path: Path) -> None:
 async def test_a_stranger_in_a_group_is_told_once_but_for_each_button(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         told = [(await say(rig, "hello", in_group=True)).words for _ in range(3)]
-        assert told == [messages.STRANGER, "", ""]
-        assert (await rig.say("hello", sender_id="8", in_group=True)).words == messages.STRANGER
-        assert (await say(rig, "y", in_group=True, pressed=True)).words == messages.STRANGER
+        stranger = messages.in_both_languages(messages.STRANGER)
+        assert told == [stranger, "", ""]
+        assert (await rig.say("hello", sender_id="8", in_group=True)).words == stranger
+        assert (await say(rig, "y", in_group=True, pressed=True)).words == stranger
+
+
+async def test_a_newcomer_is_told_in_both_languages_until_theirs_is_known(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        assert "还不认识" in (await rig.say("/start", sender_id="1", room="a")).words
+        english = (await rig.say("let me in please", sender_id="2", room="b")).words
+        chinese = (await rig.say("让我进来", sender_id="3", room="c")).words
+        assert "I do not know you yet" in english and "不认识" not in english
+        assert "还不认识" in chinese and "know" not in chinese
+        code = chinese.split("`clew pair ")[1][:8]
+        await rig.engine.access.pair(code, Role.WATCHER, "me")
+        assert (await rig.say("做点事", sender_id="3", room="c")).words == zh(messages.WATCHER)
+        await rig.until(lambda entry: zh(messages.WELCOME) in rig.room.texts)
 
 
 async def test_a_person_allowed_by_the_config_cannot_be_removed(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from clew.model.messages import Attachment
+from clew.support.coded import Text
 from clew.support.files import MAGIC_BYTES, safe_names, save
 from clew.texts import messages
 
@@ -45,14 +46,18 @@ _ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
 
 class Artifacts(Struct, frozen=True):
     files: tuple[Attachment, ...] = ()
-    notes: tuple[str, ...] = ()  # a line for each file that is not sent
+    notes: tuple[Text, ...] = ()  # a line for each file that is not sent
 
 
 NOTHING_MADE = Artifacts()
 
 
 class _NotSent(Exception):
-    """The file is not sent; the message says why, for people."""
+    """The file is not sent; `why` says why, for people."""
+
+    def __init__(self, why: Text) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 def gather(answer: str, images: Sequence[str], workspace: Path, folder: Path, largest: int) -> Artifacts:
@@ -65,8 +70,8 @@ def gather(answer: str, images: Sequence[str], workspace: Path, folder: Path, la
         try:
             data = _read(path, largest)
             save(data, folder / safe)
-        except _NotSent as why:
-            lines.append(messages.file_stays(safe, str(why)))
+        except _NotSent as refused:
+            lines.append(messages.file_stays(safe, refused.why))
         except OSError as error:  # a full disk must not save the turn from ending
             lines.append(messages.file_stays(safe, error.strerror or messages.FILE_GONE))
         else:
@@ -90,17 +95,17 @@ def _has_sendable_type(path: str) -> bool:
     return path.rpartition(".")[2].lower() in KINDS
 
 
-def _resolve_all(images: list[str], paths: list[str], workspace: Path) -> tuple[list[Path], list[str]]:
+def _resolve_all(images: list[str], paths: list[str], workspace: Path) -> tuple[list[Path], list[Text]]:
     """The real path of each file, once; and a line for each that cannot be sent."""
     found: dict[Path, None] = {}
-    lines: dict[str, None] = {}
+    lines: dict[Text, None] = {}
     for image in images:  # reported by the runtime, not the model: they may be outside the workspace
         found[Path(image)] = None
     for path in paths:
         try:
             found[_within(workspace, path)] = None
-        except _NotSent as why:
-            lines[messages.file_stays(next(safe_names([path])), str(why))] = None
+        except _NotSent as refused:
+            lines[messages.file_stays(next(safe_names([path])), refused.why)] = None
     return list(found), list(lines)
 
 

@@ -221,8 +221,7 @@ def _initial_state(core: Core, where: Conversation | None) -> tuple[DeliveryStat
         return DeliveryState.PENDING, None
     if where.surface in core.surfaces or where.surface == core.local_surface:
         return DeliveryState.NO_TARGET, None
-    gone = f"there is no surface {where.surface!r} any more; add it, then `clew notify --retry-failed`"
-    return DeliveryState.FAILED, gone
+    return DeliveryState.FAILED, messages.surface_gone(where.surface)
 
 
 def part_name(card: str, number: int) -> str:

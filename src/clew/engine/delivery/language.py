@@ -40,11 +40,21 @@ def language_of(tx: Tx, core: Core, where: Conversation | None) -> str:
     return places.get(tx, where).language or core.config.chats.language
 
 
+def language_known(tx: Tx, core: Core, where: Conversation) -> bool:
+    """Whether somebody has written there so that the language can be told, or the setting is not the default."""
+    return places.get(tx, where).language is not None or core.config.chats.language != ENGLISH
+
+
 def localized(tx: Tx, core: Core, where: Conversation | None, text: str) -> str:
     """The text in the language of the conversation. Text that is not bilingual is returned unchanged."""
     if not isinstance(text, Bilingual | Text):
         return text
     return zh(text) if language_of(tx, core, where) == CHINESE else str.__str__(text)
+
+
+def as_reply(tx: Tx, core: Core, where: Conversation, text: str) -> str:
+    """A reply to a message: in a chat in its language. Elsewhere a sentence keeps its code, for the caller to show."""
+    return text if isinstance(text, Text) and not _is_chat(core, where) else localized(tx, core, where, text)
 
 
 def _is_chat(core: Core, where: Conversation) -> bool:

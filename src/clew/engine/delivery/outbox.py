@@ -26,6 +26,7 @@ from clew.support import crash
 from clew.support.files import delete
 from clew.support.histogram import Histogram
 from clew.texts import messages
+from clew.texts.catalogue import say
 
 PARALLEL = 8  # deliveries in progress at once, per surface
 LONGEST_WAIT = 60.0  # seconds of back-off
@@ -180,7 +181,7 @@ class Outbox:
             return failure
         except Exception as error:  # a bug of the surface: retry this delivery, go on with the others
             _log.exception("surface %s broke on delivery %s", surface.name, delivery.id)
-            return InDoubt(f"the surface {surface.name} failed: {error}")
+            return InDoubt(say("deliveries.surface_failed", surface=surface.name, error=str(error)))
 
     async def _send(self, delivery: Delivery, surface: Surface) -> Receipt:
         outgoing = outgoing_of(delivery)
@@ -189,7 +190,7 @@ class Outbox:
         if delivery.first_sent_at is None:
             await self._record_first_send(delivery)
         crash.point("outbox.claimed-not-sent")
-        return await _send_or_explain(outgoing, surface)
+        return await self._send_or_explain(outgoing, surface)
 
     async def _edit(self, delivery: Delivery, earlier: str, surface: Surface) -> Receipt | None:
         """Edit an earlier message; idempotent. None: there is nothing to edit."""
@@ -206,18 +207,36 @@ class Outbox:
         age = (self._core.clock.now() - (delivery.first_sent_at or 0)) / 1000
         window = surface.can.idempotency_window
         if 0 <= age < window or window == inf:  # an infinite window does not depend on the clock
-            return await _send_or_explain(replace(outgoing, again=True), surface)
+            return await self._send_or_explain(replace(outgoing, again=True), surface)
         if surface.can.read_back:
-            return await surface.find(outgoing) or await _send_or_explain(outgoing, surface)
+            return await surface.find(outgoing) or await self._send_or_explain(outgoing, surface)
         placeholder = await self._placeholder(delivery)
         recovered = await self._noted(outgoing, messages.RECOVERED)
         if placeholder is not None and surface.can.edit and await _edit_into_answer(placeholder, recovered, surface):
             return placeholder
-        return await _send_or_explain(await self._noted(outgoing, messages.POSSIBLE_REPEAT), surface)
+        return await self._send_or_explain(await self._noted(outgoing, messages.POSSIBLE_REPEAT), surface)
+
+    async def _send_or_explain(self, outgoing: Outgoing, surface: Surface) -> Receipt:
+        """Send. Instead of a file that cannot be read or that the platform refuses, send a line that says so."""
+        if outgoing.file is None:
+            return await surface.send(outgoing)
+        try:
+            return await surface.send(outgoing)
+        except Never as refused:
+            why = refused.reason
+        except OSError as error:
+            if str(error.filename) != outgoing.file.path:  # the network's, or the surface's own
+                raise
+            why = messages.FILE_GONE if isinstance(error, FileNotFoundError) else error.strerror or messages.FILE_GONE
+        line = await self._localized(outgoing.conversation, messages.file_stays(outgoing.file.name, why))
+        return await surface.send(replace(outgoing, file=None, text=line))
 
     async def _noted(self, outgoing: Outgoing, note: str) -> Outgoing:
-        said = await self._core.read_with_retry(lambda tx: localized(tx, self._core, outgoing.conversation, note))
+        said = await self._localized(outgoing.conversation, note)
         return replace(outgoing, note=f"{outgoing.note} {said}".strip())
+
+    async def _localized(self, where: Conversation, text: str) -> str:
+        return await self._core.read_with_retry(lambda tx: localized(tx, self._core, where, text))
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
@@ -271,8 +290,7 @@ class Outbox:
         def body(tx: Tx) -> None:
             for name in deliveries.surfaces_pending(tx):
                 if name not in self._core.surfaces:
-                    reason = f"there is no surface {name!r} any more; add it, then `clew notify --retry-failed`"
-                    deliveries.fail_all(tx, name, reason)
+                    deliveries.fail_all(tx, name, messages.surface_gone(name))
 
         await self._core.write_with_retry(body)
 
@@ -301,21 +319,6 @@ async def _edit_into_answer(placeholder: Receipt, recovered: Outgoing, surface: 
         return False
     crash.point("outbox.edited-not-recorded")
     return True
-
-
-async def _send_or_explain(outgoing: Outgoing, surface: Surface) -> Receipt:
-    """Send. Instead of a file that cannot be read or that the platform refuses, send a line that says so."""
-    if outgoing.file is None:
-        return await surface.send(outgoing)
-    try:
-        return await surface.send(outgoing)
-    except Never as refused:
-        why = refused.reason
-    except OSError as error:
-        if str(error.filename) != outgoing.file.path:  # the network's, or the surface's own
-            raise
-        why = messages.FILE_GONE if isinstance(error, FileNotFoundError) else error.strerror or messages.FILE_GONE
-    return await surface.send(replace(outgoing, file=None, text=messages.file_stays(outgoing.file.name, why)))
 
 
 def outgoing_of(delivery: Delivery) -> Outgoing:

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_greeting
-from clew.model.messages import Fate, Inbound, Person, Role
+from clew.engine.delivery.language import language_known, remember_language
+from clew.model.messages import Conversation, Fate, Inbound, Person, Role
 from clew.model.views import AskingView, PersonView
 from clew.store import Tx
 from clew.store.tables import people as rows
 from clew.store.tables.inbox import Arrival
 from clew.store.tables.people import PairingRequest
+from clew.support.coded import Text
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
 from clew.texts import messages
+from clew.texts.catalogue import say
 
 SPEAKERS = frozenset({Role.OWNER, Role.DRIVER})
 LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # 32, without look-alikes
@@ -42,25 +45,31 @@ def role_of(tx: Tx, core: Core, inbound: Inbound) -> Role | None:
 def refusal(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
     """The refusal for a sender who may not speak; None if they may."""
     role = role_of(tx, core, inbound)
-    if role is None:
-        return Arrival(Fate.REFUSED, None, None, _reply_to_stranger(tx, core, inbound))
-    if role not in SPEAKERS:
-        return Arrival(Fate.REFUSED, None, None, messages.WATCHER)
-    return None
+    if role in SPEAKERS:
+        return None
+    if not inbound.in_group:
+        remember_language(tx, core, inbound)
+    reply = _reply_to_stranger(tx, core, inbound) if role is None else messages.WATCHER
+    return Arrival(Fate.REFUSED, None, None, _for_newcomer(tx, core, inbound.conversation, reply) if reply else "")
 
 
-def _reply_to_stranger(tx: Tx, core: Core, inbound: Inbound) -> str:
+def _for_newcomer(tx: Tx, core: Core, where: Conversation, text: Text) -> str:
+    """In both languages, until it is known which one they read there."""
+    return text if language_known(tx, core, where) else messages.in_both_languages(text)
+
+
+def _reply_to_stranger(tx: Tx, core: Core, inbound: Inbound) -> Text | None:
     """Once an hour: a pairing code in a direct chat; in a group, where others read it, only that they are unknown."""
     surface, now = inbound.conversation.surface, core.clock.now()
     asked = rows.asked_at(tx, surface, inbound.sender_id)
     if not inbound.sender_id or inbound.pressed:
         return messages.STRANGER
     if inbound.in_group:
-        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else ""
+        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else None
     if asked is not None and now - CODE_LASTS < asked <= now:
-        return ""  # they have a code already
+        return None  # they have a code already
     if rows.count_asked(tx, surface, now - CODE_LASTS) >= MAX_CODES:
-        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else ""
+        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else None
     code = _code(core)
     rows.request_pairing(tx, PairingRequest(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
     tx.log("", None, "person.asked", now, surface=surface)
@@ -92,52 +101,45 @@ class Access:
         ones. `force`: skip that lock; a wrong code is still refused, and does not lift the lock for others."""
         now = self._core.clock.now()
 
-        def body(tx: Tx) -> PersonView | str:
+        def body(tx: Tx) -> PersonView | Refused:
             failed, until = rows.failures(tx)
             locked = until if now < until <= now + CODE_LASTS else 0
             if locked and not force:
-                return _locked((locked - now) // 60_000 + 1)
+                return Refused(say("people.locked", minutes=(locked - now) // 60_000 + 1))
             found = rows.redeem_code(tx, code.strip().upper(), now - CODE_LASTS)
             if found is None:
                 failed += 1
                 rows.set_failures(tx, failed % MAX_FAILURES, now + CODE_LASTS if failed >= MAX_FAILURES else locked)
-                return f"There is no code {code}; it lasts an hour, and a new message there gives a new one."
+                return Refused(say("people.no_code", code=code))
             rows.set_failures(tx, 0, 0)
             person = Person(found.where.surface, found.id, found.name, role, now, by)
             rows.add(tx, person)
-            enqueue_greeting(tx, self._core, found.where, messages.WELCOME, f"{found.code}:welcome")
+            welcome = _for_newcomer(tx, self._core, found.where, messages.WELCOME)
+            enqueue_greeting(tx, self._core, found.where, welcome, f"{found.code}:welcome")
             return _view(person)
 
         paired = await self._core.store.write(body)  # the error is returned: raising would undo the failure count
-        if isinstance(paired, str):
-            raise Refused(paired)
+        if isinstance(paired, Refused):
+            raise paired
         return paired
 
     async def remove(self, name: str) -> PersonView:
         """`SURFACE:ID`. Raises NotFound."""
         surface, _, id = name.partition(":")
         if not id:
-            raise BadInput(f"{name!r} is not a person. Give SURFACE:ID, as `clew people` shows it.")
+            raise BadInput(say("people.not_a_person", name=repr(name)))
 
         if id in self._core.allowed(surface):
-            where = f"`allow` under [surfaces.{surface}] in config.toml"
-            raise Refused(f"{name} may speak because {where} says so: take them out there, then `clew restart`.")
+            raise Refused(say("people.allowed_by_config", name=name, surface=surface))
 
         def body(tx: Tx) -> PersonView:
             person = rows.get(tx, surface, id)
             if person is None:
-                raise NotFound(f"There is no {name} among those who may speak; `clew people` lists them.")
+                raise NotFound(say("people.not_known", name=name))
             rows.remove(tx, surface, id)
             return _view(person)
 
         return await self._core.store.write(body)
-
-
-def _locked(minutes: int) -> str:
-    return (
-        f"Too many wrong codes were given; try again in {minutes} min, or at the machine that clew runs on:"
-        " `clew pair CODE --force`."
-    )
 
 
 def _view(person: Person) -> PersonView:

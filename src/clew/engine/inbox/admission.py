@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_reply
-from clew.engine.delivery.language import localized, remember_language
+from clew.engine.delivery.language import as_reply, remember_language
 from clew.engine.gates import suspension_prompt
 from clew.engine.gates.answers import handle_reply
 from clew.engine.gates.buttons import SUSPENSION_BUTTONS
@@ -36,8 +36,9 @@ from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, inbox, places, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.support import crash
+from clew.support.coded import coded_in
 from clew.support.errors import ClewError
-from clew.texts import bilingual, gate_messages, messages
+from clew.texts import gate_messages, messages
 
 _log = logging.getLogger(__name__)
 LOOKS, LOOK = 10, 0.15  # how often, and after how many seconds each: platforms wait no longer for an answer
@@ -139,7 +140,7 @@ class Admission(Struct, frozen=True):
         waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
         if not waiting or arrival.fate is Fate.REFUSED:
             return arrival
-        return replace(arrival, words=bilingual.joined(" ", arrival.words, gate_messages.still_open(waiting)))
+        return replace(arrival, words=messages.both(arrival.words, gate_messages.still_open(waiting)))
 
     def pass_on_and_record(self, tx: Tx, inbound: Inbound, thread: Thread) -> Accepted:
         return write_fate(tx, self.core, inbound, self.pass_on(tx, inbound, thread))
@@ -340,18 +341,22 @@ def repeated(tx: Tx, inbound: Inbound) -> Accepted | None:
     first = inbox.find(tx, inbound.conversation, inbound.message_id)
     if first is None:
         return None
-    turn = turns.get(tx, first.turn) if first.turn else None
-    return Accepted(first.fate, first.thread, first.turn, turn.state if turn else None, first.words, repeated=True)
+    return replace(_accepted(tx, first), repeated=True)
 
 
 def write_fate(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Accepted:
-    arrival = replace(arrival, words=localized(tx, core, inbound.conversation, arrival.words))
+    arrival = replace(arrival, words=as_reply(tx, core, inbound.conversation, arrival.words))
     inbox.record(tx, inbound, arrival, core.clock.now())
     enqueue_reply(tx, core, inbound, arrival)
     if arrival.thread is not None:
         tx.log(arrival.thread, arrival.turn, "message.accepted", core.clock.now(), fate=arrival.fate)
+    return _accepted(tx, arrival)
+
+
+def _accepted(tx: Tx, arrival: Arrival) -> Accepted:
     turn = turns.get(tx, arrival.turn) if arrival.turn else None
-    return Accepted(arrival.fate, arrival.thread, arrival.turn, turn.state if turn else None, arrival.words)
+    state, words = turn.state if turn else None, str.__str__(arrival.words)
+    return Accepted(arrival.fate, arrival.thread, arrival.turn, state, words, texts=coded_in(words=arrival.words))
 
 
 def resume_completed(tx: Tx, core: Core, thread: Thread, message: PromptMessage, inbound: Inbound) -> Arrival:

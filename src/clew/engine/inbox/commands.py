@@ -18,6 +18,7 @@ from clew.engine.inbox.access import role_of
 from clew.engine.places import away, driver
 from clew.engine.places.targets import HandoffRequest, request_for, resolve_target
 from clew.engine.threads import forks, lifecycle
+from clew.model.delivery import Delivery
 from clew.model.messages import Conversation, Fate, Inbound, Role
 from clew.model.threads import SuspendedBy, Thread, ThreadFilter
 from clew.store import Tx
@@ -27,6 +28,7 @@ from clew.store.tables.threads import Damaged
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import BadInput, ClewError, NotFound, Refused
 from clew.texts import bilingual, messages
+from clew.texts.catalogue import say
 from clew.texts.command_replies import Replies
 from clew.texts.commands import CommandSpec, Mistake, Place, Typed, help_lines, parse, unescape
 
@@ -49,7 +51,7 @@ class Command(Struct, frozen=True):
 
     def bound(self) -> Thread:
         if self.thread is None:
-            raise Refused(self.tell("no_thread"))
+            raise Refused(say("threads.no_thread_here"))
         return self.thread
 
 
@@ -66,7 +68,7 @@ def run_command(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | Non
         return Arrival(Fate.REFUSED, name, None, typed.words)
     tell = Replies(language_of(tx, core, inbound.conversation) == CHINESE)
     if not typed.spec.may_be_used_by(role_of(tx, core, inbound)):
-        return Arrival(Fate.REFUSED, name, None, tell("owners_only"))
+        return Arrival(Fate.REFUSED, name, None, say("people.owners_only"))
     thread = threads.get(tx, name) if name else None
     try:
         done = _handler(typed.spec)(Command(tx, core, inbound, typed.text, thread, tell))
@@ -146,7 +148,7 @@ def do_resume(command: Command) -> str:
     found = _listed(command.tx)
     row = _by_number(found, command.rest) if len(command.rest) < 3 else _by_id(command.tx, command.rest)
     if row is None:
-        raise NotFound(command.tell("no_such_thread", name=command.rest))
+        raise NotFound(say("threads.no_thread_listed", name=command.rest))
     if bindings.thread_at(command.tx, command.where) != row.id:
         bindings.bind(command.tx, command.where, row.id, command.core.clock.now(), drives=False)
     name = f"{command.inbound.message_id}@{command.where}"
@@ -208,8 +210,12 @@ def _asked(command: Command, thread: Thread, queued: int) -> str:
 
 def do_where(command: Command) -> str:
     rows = [row for row in deliveries.of_thread(command.tx, command.bound().id, 30) if row.kind == "final"][-5:]
-    lines = [f"{row.state}: {row.conversation or '-'}" + (f" ({row.error})" if row.error else "") for row in rows]
-    return "\n".join(lines) or command.tell("nothing_sent")
+    return "\n".join(_receipt(command, row) for row in rows) or command.tell("nothing_sent")
+
+
+def _receipt(command: Command, row: Delivery) -> str:
+    error = bilingual.zh(row.error or "") if command.tell.is_chinese else row.error
+    return f"{command.tell(f'delivery_{row.state}')}: {row.conversation or '-'}" + (f" ({error})" if error else "")
 
 
 def do_gates(command: Command) -> str:
@@ -221,7 +227,7 @@ def do_approve(command: Command) -> Inbound:
     """Accept by code. Refused if there is more text, since a yes cannot have a condition."""
     code, more = _code(command)
     if more and messages.word(more) not in messages.YES:
-        raise BadInput(command.tell("only_code", code=code))
+        raise BadInput(say("answers.only_code", code=code))
     return replace(command.inbound, text=f"{code} y")
 
 
@@ -238,7 +244,7 @@ def _code(command: Command) -> tuple[str, str]:
     """The gate code and the rest. Raises BadInput if there is no code: the text never goes to the agent."""
     code, _, rest = command.rest.partition(" ")
     if not is_code(code):
-        raise BadInput(command.tell("no_code", word=code))
+        raise BadInput(say("answers.no_code", word=code))
     return code.upper(), rest.strip()
 
 
@@ -280,7 +286,7 @@ def do_runtime(command: Command) -> str:
         now = places.get(command.tx, command.where).runtime or command.core.config.threads.runtime
         return command.tell("runtime_is", name=now, known=", ".join(known))
     if command.rest not in known:
-        raise BadInput(command.tell("no_runtime", name=command.rest, known=", ".join(known)))
+        raise BadInput(say("threads.unknown_runtime_here", name=command.rest, known=messages.listed(known)))
     places.put(command.tx, command.where, "runtime", command.rest)
     return command.tell("from_now", what=command.rest)
 

@@ -30,6 +30,7 @@ from clew.support.coded import with_texts
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import NotFound, Refused
 from clew.texts import handoff_messages
+from clew.texts.catalogue import say
 
 SWEEP = 2.0  # seconds between checks while a handoff is in progress, in case a wake-up was missed
 _log = logging.getLogger(__name__)
@@ -88,8 +89,8 @@ class Handoffs:
 
         def body(tx: Tx) -> Handoff:
             handoff = _existing(tx, name)
-            if not self._fail(tx, handoff, f"{by} took it back."):
-                raise Refused(f"Handoff {name} is {handoff.state} already.")
+            if not self._fail(tx, handoff, say("handoffs.taken_back", by=by)):
+                raise Refused(handoff_messages.ended_already(name, handoff.state))
             return _existing(tx, name)
 
         return view(await self._core.store.write(body))
@@ -126,14 +127,14 @@ class Handoffs:
                     await self._open(claimed)
                 await ended.wait()
         except TimeoutError:
-            await self._give_up(handoff, f"it was not done within {HANDOFF_TIMEOUT:.0f} s.")
+            await self._give_up(handoff, say("handoffs.timed_out", seconds=f"{HANDOFF_TIMEOUT:.0f}"))
         except NotSent as refusal:
             await self._give_up(handoff, refusal.reason, is_refused=isinstance(refusal, Never))
         except Refused as refusal:
-            await self._give_up(handoff, refusal.message, is_refused=True)
+            await self._give_up(handoff, refusal.words, is_refused=True)
         except Exception:  # one must not take the others down
             _log.exception("handoff %s broke clew", handoff.id)
-            await self._give_up(handoff, "clew itself failed; `clew logs` has the details.")
+            await self._give_up(handoff, say("handoffs.clew_failed"))
         finally:
             self._active.discard(handoff.id)
             self._ends.pop(handoff.id, None)
@@ -143,7 +144,7 @@ class Handoffs:
         """Open a conversation for it; then bind it and enqueue its first message, in one transaction."""
         surface = self._core.surfaces.get(handoff.surface)
         if surface is None:
-            raise Never(f"there is no surface {handoff.surface!r} any more.")
+            raise Never(say("handoffs.surface_gone", surface=repr(handoff.surface)))
         where, again = await self._open_conversation(handoff, surface)
         crash.point("handoff.opened-not-bound")
         await self._core.write_with_retry(lambda tx: self._bind(tx, handoff, where, again))
@@ -225,7 +226,7 @@ class Handoffs:
         """Undo the handoff in one transaction. A receipt that arrives later changes nothing. False if it has ended."""
         row, now = handoffs.get(tx, handoff.id), self._core.clock.now()
         if row is not None and row.opening_at is not None and row.opened is None and not is_refused:
-            reason = f"{reason} {handoff_messages.MAYBE_EMPTY}"
+            reason = say("handoffs.maybe_empty", reason=reason)
         if row is None or not handoffs.fail(tx, row, now, reason):
             return False
         if row.opened is not None:
@@ -286,7 +287,7 @@ def _notice(handoff: Handoff) -> str:
 def _existing(tx: Tx, name: str) -> Handoff:
     found = handoffs.get(tx, name)
     if found is None:
-        raise NotFound(f"There is no handoff {name}; `clew handoffs` lists them.")
+        raise NotFound(say("handoffs.no_handoff", name=name))
     return found
 
 

@@ -15,6 +15,7 @@ from clew.store.tables import bindings, handoffs, places
 from clew.support.errors import BadInput, Refused
 from clew.support.text import clean
 from clew.texts import messages
+from clew.texts.catalogue import say
 
 HANDOFF_TIMEOUT = 60.0  # seconds in which a handoff has to be completed
 
@@ -36,7 +37,7 @@ def request_for(tx: Tx, core: Core, wanted: HandoffRequest) -> Handoff:
     thread, now = existing_thread(tx, wanted.thread), core.clock.now()
     target = resolve_target(tx, core, wanted.target, may_choose=wanted.may_choose)
     if target == bindings.driver(tx, thread.id):
-        raise Refused(f"The thread is there already: {target}.")
+        raise Refused(say("handoffs.there_already", target=str(target)))
     if thread.status is ThreadStatus.CANCELLED:
         raise Refused(messages.cancelled(thread.id))
     handoff = Handoff(
@@ -53,7 +54,7 @@ def request_for(tx: Tx, core: Core, wanted: HandoffRequest) -> Handoff:
         wanted.quiet,
     )
     if not handoffs.request(tx, handoff):
-        raise Refused("A handoff of this thread is under way already; `clew handoffs` shows it.")
+        raise Refused(say("handoffs.under_way"))
     tx.log(thread.id, None, "handoff.requested", now, handoff=handoff.id, surface=target.surface)
     return handoff
 
@@ -64,14 +65,12 @@ def resolve_target(tx: Tx, core: Core, target: str, *, may_choose: bool) -> Conv
     surface = core.surfaces.get(wanted.surface)
     if surface is None or not surface.can.chat or not surface.can.send:
         chats = [name for name, each in sorted(core.surfaces.items()) if each.can.chat and each.can.send]
-        raise BadInput(
-            f"{wanted.surface!r} is not a chat surface. Available: {', '.join(chats) or 'none'}."
-            " `clew connect` sets one up."
-        )
+        known = messages.listed(chats)
+        raise BadInput(say("handoffs.not_a_chat_surface", surface=repr(wanted.surface), known=known))
     if trouble := core.trouble(tx, surface.name):
-        raise Refused(f"{surface.name} is not connected: {trouble}. `clew surfaces` tells more.")
+        raise Refused(say("handoffs.not_connected", surface=surface.name, trouble=trouble))
     if wanted.address and not may_choose:
-        raise Refused(f"Only an owner may choose the conversation; say `{surface.name}` alone for its home.")
+        raise Refused(say("handoffs.owner_chooses", surface=surface.name))
     return surface.resolve(wanted.address) if wanted.address else home_of(tx, surface)
 
 
@@ -80,7 +79,4 @@ def home_of(tx: Tx, surface: Surface) -> Conversation:
     try:
         return places.home(tx, surface.name) or surface.resolve("")
     except BadInput as none:
-        raise Refused(
-            f"{surface.name} has no home yet; say /home in a conversation there, or name one:"
-            f" {surface.name}:CONVERSATION. ({none.message})"
-        ) from none
+        raise Refused(say("handoffs.no_home", surface=surface.name, reason=none.words)) from none

@@ -20,9 +20,11 @@ from clew.model.views import AttachmentView, ConversationView, Diagnostics, Mess
 from clew.store import Tx
 from clew.store.tables import bindings, continuity, gates, inbox, items, log, nodes, threads, turns
 from clew.store.tables.inbox import Arrival
+from clew.support.coded import with_texts
 from clew.support.errors import NotFound
 from clew.support.text import visible
 from clew.texts import messages
+from clew.texts.catalogue import say
 
 CUT = "cut_off"
 REMEMBERED = 100  # what a front end was asked, newest last
@@ -137,7 +139,7 @@ class ConversationService:
     def _look(self, tx: Tx, conversation_id: str, limit: int, before: str | None) -> ConversationView:
         bound = bindings.thread_at(tx, self.place(conversation_id))
         if bound is None:
-            raise NotFound(f"There is no conversation {conversation_id}; it begins with its first message.")
+            raise NotFound(say("threads.no_conversation", conversation=conversation_id))
         thread = existing_thread(tx, bound)
         walked = nodes.back_from(tx, before or thread.head, limit)
         found = [message for node in reversed(walked) for message in _message(node)]
@@ -165,7 +167,7 @@ def _newest_of(tx: Tx, name: str) -> TurnStatus:
 def _standing(tx: Tx, name: str) -> TurnStatus:
     turn = turns.get(tx, name)
     if turn is None:
-        raise NotFound(f"There is no turn {name}.")
+        raise NotFound(messages.no_turn(name))
     thread = existing_thread(tx, turn.thread)
     node = nodes.get(tx, turn.node) if turn.node else None
     outcome = history.read(node) if node else None
@@ -202,8 +204,8 @@ def _message(node: Node) -> list[MessageView]:
     try:
         content = history.read(node)
     except ValueError:
-        lost = f"(node {node.hash[:12]} is damaged; `clew verify` tells more)"
-        return [MessageView(node.hash, "clew", "clew", lost, 0, None)]
+        lost = say("threads.node_damaged", node=node.hash[:12])
+        return [with_texts(MessageView(node.hash, "clew", "clew", lost, 0, None))]
     match content:
         case history.Spoken():
             said = PromptMessage(content.id, content.author, content.text, content.attachments)

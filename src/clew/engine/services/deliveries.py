@@ -10,6 +10,7 @@ from clew.model.delivery import Delivery
 from clew.model.views import Notified, OwedView
 from clew.store.tables import deliveries
 from clew.support.histogram import Histogram
+from clew.texts.catalogue import say
 
 
 class DeliveryService:
@@ -28,7 +29,7 @@ class DeliveryService:
         name = delivery.conversation.surface if delivery.conversation else ""
         surface = self._core.surfaces.get(name)
         if surface is None:
-            reason = f"there is no surface {name!r}; add it to config.toml"
+            reason = say("deliveries.no_surface", surface=repr(name))
             await self._core.store.write(lambda tx: deliveries.record_failed(tx, delivery, reason))
             return
         await self._outbox.deliver(delivery, surface)

@@ -34,6 +34,7 @@ from clew.store.tables import continuity as continuity_table
 from clew.store.tables.threads import Damaged, ThreadSummary
 from clew.support.coded import with_texts
 from clew.support.errors import BadInput, NotFound, Refused, SearchTooLong
+from clew.texts import messages
 from clew.texts.catalogue import say
 
 WALK = 500  # nodes per read
@@ -44,12 +45,12 @@ async def find(core: Core, prefix: str) -> str:
     """The id of the only thread whose id starts with `prefix`."""
     wanted = prefix.strip().upper()
     if not wanted or not wanted.isalnum():
-        raise BadInput(f"{prefix!r} is not a thread id; `clew threads` lists them.")
+        raise BadInput(say("threads.not_a_thread_id", prefix=repr(prefix)))
     found = await core.store.read(lambda tx: threads.matching(tx, wanted))
     if not found:
-        raise NotFound(f"There is no thread {prefix}; `clew threads` and `clew threads --history` list them.")
+        raise NotFound(say("threads.no_thread_found", prefix=prefix))
     if len(found) > 1 and found[0] != wanted:
-        raise Refused(f"{prefix} could be {found[0]} or {found[1]}, or others; give more of the id.")
+        raise Refused(messages.ambiguous(prefix, found[0], found[1]))
     return found[0]
 
 
@@ -84,13 +85,8 @@ async def _search(core: Core, wanted: ThreadFilter) -> Page:
 
 def _given_up(error: SearchTooLong, searched: Sequence[str], found: int) -> SearchTooLong:
     if not searched:
-        return SearchTooLong(
-            f"{error.message} Nothing was searched to its end; search by `workspace` or `status`, too."
-        )
-    return SearchTooLong(
-        f"{error.message} Threads older than {searched[-1]} were not searched; among the newer ones {found} match."
-        f" Search by `workspace` or `status`, too, or go on with `before` {searched[-1]}."
-    )
+        return SearchTooLong(say("threads.search_unfinished", error=error.words))
+    return SearchTooLong(say("threads.search_partial", error=error.words, oldest=searched[-1], found=found))
 
 
 async def thread(core: Core, name: str) -> ThreadView:
@@ -107,7 +103,7 @@ async def turn(core: Core, name: str) -> TurnView:
     def read(tx: Tx) -> TurnView:
         row = turns.get(tx, name)
         if row is None:
-            raise NotFound(f"There is no turn {name}.")
+            raise NotFound(messages.no_turn(name))
         return _turn_view(tx, row)
 
     return await core.store.read(read)
@@ -142,7 +138,7 @@ async def _session_view(core: Core, link: continuity_table.RuntimeLink) -> Conti
             used_at=link.used_at,
             restarts=link.restarts,
             health=health.state if health else None,
-            reason=link.trouble or (health.reason if health else "there is no such runtime any more"),
+            reason=link.trouble or (health.reason if health else say("threads.runtime_gone")),
             role=link.role,
             began=link.began,
             seen=link.seen,
@@ -222,7 +218,7 @@ async def _verify(core: Core, name: str) -> Verdict:
 
 def _trouble(node: Node) -> str | None:
     if not history.is_sound(node):
-        return "its content does not match its hash"
+        return say("threads.hash_differs")
     try:
         history.read(node)
     except ValueError as error:
@@ -304,7 +300,7 @@ def _damaged(row: Damaged) -> ThreadView:
             id=row.id,
             status="damaged",
             kind="",
-            title=f"cannot be read: {row.reason}",
+            title=say("threads.damaged", reason=row.reason),
             runtime="",
             workspace="",
             head=None,

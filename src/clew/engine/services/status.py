@@ -12,8 +12,9 @@ from clew.store import Tx, audit, metrics
 from clew.store.audit import DeliveryTrouble
 from clew.store.metrics import OpenCounts
 from clew.store.tables import deliveries, inbox, log
-from clew.support.coded import with_texts
+from clew.support.coded import Text, with_texts
 from clew.support.errors import ClewError
+from clew.texts.catalogue import say
 
 
 class Counts(Struct, frozen=True):
@@ -78,7 +79,13 @@ def _with_failures(view: SurfaceView, delivery_troubles: list[DeliveryTrouble]) 
         return view
     waiting = sum(each.count for each in here if not each.for_good)
     failed = sum(each.count for each in here if each.for_good)
-    counts = [f"{waiting} waiting for a retry"] if waiting else []
-    counts += [f"{failed} not delivered (`clew notify --retry-failed` retries)"] if failed else []
-    last = view.reason or f"the last error: {here[-1].error}"
-    return replace(view, reason=f"{', '.join(counts)}; {last}")
+    last = view.reason or say("deliveries.last_error", error=here[-1].error)
+    return with_texts(replace(view, reason=say("deliveries.failures", counts=_counts(waiting, failed), last=last)))
+
+
+def _counts(waiting: int, failed: int) -> Text:
+    if waiting and failed:
+        return say("deliveries.failures_waiting_and_failed", waiting=waiting, failed=failed)
+    if waiting:
+        return say("deliveries.failures_waiting", waiting=waiting)
+    return say("deliveries.failures_failed", failed=failed)

@@ -38,6 +38,7 @@ from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import set_title
 from clew.support.errors import BadInput, Refused
 from clew.support.text import clean
+from clew.texts.catalogue import say
 from clew.texts.messages import cannot_resume
 
 SNAPSHOT = 200  # threads in the snapshot of all
@@ -56,7 +57,7 @@ class ThreadService:
         opening = lifecycle.Opening.of_request(self._core, await self._with_home_target(new))
         inbound = Inbound(LOCAL_CLIENT, _message_id(new.message_id), new.sender, new.text, new.attachments)
         if not new.text.strip() and not new.attachments:
-            raise BadInput("The first message is empty; say what there is to do.")
+            raise BadInput(say("threads.empty_first_message"))
 
         def body(tx: Tx) -> Accepted:
             seen = repeated(tx, inbound)
@@ -82,7 +83,7 @@ class ThreadService:
         inbound = Inbound(LOCAL_CLIENT, _message_id(message_id), sender, supplement, thread=thread)
         accepted = await self._core.store.write(lambda tx: self._resume(tx, inbound))
         if accepted.fate is Fate.REFUSED:
-            raise Refused(accepted.words)
+            raise Refused(accepted.text)
         return accepted
 
     def _resume(self, tx: Tx, inbound: Inbound) -> Accepted:
@@ -97,7 +98,7 @@ class ThreadService:
             return answer_suspended(tx, self._core, thread, message_of(inbound), inbound.conversation, resumes=True)
         if thread.status is ThreadStatus.COMPLETED:
             if not inbound.text.strip():
-                raise BadInput(f"Thread {thread.id} is completed; say with --supplement what to do with it now.")
+                raise BadInput(say("threads.needs_supplement", thread=thread.id))
             return resume_completed(tx, self._core, thread, message_of(inbound), inbound)
         status = "running" if turns.live(tx, thread.id) else str(thread.status)
         return Arrival(Fate.REFUSED, thread.id, None, cannot_resume(thread.id, status))
@@ -140,7 +141,7 @@ class ThreadService:
     async def retitle(self, thread: str, title: str) -> ThreadView:
         named = clean(title).strip()
         if not named:
-            raise BadInput("A title needs at least one visible character.")
+            raise BadInput(say("threads.empty_title"))
 
         def body(tx: Tx) -> None:
             set_title(tx, lookup.existing_thread(tx, thread).id, named)
@@ -210,5 +211,5 @@ class ThreadService:
 
 def _message_id(given: str) -> str:
     if not given or len(given) > 256:
-        raise BadInput("A message needs an id of 1 to 256 characters, chosen by the sender.")
+        raise BadInput(say("threads.message_id"))
     return given

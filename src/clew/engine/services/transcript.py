@@ -39,7 +39,7 @@ async def transcript(core: Core, name: str, limit: int, before: str | None = Non
 def _before(tx: Tx, digest: str) -> str | None:
     node = nodes.get(tx, digest)
     if node is None:
-        raise NotFound(f"There is no node {digest} in any history.")
+        raise NotFound(say("threads.no_node", node=digest))
     return node.prev
 
 

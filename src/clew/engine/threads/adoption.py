@@ -24,6 +24,7 @@ from clew.store.tables.adoptions import Adoption
 from clew.support.errors import BadInput, NotFound, Refused, RuntimeHeld
 from clew.support.text import clean
 from clew.texts import messages
+from clew.texts.catalogue import say
 
 
 class Wanted(Struct, frozen=True):
@@ -60,9 +61,7 @@ class AdoptionService:
         found = await _find(name, runtime_sessions, wanted.session)
         owner = (await self._owners(name)).get(found.continuity)
         if owner is not None and not wanted.fork:
-            raise Refused(
-                f"The {name} session {found.id} is thread {owner} already; `clew chat {owner}` goes on with it."
-            )
+            raise Refused(say("threads.adopted_already", runtime=name, session=found.id, thread=owner))
         opening = lifecycle.Opening(
             title=lifecycle.title_of(found.title) or f"{name} {found.id}",
             runtime=name,
@@ -86,7 +85,7 @@ class AdoptionService:
         try:
             session = await self._core.runtimes[name].open(seat)
         except RuntimeHeld:
-            raise _in_use(name, found, "which one cannot be seen from here") from None
+            raise _in_use(name, found, say("threads.in_use_unseen")) from None
         self._shared_sessions.add(seat.thread, name)
         try:
             past = await runtime_sessions.past(found.continuity)
@@ -96,9 +95,7 @@ class AdoptionService:
 
     def _adopt(self, tx: Tx, opening: lifecycle.Opening, found: OutsideSession, past: Sequence[PastTurn]) -> str:
         if (owner := adoptions.owners(tx, opening.runtime or "").get(found.continuity)) is not None:
-            raise Refused(
-                f"The session {found.id} became thread {owner} meanwhile; `clew chat {owner}` goes on with it."
-            )
+            raise Refused(say("threads.adopted_meanwhile", session=found.id, thread=owner))
         thread = self._open(tx, opening, past)
         continuity.save(tx, thread.main_session, found.continuity)
         newest = past[-1].runtime_turn if past else None
@@ -134,10 +131,9 @@ class AdoptionService:
         if name is not None and name not in known:
             raise BadInput(messages.unknown_runtime(name, sorted(known)))
         if name is not None and name not in able:
-            others = f"; these can: {', '.join(able)}" if able else ""
-            raise Refused(f"The sessions of {name} cannot be taken over: it does not tell which it has{others}.")
+            raise Refused(messages.cannot_adopt(name, able))
         if not able:
-            raise Refused("No runtime here has sessions that can be taken over; Codex has, where it is set up.")
+            raise Refused(say("threads.none_to_adopt"))
         chosen = name or able[0]
         return chosen, cast("SharesSessions", known[chosen])
 
@@ -150,12 +146,9 @@ async def _find(name: str, runtime_sessions: SharesSessions, wanted: str) -> Out
         if each.id.startswith(wanted.lower()):
             found.append(each)
     if not found:
-        raise NotFound(
-            f"There is no {name} session {wanted}; `clew adopt --all` lists them. One that was archived has to be"
-            " brought back first."
-        )
+        raise NotFound(say("threads.no_session", runtime=name, session=wanted))
     if len(found) > 1:
-        raise Refused(f"{wanted} could be {found[0].id} or {found[1].id}, or others; give more of the id.")
+        raise Refused(messages.ambiguous(wanted, found[0].id, found[1].id))
     return found[0]
 
 
@@ -175,17 +168,12 @@ def _folder(chosen: str | None, found: OutsideSession) -> str:
     try:
         return lifecycle.real_folder(found.workspace)
     except BadInput:
-        raise Refused(
-            f"The folder of that session, {found.workspace or 'unknown'}, is not there any more. Bring it back, or say"
-            " with `--workspace FOLDER` where it is to go on."
-        ) from None
+        folder = found.workspace or say("threads.unknown_folder")
+        raise Refused(say("threads.session_folder_gone", folder=folder)) from None
 
 
 def _in_use(name: str, found: OutsideSession, who: str) -> Refused:
-    return Refused(
-        f"The {name} session {found.id} is open in another program ({who}), and is not taken away from it. Close it"
-        f" there and try again, or take a copy: `clew adopt {found.id} --fork`."
-    )
+    return Refused(say("threads.in_use", runtime=name, session=found.id, who=who))
 
 
 def _to_release(tx: Tx, thread: str) -> tuple[Adoption, Continuity]:
@@ -193,14 +181,14 @@ def _to_release(tx: Tx, thread: str) -> tuple[Adoption, Continuity]:
     adoption = adoptions.get(tx, thread)
     session, _ = continuity.get(tx, SessionKey(thread, adoption.runtime)) if adoption else (None, None)
     if adoption is None or session is None:
-        raise Refused(f"Thread {thread} was begun in clew: there is no other program that waits for it.")
+        raise Refused(say("threads.begun_in_clew", thread=thread))
     if turns.live(tx, thread):
         raise _still_works(thread)
     return adoption, session
 
 
 def _still_works(thread: str) -> Refused:
-    return Refused(f"Thread {thread} still works; `clew stop {thread}` first, or wait.")
+    return Refused(messages.still_works(thread))
 
 
 def _view(runtime: str, each: OutsideSession, in_use: str | None) -> AdoptableView:

@@ -9,6 +9,7 @@ from clew.model.turns import ENDED, Turn
 from clew.store import Tx
 from clew.store.tables import continuity, nodes, threads, turns
 from clew.support.errors import NotFound, Refused
+from clew.texts.catalogue import say
 
 
 def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | None) -> str:
@@ -42,9 +43,9 @@ def _fork_turn(tx: Tx, source: Thread, turn_id: str | None) -> Turn | None:
     wanted = turn_id or source.last_turn
     turn = turns.get(tx, wanted) if wanted else None
     if turn_id and (turn is None or turn.thread != source.id):
-        raise NotFound(f"Thread {source.id} has no turn {turn_id}; `clew read {source.id} --json` names them.")
+        raise NotFound(say("threads.no_turn_to_fork", thread=source.id, turn=turn_id))
     if turn_id and (turn is None or turn.state not in ENDED or turn.node is None):
-        raise Refused(f"Turn {turn_id} has not ended; fork from an earlier one, or wait.")
+        raise Refused(say("threads.turn_not_ended", turn=turn_id))
     return turn
 
 

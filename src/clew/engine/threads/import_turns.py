@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from msgspec.structs import replace
+
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_answer
 from clew.engine.progress import Progress, advance, cleaned
@@ -14,7 +16,7 @@ from clew.model import history
 from clew.model.messages import PromptMessage
 from clew.model.shared_sessions import PastTurn
 from clew.model.threads import Thread
-from clew.model.turns import Origin, Problem, Turn
+from clew.model.turns import Origin, Turn
 from clew.store import Tx
 from clew.store.tables import continuity, nodes, threads, turns
 from clew.support.text import clean
@@ -45,7 +47,7 @@ def _import(tx: Tx, core: Core, thread: Thread, head: str | None, past: PastTurn
     began = past.began_at or core.clock.now()
     ended = past.ended_at or began
     said = tuple(PromptMessage(each.id, each.author, clean(each.text)) for each in past.said)
-    problem = Problem(past.end.problem.code, clean(past.end.problem.message)) if past.end.problem else None
+    problem = replace(past.end.problem, message=clean(past.end.problem.message)) if past.end.problem else None
     name = core.clock.ulid()
     for number, each in enumerate(said):
         spoken = history.Spoken(name, began, each.id, each.author, each.text, steer=number > 0, outside=True)

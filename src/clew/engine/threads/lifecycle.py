@@ -25,6 +25,7 @@ from clew.store.tables.places import Place
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
 from clew.texts import gate_messages, messages
+from clew.texts.catalogue import say
 
 TITLE = 60  # characters
 
@@ -115,7 +116,7 @@ def unqueue(tx: Tx, core: Core, name: str) -> None:
     """Withdraw a queued turn. Raises Refused if it has started."""
     turn = turns.get(tx, name)
     if turn is None:
-        raise NotFound(f"There is no turn {name}.")
+        raise NotFound(messages.no_turn(name))
     if turn.state is not TurnState.QUEUED:
         raise Refused(messages.not_queued(turn.id))
     drop_queued(tx, core, turn)
@@ -141,7 +142,7 @@ def cancel(tx: Tx, core: Core, thread: Thread, by: str) -> None:
     if thread.status is ThreadStatus.CANCELLED:
         return
     if thread.status is ThreadStatus.COMPLETED:
-        raise Refused(f"Thread {thread.id} is completed already; there is nothing to cancel.")
+        raise Refused(say("threads.completed_already", thread=thread.id))
     drop_all_queued(tx, core, thread.id)
     if turns.live(tx, thread.id):
         ask_stop(tx, core, thread, by)
@@ -163,7 +164,7 @@ def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
             gate_messages.THREAD_DONE if status is ThreadStatus.COMPLETED else gate_messages.THREAD_OVER,
         )
     if not threads.finish(tx, thread.id, thread.status, status, now):
-        raise Refused(f"Thread {thread.id} changed meanwhile; look at it and try again.")
+        raise Refused(say("threads.changed_meanwhile", thread=thread.id))
     tx.log(thread.id, None, "thread.status", now, status=status)
 
 
@@ -191,8 +192,8 @@ def _resolved(core: Core, target: str) -> Conversation:
     wanted = Conversation.parse(target)
     surface = core.surfaces.get(wanted.surface)
     if surface is None or not surface.can.send:
-        known = ", ".join(sorted(name for name, known in core.surfaces.items() if known.can.send)) or "none"
+        known = messages.listed(sorted(name for name, known in core.surfaces.items() if known.can.send))
         raise BadInput(
-            f"{target!r} is not a notify target: there is no surface {wanted.surface!r}. Available: {known}."
+            say("threads.not_a_notify_target", target=repr(target), surface=repr(wanted.surface), known=known)
         )
     return surface.resolve(wanted.address)

@@ -18,6 +18,7 @@ from clew.store import Tx
 from clew.store.tables import adoptions, continuity, threads, turns
 from clew.store.tables.adoptions import Adoption
 from clew.support.errors import RuntimeHeld, RuntimeTrouble
+from clew.texts.catalogue import say
 
 RELEASE_TIMEOUT = 10.0  # seconds for an ended turn to release its session
 _log = logging.getLogger(__name__)
@@ -126,10 +127,7 @@ class SharedSessions:
     async def _check_not_held(self, thread: Thread, session: Continuity, runtime_sessions: SharesSessions) -> None:
         who = (await runtime_sessions.holders([session])).get(session)
         if who is not None:
-            raise RuntimeHeld(
-                f"The {thread.runtime} session of this thread is open in another program ({who}). Close it there, then"
-                f" send it again; or go on in a copy: `clew fork {thread.id}`."
-            )
+            raise RuntimeHeld(say("threads.held_elsewhere", runtime=thread.runtime, who=who, thread=thread.id))
 
     # What was done outside
 

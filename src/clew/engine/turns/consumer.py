@@ -34,8 +34,10 @@ from clew.model.turns import TEXT, Item, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import continuity, items, turns
 from clew.support import crash
+from clew.support.coded import coded_of
 from clew.support.errors import RuntimeLost
 from clew.support.text import clean
+from clew.texts.catalogue import say
 
 FLUSH = 0.25  # seconds between two writes of the open text
 AT_EACH_FLUSH = 250_000  # characters; a longer text is written less often, since each write stores all of it
@@ -100,7 +102,7 @@ class TurnConsumer:
         except TimeoutError:
             raise RuntimeSilent from None
         if ended is None:
-            raise RuntimeLost("the runtime broke off without an end")
+            raise RuntimeLost(say("turns.broke_off"))
         return ended
 
     def expect_stop(self) -> None:
@@ -151,7 +153,7 @@ class TurnConsumer:
                 await self._begun(runtime_turn)
             case Notice(kind, text):
                 await self._store(*(item for item in self._progress.items.values() if item.title == text))
-                await self._log("notice", notice=kind, text=clean(text))
+                await self._log("notice", notice=kind, text=text if coded_of(text) else clean(text))
             case GateOpened():
                 await self._asked(event)
             case GateClosed(ref, ran_out, changed):

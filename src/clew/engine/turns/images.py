@@ -27,11 +27,11 @@ def tell_unseen_images(
 ) -> None:
     """Notify the sender of these messages. The log tells those who watch the thread."""
     text = messages.unseen_images(turn.runtime, _images(said))
-    tx.log(turn.thread, turn.id, "notice", core.clock.now(), notice=NoticeKind.WARNING, text=clean(text))
+    tx.log(turn.thread, turn.id, "notice", core.clock.now(), notice=NoticeKind.WARNING, text=text)
     if core.can_send_to(where):
         id = f"{turn.id}:images:{said[0].id}"
         enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, where, text, id=id)
 
 
 def _images(said: Sequence[PromptMessage]) -> list[str]:
-    return [plain_or_code(file.name) for message in said for file in message.attachments if file.is_image]
+    return [plain_or_code(clean(file.name)) for message in said for file in message.attachments if file.is_image]

@@ -31,6 +31,7 @@ from clew.support import crash
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import RuntimeTrouble
 from clew.texts import messages
+from clew.texts.catalogue import say
 
 ATTEMPTS = 5  # how often a turn that never started is sent to its runtime
 LOOKUPS = (0.0, 0.5, 2.0, 8.0)  # seconds before each attempt to ask a runtime
@@ -106,7 +107,7 @@ class Recovery:
             try:
                 session, record = await self._look_up(thread, turn)
             except RuntimeTrouble as trouble:
-                lost = trouble.message
+                lost = trouble.words
                 break
             crash.point("recovery.looked-up-not-settled")
             lost = await self._go_on(thread, turn, session, record)
@@ -116,7 +117,7 @@ class Recovery:
 
     async def _look_up(self, thread: Thread, turn: Turn) -> tuple[Session, TurnRecord | None]:
         """Read the runtime's record of a turn, with retries while the runtime starts."""
-        trouble = RuntimeTrouble("it was never asked")
+        trouble = RuntimeTrouble(say("turns.never_asked"))
         for wait in LOOKUPS:
             await self._core.clock.sleep(wait)
             try:

@@ -32,6 +32,7 @@ from clew.store.tables import continuity, items, threads
 from clew.support import crash
 from clew.support.errors import RuntimeLost, RuntimeTrouble
 from clew.texts import messages
+from clew.texts.catalogue import say
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class Runner:
         except RuntimeLost as lost:
             _log.warning("turn %s could not be given to its runtime: %s", turn.id, lost.message)
             await self._sessions.drop(turn.session)
-            return Unfinished(lost.message, was_sent=False)
+            return Unfinished(lost.words, was_sent=False)
         except RuntimeTrouble as trouble:
             await self._core.write_with_retry(partial(self._fail, turn=turn, trouble=trouble))
             return None
@@ -128,7 +129,7 @@ class Runner:
         return await asyncio.to_thread(gather, end.text, end.images, Path(thread.workspace), folder, largest)
 
     def _fail(self, tx: Tx, turn: Turn, trouble: RuntimeTrouble) -> None:
-        continuity.record_failure(tx, turn.session, trouble.message, self._core.clock.now())
+        continuity.record_failure(tx, turn.session, trouble.words, self._core.clock.now())
         end_turn(tx, self._core, turn, End(TurnState.FAILED, problem=_problem(trouble)))
 
     async def _thread(self, turn: Turn) -> Thread:
@@ -154,7 +155,7 @@ class Runner:
             await self._give_up(work)
         except RuntimeLost as lost:
             await self._sessions.drop(work.turn.session)
-            return lost.message
+            return lost.words
         except RuntimeTrouble as trouble:
             await self.end(work.turn, work.end(TurnEnded(TurnState.FAILED, problem=_problem(trouble))))
         else:
@@ -179,7 +180,7 @@ class Runner:
     async def _ended(self, work: TurnConsumer, ended: TurnEnded) -> str | None:
         crash.point("turn.ended-not-owed")
         if ended.state is TurnState.INTERRUPTED and not await is_stopping(self._core, work.turn):
-            return "the runtime interrupted it, and nobody here had asked for that"
+            return say("turns.interrupted_by_runtime")
         await self.end(work.turn, work.end(ended))
         await self._sessions.save_continuity(work.turn.session, work.session)
         return None
@@ -216,4 +217,4 @@ async def _record_or_none(session: Session, turn: str) -> TurnRecord | None:
 
 
 def _problem(trouble: RuntimeTrouble) -> Problem:
-    return Problem(trouble.code, trouble.message)
+    return Problem.of(trouble.code, trouble.words)

@@ -19,6 +19,7 @@ from clew.model import history
 from clew.model.turns import Problem, Turn, TurnState
 from clew.store import Entry, Tx
 from clew.store.tables import nodes, threads, turns
+from clew.texts.catalogue import say
 
 _log = logging.getLogger(__name__)
 WAKING = frozenset({"turn.queued", "turn.ended", "thread.status"})
@@ -187,13 +188,13 @@ class Scheduler:
     async def _look_up(self, turn: Turn) -> None:
         """Ask the runtime how the turn ended, since it may have completed; if that fails too, the turn has failed."""
         try:
-            await self._recovery.resolve(turn, "clew itself failed on it; `clew logs` has the details")
+            await self._recovery.resolve(turn, say("turns.clew_failed_on_it"))
         except Exception:
             _log.exception("turn %s broke clew again", turn.id)
             await self._fail(turn)
 
     async def _fail(self, turn: Turn) -> None:
-        problem = Problem("internal", "clew itself failed on this turn; `clew logs` has the details. Send it again.")
+        problem = Problem.of("internal", say("turns.internal"))
         try:
             await self._runner.end(turn, End(TurnState.FAILED, problem=problem))
         except Exception:

@@ -16,6 +16,8 @@ from clew.store import Tx
 from clew.store.tables import continuity
 from clew.support import crash
 from clew.support.errors import RuntimeTrouble
+from clew.texts import messages
+from clew.texts.catalogue import say
 
 MAX_OPEN = 64  # sessions
 _log = logging.getLogger(__name__)
@@ -120,8 +122,8 @@ class Sessions:
     async def _open_new(self, thread: Thread, key: SessionKey) -> Session:
         runtime = self._core.runtimes.get(key.runtime)
         if runtime is None:
-            known = ", ".join(sorted(self._core.runtimes)) or "none"
-            raise RuntimeTrouble(f"there is no runtime named {key.runtime!r}; known here: {known}")
+            known = messages.listed(sorted(self._core.runtimes))
+            raise RuntimeTrouble(say("turns.no_runtime", name=repr(key.runtime), known=known))
         seat = await self._core.read_with_retry(lambda tx: self._seat(tx, thread, key))
         self._stored[key] = seat.continuity
         if self.shared is not None and seat.lent:

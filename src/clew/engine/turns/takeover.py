@@ -13,6 +13,7 @@ from clew.model.turns import Steer, SteerState, Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, inbox, log, turns
 from clew.support import crash
+from clew.texts.catalogue import say
 
 _log = logging.getLogger(__name__)
 
@@ -61,10 +62,10 @@ class Takeover:
     async def _recover(self, turn: Turn) -> None:
         crash.point("recovery.taken-over-not-looked-up")
         try:
-            await self._recovery.resolve(turn, "an earlier daemon left it running")
+            await self._recovery.resolve(turn, say("turns.left_running"))
         except Exception:
             _log.exception("turn %s could not be recovered", turn.id)
-            await self._recovery.ask_about_unknown(turn, "clew itself failed; `clew logs` has the details")
+            await self._recovery.ask_about_unknown(turn, say("turns.clew_failed"))
         finally:
             self._scheduler.release(turn.thread)
 

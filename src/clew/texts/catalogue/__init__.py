@@ -14,17 +14,21 @@ from importlib import import_module
 from clew.support.coded import Coded, Text, coded_of
 
 AREAS = (
+    "answers",
     "both",
     "daemon",
+    "deliveries",
     "doctor",
     "gates",
     "handoffs",
     "messages",
+    "people",
     "reasons",
     "rules",
     "runtimes",
     "surfaces",
     "threads",
+    "turns",
 )
 
 _HOLE = re.compile(r"\{(\w+)\}")

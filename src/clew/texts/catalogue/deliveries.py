@@ -1,0 +1,43 @@
+"""Sentences about deliveries: files that are not sent, surfaces that cannot be reached."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, tuple[str, str]] = {
+    "failures": ("{counts}; {last}", "{counts}；{last}"),
+    "failures_failed": (
+        "{failed} not delivered (`clew notify --retry-failed` retries)",
+        "{failed} 条未送达（`clew notify --retry-failed` 可重试）",
+    ),
+    "failures_waiting": ("{waiting} waiting for a retry", "{waiting} 条等待重试"),
+    "failures_waiting_and_failed": (
+        "{waiting} waiting for a retry, {failed} not delivered (`clew notify --retry-failed` retries)",
+        "{waiting} 条等待重试，{failed} 条未送达（`clew notify --retry-failed` 可重试）",
+    ),
+    "file_empty": ("it is empty.", "文件是空的。"),
+    "file_gone": ("it is not there.", "文件不存在。"),
+    "file_kind": (
+        "clew sends pictures, documents and archives only, and nothing hidden.",
+        "只发送图片、文档和压缩包，不发送隐藏文件。",
+    ),
+    "file_outside": ("it is not in this thread's folder.", "不在本会话的目录里。"),
+    "file_stays": ("📎 {name}: {why}", "📎 {name}：{why}"),
+    "file_too_large": (
+        "it is too large to send here ({size} MB; at most {most} MB).",
+        "文件太大，这里发不了（{size} MB；最多 {most} MB）。",
+    ),
+    "last_error": ("the last error: {error}", "最近的错误：{error}"),
+    "more_files": (
+        "📎 {count} more: at most {most} files come with one answer.",
+        "📎 另有 {count} 个文件未发送：一条答复最多附带 {most} 个文件。",
+    ),
+    "no_surface": (
+        "there is no surface {surface}; add it to config.toml",
+        "没有平台 {surface}；请把它加到 config.toml",
+    ),
+    "surface_broke": ("it broke ({error}) and is started again", "它出错了（{error}），正在重新启动"),
+    "surface_failed": ("the surface {surface} failed: {error}", "平台 {surface} 出错：{error}"),
+    "surface_gone": (
+        "there is no surface {surface} any more; add it, then `clew notify --retry-failed`",
+        "平台 {surface} 已不存在；请重新添加，然后运行 `clew notify --retry-failed`",
+    ),
+}

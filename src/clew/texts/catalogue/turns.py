@@ -1,0 +1,83 @@
+"""Sentences about turns: what becomes of a message, and why a turn failed or was cut off."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, tuple[str, str]] = {
+    # What becomes of a message
+    "broken": (
+        "clew itself failed on this message; `clew logs` has the details. Nothing was done with it.",
+        "clew 处理这条消息时出错；详情见 `clew logs`。没有对它做任何事。",
+    ),
+    "empty": ("There was nothing in that message; say something.", "这条消息是空的；请说点什么。"),
+    "merged_by_chat": (
+        "Merged {count} into {into}, one for each chat: every answer comes to where it was asked for.",
+        "已将 {count} 条按聊天合并成 {into} 条：答复各自回到提出的地方。",
+    ),
+    "merged_into_one": ("Merged {count} into one.", "已将 {count} 条合并成一条。"),
+    "nothing_to_merge": (
+        "There is nothing to merge; what waits runs as it is.",
+        "没有可合并的；等待的内容照原样运行。",
+    ),
+    "old_work_aside": (
+        "The work that was cut off is put aside; this is worked on instead.",
+        "中断的工作已搁置；现在改做这件事。",
+    ),
+    "queued_behind": ("Queued behind {ahead} more.", "已排队：前面还有 {ahead} 条。"),
+    "queued_next": ("Queued: it runs next.", "已排队：接下来运行。"),
+    "running_all": ("Running them in order.", "按顺序运行。"),
+    "settled": ("That was settled already.", "这件事已经处理过了。"),
+    "skipped": ("Skipped {count}.", "已跳过 {count} 条。"),
+    "steered": ("Passed on to the running turn.", "已转给正在运行的任务。"),
+    "stopped": ("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。"),
+    "unplaced": (
+        "clew does not know which message this button is on. Press it again, or on a newer copy of it, or answer in"
+        " words.",
+        "clew 不知道这个按钮属于哪条消息。请再按一次，或按较新的那条，或用文字回复。",
+    ),
+    "unseen_images": (
+        "{runtime} does not take images, so it cannot see what {files} shows. Describe it, or use another agent.",
+        "{runtime} 不支持图片，看不到 {files} 的内容。请用文字描述，或换一个代理。",
+    ),
+    # Refusals
+    "no_turn": ("There is no turn {turn}.", "没有轮次 {turn}。"),
+    "not_queued": (
+        "Turn {turn} does not wait any more, so it cannot be taken back; stop it instead.",
+        "这一轮（{turn}）已经开始，无法撤回；可以停止它。",
+    ),
+    "nothing_runs": (
+        "Nothing runs in thread {thread}; `clew show {thread}` tells how it stands.",
+        "会话 {thread} 现在没有在运行的任务；/状态 可查看本会话。",
+    ),
+    # Why one failed
+    "broke_off": ("the runtime broke off without an end", "代理中途断开，没有给出结果"),
+    "internal": (
+        "clew itself failed on this turn; `clew logs` has the details. Send it again.",
+        "clew 处理这一轮时出错；详情见 `clew logs`。请重新发送。",
+    ),
+    "never_began": (
+        "The runtime lost this turn {attempts} times before it began. `clew doctor` and `clew logs` tell more.",
+        "这一轮还没开始，代理就丢失了 {attempts} 次。详情见 `clew doctor` 和 `clew logs`。",
+    ),
+    "no_runtime": (
+        "there is no runtime named {name}; known here: {known}",
+        "没有名为 {name} 的代理；可选：{known}",
+    ),
+    "silence": (
+        "The model gave no sign of life for {minutes} min, so the turn was stopped. Check the network and the model's"
+        " status, then send the message again; `turns.silence` in config.toml sets how long clew waits.",
+        "模型 {minutes} 分钟没有任何动静，这一轮已停止。请检查网络和模型的状态，然后重新发送消息；"
+        "config.toml 中的 `turns.silence` 设定 clew 等待多久。",
+    ),
+    # Why it is not known how one ended
+    "clew_failed": ("clew itself failed; `clew logs` has the details", "clew 出错；详情见 `clew logs`"),
+    "clew_failed_on_it": (
+        "clew itself failed on it; `clew logs` has the details",
+        "clew 处理它时出错；详情见 `clew logs`",
+    ),
+    "interrupted_by_runtime": (
+        "the runtime interrupted it, and nobody here had asked for that",
+        "代理中断了它，而这里没有人要求停止",
+    ),
+    "left_running": ("an earlier daemon left it running", "上一个守护进程退出时它还在运行"),
+    "never_asked": ("it was never asked", "还没有询问过代理"),
+}
