@@ -13,7 +13,9 @@ from clew.model.surface import Down, Never, SurfaceCan, TryAgain
 from clew.model.threads import ThreadFilter, ThreadKind
 from clew.model.views import NewThread
 from clew.store import audit
+from clew.store.tables import turns
 from clew.support.clock import SystemClock
+from clew.support.coded import Coded
 from clew.support.errors import BadInput, NotFound, Refused
 from tests.helpers.rig import Rig, Room, patient
 
@@ -247,7 +249,11 @@ async def test_a_silent_runtime_fails_the_turn_with_a_reason(tmp_path: Path) -> 
         rig.fall_silent(accepted.turn)
         turn = await rig.ended(accepted.turn)
         await rig.delivered(f"{accepted.turn}:final")
+        row = await rig.store.read(lambda tx: turns.get(tx, accepted.turn or ""))
+        ended = (await rig.saw("turn.ended")).data
     assert turn.state == "failed" and "no sign of life" in (turn.error or "")
+    assert row is not None and row.problem is not None and row.problem.said == Coded("turns.silence", {"minutes": "1"})
+    assert turn.texts["error"] == ended["texts"]["error"] == row.problem.said
     assert rig.room.texts[0].startswith("half\n\n⚠ The model gave no sign of life")
 
 

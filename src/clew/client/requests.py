@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from clew.model.gate_views import GateView, RuleTest, RuleView, Verdict
 from clew.model.messages import Fate
@@ -31,6 +31,7 @@ from clew.model.views import (
     TurnView,
     WhereRow,
 )
+from clew.support.coded import Coded
 
 T = TypeVar("T")
 Body = Mapping[str, object]
@@ -60,6 +61,7 @@ class Sent(Struct, frozen=True):
     state: str | None = None  # the turn's, when it was accepted
     words: str = ""  # the reply for a person; empty if the agent's answer is enough
     repeated: bool = False  # this id was accepted before; this is the outcome of the first one
+    texts: dict[str, Coded] = field(default_factory=dict)  # the code of `words`, if it is a sentence of clew
 
 
 def new_message_id() -> str:

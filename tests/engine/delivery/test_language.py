@@ -12,7 +12,10 @@ from clew.config.settings import ChatsConfig, Config, InboxConfig, ThreadsConfig
 from clew.engine.delivery.language import detect_language
 from clew.model.messages import Accepted, Fate, Person, Role
 from clew.model.surface import InDoubt, SurfaceCan
+from clew.model.threads import ThreadFilter
 from clew.store.tables import people
+from clew.store.texts import stored
+from clew.support.coded import Text
 from clew.texts import bilingual, messages
 from tests.helpers.rig import Rig, Room
 
@@ -141,6 +144,69 @@ async def test_a_possible_repeat_is_marked_in_chinese(tmp_path: Path) -> None:
         assert messages.POSSIBLE_REPEAT.zh in rig.room.sent[-1].note
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("/停止", "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。"),
+        ("/离开 nowhere", "'nowhere' 不是聊天平台。可用：room。`clew connect` 可设置一个。"),
+        ("/代理 nobody", "没有名为 nobody 的代理；可选：scripted。"),
+        ("/目录 /nowhere/at/all", "/nowhere/at/all 不是目录；请给出已有目录的完整路径。"),
+        ("/同意 那个", "那个 不是待办代码；/待办 列出等你答复的事项。"),
+    ],
+)
+async def test_a_command_is_refused_in_chinese(rig: Rig, text: str, words: str) -> None:
+    owner = Person("room", "7", "安", Role.OWNER, 0, "test")
+    await rig.store.write(lambda tx: people.add(tx, owner))
+    refused = await say(rig, text)
+    assert (refused.fate, refused.words, refused.texts) == (Fate.REFUSED, words, {})
+
+
+async def test_receipts_and_their_errors_are_in_chinese(rig: Rig) -> None:
+    turn = (await say(rig, "!text 你好")).turn
+    await rig.delivered(f"{turn}:final")
+    assert (await say(rig, "/回执")).words == "已发送: room:a"
+    gone = messages.surface_gone("room")
+    await rig.store.write(lambda tx: tx.run("UPDATE deliveries SET state = 'failed', error = ?", stored(gone)))
+    again = (await say(rig, "/回执")).words
+    assert again == "发送失败: room:a (平台 'room' 已不存在；请重新添加，然后运行 `clew notify --retry-failed`)"
+
+
+async def test_a_file_that_is_not_sent_is_explained_in_chinese(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+
+    class Odd(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.file is not None:
+                Path(outgoing.file.path).unlink()
+                Path(outgoing.file.path).read_bytes()
+            return await super().send(outgoing)
+
+    async with Rig(tmp_path, room=Odd(can=SurfaceCan(chat=True, files=1000))) as rig:
+        await known(rig)
+        turn = (await say(rig, "!text 见 [a](a.txt) 和 [b](b.txt)")).turn
+        await rig.delivered(f"{turn}:file:1")
+        final, file = rig.room.texts
+    assert final.endswith("📎 b.txt：文件不存在。") and file == "📎 a.txt：文件不存在。"
+
+
+async def test_a_failed_turn_says_why_in_chinese(rig: Rig) -> None:
+    turn = (await say(rig, "!text 你好")).turn
+    row = await rig.ended(turn)
+    await rig.store.write(lambda tx: tx.run("UPDATE threads SET runtime = 'nobody' WHERE id = ?", row.thread))
+    failed = await rig.ended((await say(rig, "!text 再来")).turn)
+    await rig.delivered(f"{failed.id}:final")
+    assert rig.room.texts[-1] == "⚠ 没有名为 'nobody' 的代理；可选：scripted"
+    assert failed.texts["error"].code == "turns.no_runtime"
+
+
+async def test_a_fork_of_a_chinese_thread_has_a_chinese_title(rig: Rig) -> None:
+    turn = (await say(rig, "!text 你好")).turn
+    row = await rig.ended(turn)
+    await say(rig, "/分叉")
+    fork, *_ = (await rig.engine.threads.page(ThreadFilter())).threads
+    assert (fork.forked_from, fork.title) == (row.thread, "!text 你好（分叉）")
+
+
 async def test_what_the_agent_says_is_never_translated(rig: Rig) -> None:
     turn = (await say(rig, f"!text {messages.WORKING}\n你好吗")).turn
     await rig.delivered(f"{turn}:final")
@@ -150,5 +216,5 @@ async def test_what_the_agent_says_is_never_translated(rig: Rig) -> None:
 
 def test_every_text_has_a_chinese_version() -> None:
     for name, each in vars(messages).items():
-        if isinstance(each, bilingual.Bilingual):
-            assert detect_language(each.zh) == "zh" and detect_language(each) != "zh", name
+        if isinstance(each, bilingual.Bilingual | Text):
+            assert detect_language(bilingual.zh(each)) == "zh" and detect_language(each) != "zh", name

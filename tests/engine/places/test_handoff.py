@@ -24,6 +24,7 @@ from clew.model.turns import Origin
 from clew.model.views import HandoffView
 from clew.store.base import Tx
 from clew.store.tables import bindings, deliveries, handoffs, inbox, people
+from clew.support.coded import Coded
 from clew.support.errors import BadInput, ClewError, Refused
 from clew.testing.scripted_model import script
 from clew.testing.scripted_runtime.session import from_prompt
@@ -411,6 +412,23 @@ async def test_a_failed_handoff_is_reported_where_it_was_requested(rig: Rig) -> 
     failed = await rig.saw("handoff.failed")
     await rig.delivered(f"{failed.data['handoff']}:failed")
     assert rig.room.texts[-1] == "It was not handed to phone: thrown out. It stays here."
+
+
+async def test_a_failed_handoff_is_reported_in_chinese_and_keeps_its_code(rig: Rig) -> None:
+    begun = await rig.say("!text 一", sender_id="7")
+    await rig.ended(begun.turn)
+    phone_of(rig).opens.clear()
+    handoff = await rig.engine.handoffs.request(
+        HandoffRequest(begun.thread or "", "phone", "ann", Conversation("room", "a"), quiet=True)
+    )
+    await phone_of(rig).asked.wait()
+    failed = await rig.engine.handoffs.take_back(handoff.id, "bob")
+    await rig.delivered(f"{handoff.id}:failed")
+    phone_of(rig).opens.set()
+    assert rig.room.texts[-1] == "未能移交到 phone：bob 已收回。那里可能留有一个空话题。会话仍在这里。"
+    assert failed.error == "bob took it back. An empty topic may stand there."
+    reason = Coded("handoffs.taken_back", {"by": "bob"})
+    assert failed.texts == {"error": Coded("handoffs.maybe_empty", {"reason": reason})}
 
 
 async def test_a_driver_may_not_choose_the_conversation(rig: Rig) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from clew.engine.core import Core
+from clew.engine.delivery.language import CHINESE, detect_language
 from clew.model import history
 from clew.model.threads import ForkPoint, SessionKey, Thread, ThreadStatus
 from clew.model.turns import ENDED, Turn
 from clew.store import Tx
 from clew.store.tables import continuity, nodes, threads, turns
 from clew.support.errors import NotFound, Refused
+from clew.texts.bilingual import zh
 from clew.texts.catalogue import say
 
 
@@ -20,7 +22,7 @@ def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | N
         id=core.clock.ulid(),
         kind=source.kind,
         status=ThreadStatus.IDLE,
-        title=title or f"{source.title} (fork)",
+        title=title or _title(source.title),
         runtime=source.runtime,
         workspace=source.workspace,
         created_at=now,
@@ -36,6 +38,12 @@ def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | N
     _save_fork_points(tx, source, turn, new)
     tx.log(new.id, None, "thread.created", now, thread_kind=new.kind, title=new.title, forked_from=source.id)
     return new.id
+
+
+def _title(source: str) -> str:
+    """The title of the source with a mark, in the language of the title."""
+    marked = say("threads.fork_title", title=source)
+    return zh(marked) if detect_language(source) == CHINESE else str.__str__(marked)
 
 
 def _fork_turn(tx: Tx, source: Thread, turn_id: str | None) -> Turn | None:

@@ -20,6 +20,7 @@ from clew.server.metrics import MEDIA_TYPE, Measurements, render
 from clew.server.metrics import metrics as figures
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
+from clew.support.coded import plain
 from clew.support.errors import ClewError
 
 router = Router(tag="daemon")
@@ -112,6 +113,6 @@ async def _verdicts(state: AppState, thread: str | None) -> AsyncIterator[bytes]
     """An error is sent as a line: the HTTP status was sent already."""
     try:
         async for verdict in state.engine.threads.verify(thread):
-            yield msgspec.json.encode(verdict) + b"\n"
+            yield msgspec.json.encode(verdict, enc_hook=plain) + b"\n"
     except ClewError as error:
         yield msgspec.json.encode({"error": {"code": error.code, "message": error.message}}) + b"\n"

@@ -105,6 +105,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "会话 {thread} 还在运行；请先 /停止，或稍等。",
     ),
     # History and forks
+    "fork_title": ("{title} (fork)", "{title}（分叉）"),
     "forked_from": ("(forked from {source})", "（由 {source} 分叉而来）"),
     "hash_differs": ("its content does not match its hash", "它的内容与哈希不符"),
     "no_turn_to_fork": (

@@ -1,0 +1,46 @@
+"""Sentences of clew come with their codes, so that a client can show them in another language."""
+
+from __future__ import annotations
+
+import msgspec
+
+from clew.support.coded import Coded
+from clew.texts.catalogue import chinese
+from tests.server.conftest import Api
+
+
+async def test_an_error_has_the_code_of_its_detail(api: Api) -> None:
+    problem = (await api.client.get("/api/threads/0000")).json()
+    detail = {"code": "threads.no_thread_found", "args": {"prefix": "0000"}}
+    assert problem["texts"] == {"detail": detail} and "There is no thread 0000" in problem["detail"]
+
+
+async def test_a_reply_has_the_code_of_its_words_the_second_time_too(api: Api) -> None:
+    begun = await api.start()
+    await api.ended(begun["turn"])
+    await api.client.post(f"/api/threads/{begun['thread']}/cancel", json={})
+    body = {"message_id": "m", "text": "more"}
+    first, again = [
+        (await api.client.post(f"/api/threads/{begun['thread']}/messages", json=body)).json() for _ in range(2)
+    ]
+    assert first["words"].endswith("begins a new one from it.") and first["words"] == again["words"]
+    assert first["texts"] == again["texts"]
+    said = msgspec.convert(again["texts"]["words"], Coded)
+    assert chinese(said).startswith(f"会话 {begun['thread']} 已取消")
+
+
+async def test_a_refused_resume_keeps_its_code(api: Api) -> None:
+    begun = await api.start()
+    await api.ended(begun["turn"])
+    body = {"message_id": "m", "supplement": "more"}
+    problem = (await api.client.post(f"/api/threads/{begun['thread']}/resume", json=body)).json()
+    said = msgspec.convert(problem["texts"]["detail"], Coded)
+    assert said.code == "threads.cannot_resume" and "它是空闲的" in chinese(said)
+
+
+async def test_a_damaged_history_is_reported_with_a_code(api: Api) -> None:
+    begun = await api.start()
+    await api.ended(begun["turn"])
+    await api.store.write(lambda tx: tx.run("UPDATE nodes SET content = replace(content, 'hello', 'hullo')"))
+    verdict = (await api.client.post("/api/verify", json={})).json()
+    assert verdict["sound"] is False and verdict["texts"] == {"reason": {"code": "threads.hash_differs"}}
