@@ -89,7 +89,7 @@ NOT_SAID_TO_CLEW = say("messages.not_said_to_clew")
 STOPPED = say("turns.stopped")
 RUNNING_ALL = say("turns.running_all")
 NOTHING_TO_MERGE = say("turns.nothing_to_merge")
-NOBODY_WAITS = say("answers.nobody_waits")
+NOBODY_WAITS = say("gates.nobody_waits")
 
 
 def continued_by(who: str) -> Bilingual:
@@ -147,11 +147,6 @@ def in_both_languages(text: Text) -> str:
     return f"{text}\n{zh(text)}"
 
 
-def both(first: str, second: str) -> str:
-    """Two sentences, one behind the other."""
-    return say("threads.both", first=first, second=second) if first and second else first or second
-
-
 def unseen_images(runtime: str, names: Sequence[str]) -> Text:
     return say("turns.unseen_images", runtime=runtime, files=", ".join(names))
 
@@ -197,20 +192,14 @@ def surface_gone(surface: str) -> Text:
     return say("deliveries.surface_gone", surface=repr(surface))
 
 
-def may_mean_former(code: str, said: str) -> Bilingual:
+def may_mean_former(code: str, said: str) -> Text:
     """For a short reply of unknown time in a conversation where another gate was open a moment ago."""
-    return Bilingual(
-        f"Another question was settled here meanwhile, so this may be meant for that one, and is not an answer to"
-        f" {code}. Reply `{code} {said}` if you mean it.",
-        f"这里刚有另一项被处理，这句话可能是对它说的，所以不算对 {code} 的答复。"
-        f"如果确实是这个意思，请回复 `{code} {said}`。",
-    )
+    return say("gates.may_mean_former", code=code, said=said)
 
 
-def secret_or_new(code: str) -> Bilingual:
+def secret_or_new(code: str) -> Text:
     """The same in a chat without a thread, where plain words start one."""
-    new = Bilingual("`/new` and what there is to do begins something else.", "要做别的事，请用 /新建 加上内容。")
-    return joined(" ", secret(code), new)
+    return say("gates.or_new", secret=secret(code))
 
 
 def listed(names: Sequence[str]) -> str:

@@ -140,7 +140,8 @@ class Admission(Struct, frozen=True):
         waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
         if not waiting or arrival.fate is Fate.REFUSED:
             return arrival
-        return replace(arrival, words=messages.both(arrival.words, gate_messages.still_open(waiting)))
+        words = [arrival.words] if arrival.words else []
+        return replace(arrival, words=gate_messages.in_a_row([*words, gate_messages.still_open(waiting)]))
 
     def pass_on_and_record(self, tx: Tx, inbound: Inbound, thread: Thread) -> Accepted:
         return write_fate(tx, self.core, inbound, self.pass_on(tx, inbound, thread))

@@ -227,7 +227,7 @@ def do_approve(command: Command) -> Inbound:
     """Accept by code. Refused if there is more text, since a yes cannot have a condition."""
     code, more = _code(command)
     if more and messages.word(more) not in messages.YES:
-        raise BadInput(say("answers.only_code", code=code))
+        raise BadInput(say("gates.only_code", code=code))
     return replace(command.inbound, text=f"{code} y")
 
 
@@ -244,7 +244,7 @@ def _code(command: Command) -> tuple[str, str]:
     """The gate code and the rest. Raises BadInput if there is no code: the text never goes to the agent."""
     code, _, rest = command.rest.partition(" ")
     if not is_code(code):
-        raise BadInput(say("answers.no_code", word=code))
+        raise BadInput(say("gates.no_code", word=code))
     return code.upper(), rest.strip()
 
 

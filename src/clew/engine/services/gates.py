@@ -38,7 +38,7 @@ from clew.model.threads import Thread
 from clew.store import Tx
 from clew.store.tables import gates
 from clew.store.tables import rules as rows
-from clew.support.coded import with_texts
+from clew.support.coded import coded_of, with_texts
 from clew.support.display import escape_hidden, shortened
 from clew.support.display.as_code import as_code, as_command, as_prose, detail_shown, title_shown
 from clew.support.errors import BadInput, NotFound, Refused
@@ -299,7 +299,7 @@ def _raw(gate: Gate) -> GateView:
             folder=asked.folder,
             reason=asked.reason,
             warning=gate_messages.in_a_row(
-                [each for each in gate_messages.warnings(gate) if each != gate_messages.LEAVES_SANDBOX]
+                [each for each in gate_messages.warnings(gate) if coded_of(each) != gate_messages.LEAVES_SANDBOX.coded]
             ),
             leaves_sandbox=asked.leaves_sandbox,
             about=asked.about,

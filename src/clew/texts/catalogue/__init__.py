@@ -14,7 +14,6 @@ from importlib import import_module
 from clew.support.coded import Coded, Text, coded_of
 
 AREAS = (
-    "answers",
     "both",
     "daemon",
     "deliveries",

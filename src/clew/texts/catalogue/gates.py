@@ -258,4 +258,29 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "This message changed only a moment ago, so {code} was not allowed. Look at it, and press again.",
         "这条消息刚刚有变化，所以没有允许 {code}。请看清楚后再按一次。",
     ),
+    # What people type at gates
+    "may_mean_former": (
+        "Another question was settled here meanwhile, so this may be meant for that one, and is not an answer to"
+        " {code}. Reply `{code} {said}` if you mean it.",
+        "这里刚有另一项被处理，这句话可能是对它说的，所以不算对 {code} 的答复。"
+        "如果确实是这个意思，请回复 `{code} {said}`。",
+    ),
+    "no_code": (
+        "{word} is not a gate code; /gates lists what waits.",
+        "{word} 不是待办代码；/待办 列出等你答复的事项。",
+    ),
+    "nobody_waits": (
+        "Nothing here waits for a yes; `clew gates`, or `/gates` in a chat, lists what is open.",
+        "这里没有等待同意的事项；/待办 列出未答复的。",
+    ),
+    "or_new": (
+        "{secret} `/new` and what there is to do begins something else.",
+        "{secret}要做别的事，请用 /新建 加上内容。",
+    ),
+    "only_code": (
+        "Nothing was allowed: there is more than the code. `/approve {code}` alone allows just what is shown;"
+        " `/deny {code} REASON` declines it and tells the agent why.",
+        "没有允许任何事：代码后面还有别的内容。只写 `/同意 {code}` 表示按显示的内容允许；"
+        "`/拒绝 {code} 原因` 表示拒绝，并把原因告诉代理。",
+    ),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, tuple[str, str]] = {
-    "both": ("{first} {second}", "{first}{second}"),
     "none": ("none", "无"),
     # Finding one
     "ambiguous": (
