@@ -139,7 +139,7 @@ async def _replaced(rig: Rig) -> tuple[GateView, int]:
     assert card is not None and card.first_sent_at is not None
     left = card.first_sent_at
     sql = "UPDATE gates SET closed_at = ? WHERE id = ?"  # on a slow machine the times may differ
-    await rig.store.write(lambda tx: tx.run(sql, left - 200, former.id))
+    await rig.store.write(lambda tx: tx.run(sql, left, former.id))
     return view, left
 
 
