@@ -18,6 +18,7 @@ from msgspec import Struct
 from clew.model.surface import Down, InDoubt, Never, Outgoing, Receipt, TryAgain
 from clew.support.addresses import origin, without_secrets
 from clew.support.version import __version__
+from clew.surfaces.http_calls import certificates
 from clew.surfaces.local import one_line
 from clew.surfaces.signing import sign
 
@@ -93,7 +94,7 @@ class Sender:
 
             # At INFO httpx logs complete URLs, which may contain a token.
             logging.getLogger("httpx").setLevel(logging.WARNING)
-            self._client = httpx.AsyncClient(follow_redirects=False)
+            self._client = httpx.AsyncClient(follow_redirects=False, verify=certificates())
         return self._client
 
 
