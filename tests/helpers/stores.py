@@ -16,10 +16,15 @@ from clew.support.clock import Clock, SystemClock
 
 def open_quickly(path: Path, clock: Clock) -> Store:
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(_migrated(), path)
-        path.chmod(0o600)
+        copy_migrated(path)
     return open_store(path, clock)
+
+
+def copy_migrated(path: Path) -> None:
+    """Make a new store that has only to be opened."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(_migrated(), path)
+    path.chmod(0o600)
 
 
 @cache

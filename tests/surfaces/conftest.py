@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.helpers.stores import copy_migrated
 from tests.surfaces.fakes.process import Fake
 from tests.surfaces.feishu.apps import App
 from tests.surfaces.telegram.bots import Bot
@@ -35,3 +37,10 @@ async def app(fake_feishu: Fake) -> AsyncIterator[App]:
     app = await App(fake_feishu).open()
     yield app
     await app.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder for a check of the kit, with a store that is migrated already."""
+    copy_migrated(tmp_path / "clew.db")
+    return tmp_path

@@ -228,15 +228,15 @@ def test_the_examples_are_small() -> None:
 
 
 @pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
-async def test_the_example_conforms(check: Check, stage: LineChatStage, tmp_path: Path) -> None:
-    await check(stage, tmp_path)
+async def test_the_example_conforms(check: Check, stage: LineChatStage, folder: Path) -> None:
+    await check(stage, folder)
 
 
 @pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
 async def test_the_example_that_reads_history_conforms(
-    check: Check, history_stage: LineChatStage, tmp_path: Path
+    check: Check, history_stage: LineChatStage, folder: Path
 ) -> None:
-    await check(history_stage, tmp_path)
+    await check(history_stage, folder)
 
 
 FAULTS = {
@@ -310,10 +310,10 @@ async def _is_found(fault: tuple[Check, str, str], stage: LineChatStage, folder:
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_the_kit_finds_a_planted_fault(
-    fault: str, stage: LineChatStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: str, stage: LineChatStage, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(surface_kit, "BUSY", 30.0)  # longer than any slow machine takes
-    await _is_found(FAULTS[fault], stage, tmp_path)
+    await _is_found(FAULTS[fault], stage, folder)
 
 
 @pytest.mark.parametrize(
@@ -325,19 +325,19 @@ async def test_the_kit_finds_a_planted_fault(
     ids=surface_kit.named,
 )
 async def test_the_kit_finds_a_cut_card_that_accepts(
-    check: Check, stage: LineChatStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    check: Check, stage: LineChatStage, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An earlier fault: a card was cut in the middle and could still be accepted."""
     monkeypatch.setattr(visibility.MessageLimit, "fits", lambda room, text: True)
     monkeypatch.setattr(visibility.MessageLimit, "is_exceeded_by", lambda room, asked: False)
     stage.patience = 3.0
     with pytest.raises((AssertionError, TimeoutError)):
-        await check(stage, tmp_path)
+        await check(stage, folder)
 
 
 @pytest.mark.parametrize("fault", HISTORY_FAULTS)
 async def test_the_kit_finds_a_gap_in_the_history(
-    fault: str, history_stage: LineChatStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: str, history_stage: LineChatStage, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clew.testing.surface_stage.PATIENCE", 3.0)
-    await _is_found(HISTORY_FAULTS[fault], history_stage, tmp_path)
+    await _is_found(HISTORY_FAULTS[fault], history_stage, folder)

@@ -94,5 +94,5 @@ def _one(message: dict[str, Any]) -> Shown:
 
 
 @pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
-async def test_feishu_conforms(check: Check, app: App, tmp_path: Path) -> None:
-    await check(FeishuStage(app), tmp_path)
+async def test_feishu_conforms(check: Check, app: App, folder: Path) -> None:
+    await check(FeishuStage(app), folder)

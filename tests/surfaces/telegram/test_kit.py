@@ -93,5 +93,5 @@ def _one(name: str, message: dict[str, Any]) -> Shown:
 
 
 @pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
-async def test_telegram_conforms(check: Check, bot: Bot, tmp_path: Path) -> None:
-    await check(TelegramStage(bot), tmp_path)
+async def test_telegram_conforms(check: Check, bot: Bot, folder: Path) -> None:
+    await check(TelegramStage(bot), folder)

@@ -125,5 +125,5 @@ ASKING = (
 
 
 @pytest.mark.parametrize("check", ASKING, ids=surface_kit.named)
-async def test_a_gate_on_a_webhook_is_shown_correctly(check: Check, stage: WebhookStage, tmp_path: Path) -> None:
-    await check(stage, tmp_path)
+async def test_a_gate_on_a_webhook_is_shown_correctly(check: Check, stage: WebhookStage, folder: Path) -> None:
+    await check(stage, folder)
