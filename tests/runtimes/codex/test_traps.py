@@ -188,7 +188,7 @@ async def test_a_second_interrupt_is_never_answered_so_ours_is_sent_once(
     await codex.ask("turn/interrupt", threadId=thread, turnId=turn)
     await codex.hear("turn/completed")
     with pytest.raises(RpcTimeout):
-        await codex.ask("turn/interrupt", threadId=thread, turnId=turn, time_limit=0.3)
+        await codex.ask("turn/interrupt", threadId=thread, turnId=turn, within=0.3)
 
     events = session.run(request("!hold thrice", turn="a"))
     await next_of(events, TurnStarted)
