@@ -6,10 +6,13 @@ import gc
 import logging
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 
+from clew.engine.rules.shell import scripts
+from clew.engine.rules.shell.strict import Command, parse_commands
 from tests.simulation import judge, play
 from tests.simulation.faults import FAULTS, Fault
 from tests.simulation.many import be_quick, try_many, verdict
@@ -21,10 +24,17 @@ CHUNKS = 40
 pytestmark = pytest.mark.timeout(900)  # generous, for a busy machine
 
 
+@pytest.fixture(scope="module")
+def parsed() -> Callable[[str], list[Command] | None]:
+    """Parses a script, each only once: agents ask for the same few commands in all stories."""
+    return cache(parse_commands)
+
+
 @pytest.fixture(autouse=True)
-def quick() -> Iterator[None]:
+def quick(parsed: Callable[[str], list[Command] | None], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = gc.get_threshold()
     be_quick()
+    monkeypatch.setattr(scripts, "parse_commands", parsed)
     yield
     logging.disable(logging.NOTSET)
     gc.set_threshold(*before)
