@@ -369,7 +369,7 @@ def test_check_runs_each_step_and_ends_with_the_line_of_pytest(checkout: Checkou
         "tsc --project scripts/page-lint",
         "check: pytest",
         "skips allowed",
-        f"<-m><not heavy><-n><{min((os.cpu_count() or 2) + 1, 8)}><--dist><worksteal>",
+        f"<-m><not heavy><-n><{min((os.cpu_count() or 2) + 2, 8)}><--dist><worksteal>",
         "3 passed",
     ]
 
