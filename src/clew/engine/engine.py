@@ -32,6 +32,7 @@ from clew.engine.services.pruning import Pruning
 from clew.engine.services.status import StatusService
 from clew.engine.services.stored_responses import StoredResponses
 from clew.engine.services.threads import ThreadService
+from clew.engine.threads.adopted_sessions import AdoptedSessions
 from clew.engine.threads.adoption import AdoptionService
 from clew.engine.threads.shared_sessions import SharedSessions
 from clew.engine.threads.tasks import TaskCompletion
@@ -71,13 +72,14 @@ class Engine:
         self.live = live or Live(config.turns.longest_text)
         listeners = (TaskCompletion(clock), *turn_end_listeners)
         self._core = Core(store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files, listeners)
-        sessions = Sessions(self._core)
-        self._shared_sessions = SharedSessions(self._core, sessions)
+        self._adopted_sessions = AdoptedSessions(self._core)
+        sessions = Sessions(self._core, self._adopted_sessions)
+        self._shared_sessions = SharedSessions(self._core, sessions, self._adopted_sessions)
         self._runner = Runner(self._core, sessions, preparers)
         recovery = Recovery(self._core, sessions, self._runner)
         self._scheduler = Scheduler(self._core, self._runner, recovery, self._shared_sessions)
         self._takeover = Takeover(self._core, recovery, self._scheduler)
-        self.adoption = AdoptionService(self._core, self._shared_sessions)
+        self.adoption = AdoptionService(self._core, self._shared_sessions, self._adopted_sessions)
         self.inbox = Admission(self._core)
         self.handoffs = Handoffs(self._core, self.inbox.pass_on_and_record)
         self._outbox = Outbox(
@@ -109,7 +111,7 @@ class Engine:
 
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Recover, then serve until cancelled. Surfaces open at once; a thread waits until it is recovered."""
-        await self._shared_sessions.load()
+        await self._adopted_sessions.load()
         await self._outbox.remove_sent_files()
         async with asyncio.TaskGroup() as group:
             recovered = group.create_task(self._takeover.run())

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from clew.engine.core import Core
 from clew.engine.threads import lifecycle, lookup
+from clew.engine.threads.adopted_sessions import AdoptedSessions
 from clew.engine.threads.import_turns import finished, import_turns
 from clew.engine.threads.shared_sessions import SharedSessions
 from clew.model.gates import Policy
@@ -38,9 +39,10 @@ class Wanted(Struct, frozen=True):
 
 
 class AdoptionService:
-    def __init__(self, core: Core, shared_sessions: SharedSessions) -> None:
+    def __init__(self, core: Core, shared_sessions: SharedSessions, adopted: AdoptedSessions) -> None:
         self._core = core
         self._shared_sessions = shared_sessions
+        self._adopted = adopted
 
     async def adoptable(self, runtime: str | None, workspace: str | None, limit: int) -> list[AdoptableView]:
         """Sessions that are not threads of clew yet, newest first."""
@@ -86,7 +88,7 @@ class AdoptionService:
             session = await self._core.runtimes[name].open(seat)
         except RuntimeHeld:
             raise _in_use(name, found, say("threads.in_use_unseen")) from None
-        self._shared_sessions.add(seat.thread, name)
+        self._adopted.add(seat.thread, name)
         try:
             past = await runtime_sessions.past(found.continuity)
             return await self._core.store.write(lambda tx: self._adopt(tx, opening, found, past))

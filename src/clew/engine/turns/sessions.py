@@ -36,15 +36,15 @@ class SharedWith(Protocol):
 
 
 class Sessions:
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, shared: SharedWith) -> None:
         self._core = core
+        self._shared = shared
         self._open: OrderedDict[SessionKey, Session] = OrderedDict()
         self._stored: dict[SessionKey, Continuity | None] = {}
         self._locks: dict[SessionKey, asyncio.Lock] = {}
         self._busy: set[SessionKey] = set()
         self._freed = asyncio.Event()  # set and replaced whenever a turn is over
         self._attach_modes: dict[SessionKey, str] = {}
-        self.shared: SharedWith | None = None
 
     async def open(self, thread: Thread, key: SessionKey) -> Session:
         """Return this session of the thread, opening it if necessary, and mark it busy. Raises RuntimeTrouble."""
@@ -76,8 +76,7 @@ class Sessions:
         self._busy.discard(key)
         freed, self._freed = self._freed, asyncio.Event()
         freed.set()
-        if self.shared is not None:
-            self.shared.free(key)
+        self._shared.free(key)
         while len(self._open) > MAX_OPEN and (oldest := self._oldest_idle()) is not None:
             await self.close_if_idle(oldest)
 
@@ -99,7 +98,7 @@ class Sessions:
 
     def is_shared(self, key: SessionKey) -> bool:
         """Whether other programs use the session too."""
-        return self.shared is not None and self.shared.has(key)
+        return self._shared.has(key)
 
     def attach_mode(self, key: SessionKey, is_known: bool) -> str:
         """How the runtime gets at the thread: `warm` (open session), `resumed`, or `cold` (knows nothing of it)."""
@@ -126,8 +125,8 @@ class Sessions:
             raise RuntimeTrouble(say("turns.no_runtime", name=repr(key.runtime), known=known))
         seat = await self._core.read_with_retry(lambda tx: self._seat(tx, thread, key))
         self._stored[key] = seat.continuity
-        if self.shared is not None and seat.lent:
-            session = await self.shared.enter(thread, seat, runtime)
+        if seat.lent:
+            session = await self._shared.enter(thread, seat, runtime)
         else:
             session = await runtime.open(seat)
         self._attach_modes[key] = "cold" if self._began(key, session) is SessionBegan.FRESH else "resumed"
