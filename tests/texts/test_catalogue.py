@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.model.views import WhereRow
+from clew.model.views import DaemonView, WhereRow
 from clew.store.texts import loaded, stored
 from clew.support.coded import Coded, Text, coded_in, with_texts
 from clew.texts.bilingual import zh
@@ -108,3 +108,9 @@ def test_views_name_the_codes_of_their_sentences() -> None:
     text = say("threads.turn_failed")
     row = with_texts(WhereRow("d", "final", None, "failed", 1, None, None, text))
     assert row.texts == {"error": text.coded} == coded_in(error=text, other="foreign")
+
+
+def test_views_number_the_codes_of_a_list() -> None:
+    text = say("threads.turn_failed")
+    view = with_texts(DaemonView(1, 0, "0", "/", None, supervised=True, left_out=["foreign", text]))
+    assert view.texts == {"left_out.1": text.coded}

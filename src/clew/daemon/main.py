@@ -23,6 +23,7 @@ from typing import Any
 
 from clew.config import logs
 from clew.config import settings as config_settings
+from clew.config.plugins import PluginTrouble
 from clew.daemon import holding
 from clew.daemon.assemble import Parts, assemble, close_all, reattach_runtimes
 from clew.engine.engine import Engine
@@ -35,9 +36,11 @@ from clew.server.listen.servers import HttpServers
 from clew.store import Store
 from clew.support import private_files
 from clew.support.clock import Clock, SystemClock
+from clew.support.coded import with_texts
 from clew.support.errors import ClewError
 from clew.support.home import Home
 from clew.support.version import __version__
+from clew.texts.catalogue import say
 
 log = logging.getLogger("clew.daemon")
 
@@ -125,15 +128,17 @@ async def _serve(
         reattach_runtimes(parts)
         engine = build_engine(home, clock, settings, store, parts, incarnation, live)
         unix = stack.enter_context(binding.unix(home.socket))
-        about = DaemonView(
-            pid=holder.pid,
-            since=holder.since,
-            version=__version__,
-            home=str(home.root),
-            http=None,
-            supervised=False,
-            environment=parts.environment(),
-            left_out=[str(trouble) for trouble in parts.troubles],
+        about = with_texts(
+            DaemonView(
+                pid=holder.pid,
+                since=holder.since,
+                version=__version__,
+                home=str(home.root),
+                http=None,
+                supervised=False,
+                environment=parts.environment(),
+                left_out=[_left_out(trouble) for trouble in parts.troubles],
+            )
         )
         door = AppState(engine, home, about, stop.ask, settings)
         serving = HttpServers(door, unix, parts.routers)
@@ -150,6 +155,10 @@ async def _end_parts(home: Home, clock: Clock, store: Store, parts: Parts, stop:
     await scan.sweep(
         lambda: [each for each in kept_programs.children(home, store.id) if each.mark not in spared], clock
     )
+
+
+def _left_out(trouble: PluginTrouble) -> str:
+    return say("daemon.left_out", group=trouble.group, name=trouble.name, error=trouble.error)
 
 
 def build_engine(

@@ -65,6 +65,7 @@ class GateView(Struct, frozen=True):
     shown: GateShown | None = None  # always set in responses of this version
     leaves_sandbox: bool = False  # a command that would run outside the sandbox of the rest of the turn
     about: str | None = None  # of a question whose options allow a command or a change: that kind; show it as such
+    cut: bool = False  # `detail` is shortened
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 

@@ -88,6 +88,7 @@ class ItemView(Struct, frozen=True):
     exit_code: int | None = None
     cut: bool = False  # `body` is only the beginning; the turn has all of it
     reason: str = ""  # of a gate: why the answer was no
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class QueuedView(Struct, frozen=True):
@@ -204,6 +205,7 @@ class WhereRow(Struct, frozen=True):
     message_id: str | None
     sent_at: int | None
     error: str | None
+    turn: str | None = None  # whose answer it is, or which asks
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
@@ -399,6 +401,7 @@ class DaemonView(Struct, frozen=True):
         default_factory=dict
     )  # fingerprints without values; see `clew.runtimes.codex.server.environment`
     left_out: list[str] = field(default_factory=list)  # runtimes and surfaces that could not be created, and why
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class LoginView(Struct, frozen=True):

@@ -40,6 +40,11 @@ PROBLEM = {
             "description": "what happened and what to do next; the same message as in the CLI",
         },
         "code": {"type": "string", "examples": ["refused", "not_found", "bad_input"]},
+        "texts": {
+            "type": "object",
+            "additionalProperties": {"$ref": "#/components/schemas/Coded"},
+            "description": "the code of `detail`, if it is a sentence of clew",
+        },
     },
 }
 A_PROBLEM = {

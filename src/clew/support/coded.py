@@ -42,10 +42,17 @@ def coded_in(**texts: str | None) -> dict[str, Coded]:
 
 
 def with_texts(view: View) -> View:
-    """A view whose field `texts` names the codes of those of its fields that are sentences of clew."""
-    values = ((name, getattr(view, name)) for name in view.__struct_fields__)
+    """A view whose field `texts` names the codes of those of its fields that are sentences of clew; of a list `names`,
+    the first is `names.0`."""
+    values = (each for name in view.__struct_fields__ for each in _named(name, getattr(view, name)))
     texts = {name: value.coded for name, value in values if isinstance(value, Text)}
     return replace(view, texts=texts) if texts else view
+
+
+def _named(name: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, list | tuple):
+        return [(f"{name}.{number}", each) for number, each in enumerate(value)]
+    return [(name, value)]
 
 
 def plain(value: Any) -> Any:

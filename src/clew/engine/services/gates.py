@@ -251,7 +251,8 @@ def _check_wildcards(gate: Gate, thread: Thread, new: NewRule) -> None:
 
 
 def _brief(gate: Gate) -> GateView:
-    return _with_shown(replace(_raw(gate), detail=shortened(gate.asked.detail, DETAIL)))
+    brief = shortened(gate.asked.detail, DETAIL)
+    return _with_shown(replace(_raw(gate), detail=brief, cut=brief != gate.asked.detail))
 
 
 def _view(gate: Gate) -> GateView:

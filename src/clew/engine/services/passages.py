@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from clew.engine.gates.cards import status_line
 from clew.engine.progress import GATE
 from clew.model.gate_views import GateView
 from clew.model.gates import Gate, GateState
@@ -14,6 +15,7 @@ from clew.model.turns import TurnState
 from clew.model.views import ItemView, Passage
 from clew.store import Tx
 from clew.store.tables import gates, turns
+from clew.support.coded import coded_in
 from clew.texts import gate_messages
 
 CLOSED = frozenset(GateState) - {GateState.OPEN}
@@ -41,13 +43,18 @@ def _with_cut(tx: Tx, passage: Passage, thread: str, shown: set[str | None]) -> 
 
 
 def with_reasons(tx: Tx, turn: str | None, items: tuple[ItemView, ...]) -> tuple[ItemView, ...]:
-    """Add the reasons to closed gates. An item of a closed gate begins with the gate's code."""
+    """Add to closed gates the reasons, and the codes of what they say. An item of a closed gate begins with the gate's
+    code."""
     if turn is None or not any(_is_closed_gate(item) for item in items):
         return items
-    reasons = {gate.code: _reason(gate) for gate in gates.of_turn(tx, turn)}
+    asked = {gate.code: gate for gate in gates.of_turn(tx, turn)}
     return tuple(
-        replace(item, reason=reasons.get(_code(item), "")) if _is_closed_gate(item) else item for item in items
+        _closed(item, gate) if _is_closed_gate(item) and (gate := asked.get(_code(item))) else item for item in items
     )
+
+
+def _closed(item: ItemView, gate: Gate) -> ItemView:
+    return replace(item, reason=_reason(gate), texts=coded_in(title=status_line(gate)))
 
 
 def _is_closed_gate(item: ItemView) -> bool:

@@ -160,6 +160,7 @@ async def where(core: Core, name: str) -> list[WhereRow]:
                 row.message_id,
                 row.sent_at,
                 row.error,
+                row.turn,
             )
         )
         for row in rows
