@@ -14,6 +14,7 @@ from clew.server.auth import tokens
 from clew.server.auth.login import COOKIE, LINK, OPEN_LINKS, Logins
 from clew.server.auth.tokens import Token
 from clew.server.page.files import FILES
+from clew.texts.catalogue import AREAS, sentences
 from tests.server.conftest import Api
 
 pytestmark = pytest.mark.process
@@ -84,10 +85,16 @@ async def test_every_answer_is_only_for_us_and_only_what_it_says(browser: Browse
     assert headers["cache-control"] in ("no-store", "no-cache")
 
 
-async def test_a_file_that_has_not_changed_is_not_sent_again(browser: Browser) -> None:
-    first = await browser.client.get("/page/index.html")
-    again = await browser.client.get("/page/index.html", headers={"if-none-match": first.headers["etag"]})
+@pytest.mark.parametrize("path", ["/page/index.html", "/page/words/sentences.zh.json"])
+async def test_a_file_that_has_not_changed_is_not_sent_again(browser: Browser, path: str) -> None:
+    first = await browser.client.get(path)
+    again = await browser.client.get(path, headers={"if-none-match": first.headers["etag"]})
     assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+
+
+async def test_the_page_gets_the_chinese_of_the_catalogue_without_a_token(browser: Browser) -> None:
+    found = (await browser.client.get("/page/words/sentences.zh.json")).json()
+    assert found == {f"{area}.{name}": chinese for area in AREAS for name, (_, chinese) in sentences(area).items()}
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import mimetypes
+from functools import cache
 from pathlib import Path
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -17,6 +19,7 @@ from clew.server.dependencies import AppState
 from clew.server.page import forward
 from clew.server.routing.functions import Router
 from clew.support.errors import NotFound
+from clew.texts.catalogue import AREAS, sentences
 
 router = Router(tag="page")
 
@@ -34,21 +37,36 @@ async def index(request: Request) -> Response:
     return await _file(request, "index.html")
 
 
+@router.get("/page/words/sentences.zh.json")
+async def chinese_sentences(request: Request) -> Response:
+    """The Chinese of clew's own sentences, by code. The English is in the views beside the code."""
+    return _content(request, _chinese_sentences(), TYPES[".json"])
+
+
+@cache
+def _chinese_sentences() -> bytes:
+    return msgspec.json.encode({f"{area}.{name}": pair[1] for area in AREAS for name, pair in sentences(area).items()})
+
+
 @router.get("/page/{name:path}")
 async def file(request: Request, name: str) -> Response:
     return await _file(request, name)
 
 
 async def _file(request: Request, name: str) -> Response:
-    """Send a file of the page. The browser revalidates it each time by its ETag, so updates apply at once."""
     found = await asyncio.to_thread(_read, name)
     if found is None:
         raise NotFound(f"the page has no file {name}")
-    tag = f'"{hashlib.sha256(found).hexdigest()[:32]}"'
+    return _content(request, found, _type(name))
+
+
+def _content(request: Request, content: bytes, media_type: str) -> Response:
+    """Send content of the page. The browser revalidates it each time by its ETag, so updates apply at once."""
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
-    return Response(found, headers=headers, media_type=_type(name))
+    return Response(content, headers=headers, media_type=media_type)
 
 
 def _read(name: str) -> bytes | None:

@@ -3,6 +3,7 @@
 
 import { authHeaders } from "/page/lib/auth_key.js";
 import { Emitter } from "/page/lib/emitter.js";
+import { said } from "/page/lib/words.js";
 
 export const auth = new Emitter(); // emits "login_required"
 
@@ -54,7 +55,7 @@ export async function readResponse(response) {
   const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
   if (response.ok) return isJson ? readJson(response) : response;
   const problem = await response.json().catch(() => ({}));
-  const detail = problem.detail ?? problem.title ?? `HTTP ${response.status}`;
+  const detail = said(problem, "detail") || problem.title || `HTTP ${response.status}`;
   if (TEMPORARY.has(response.status)) throw new Unreachable(detail);
   if (response.status === 401) auth.emit("login_required");
   throw new Problem(response.status, problem.code ?? "", detail);

@@ -10,6 +10,7 @@ import { Emitter } from "/page/lib/emitter.js";
 import { showError } from "/page/lib/status_line.js";
 import { itemNames, loadItem, removeItem, saveItem } from "/page/lib/storage.js";
 import { link, linkState } from "/page/lib/stream.js";
+import { said } from "/page/lib/words.js";
 
 /**
  * @typedef {import("/page/lib/drafts.js").StoredFile} StoredFile
@@ -89,7 +90,7 @@ async function sendOne(message) {
     if (error instanceof Unreachable || statusOf(error) === 401) throw error;
     return onRefused(id, error);
   }
-  if (accepted.fate === "refused") return onRefused(id, new Error(accepted.words));
+  if (accepted.fate === "refused") return onRefused(id, new Error(said(accepted, "words")));
   removeItem(PREFIX + id);
   outbox.emit("accepted", message, accepted);
   outbox.emit("changed");

@@ -7,7 +7,7 @@ import { h, withCode } from "/page/lib/dom.js";
 import { formatAge, formatBytes, formatDate, formatNumber, formatTime } from "/page/lib/format.js";
 import { threads } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, saidEach, t, tOr } from "/page/lib/words.js";
 
 /** @param {Api.RuntimeView} runtime */
 const isRuntimeTroubled = ({ health }) => health === "degraded";
@@ -41,7 +41,7 @@ export function daemonCard(daemon) {
   const troubles = [
     ...(daemon.outdated ? [t("daemon.outdated")] : []),
     ...(daemon.supervised ? [] : [t("daemon.unsupervised")]),
-    ...(daemon.left_out ?? []),
+    ...saidEach(daemon, "left_out"),
   ];
   return card(
     t("daemon"),
@@ -71,7 +71,7 @@ export function runtimesCard(runtimes) {
           h("strong", {}, each.name),
           stateBadge(each.health, tOr(`health.${each.health}`, each.health)),
           each.pid && h("small", {}, `pid ${each.pid}`),
-          reasonNote(each.reason, isRuntimeTroubled(each), t("runtimes.do", { name: each.name })),
+          reasonNote(said(each, "reason"), isRuntimeTroubled(each), t("runtimes.do", { name: each.name })),
         ),
       ),
     ),
@@ -87,7 +87,7 @@ export function surfacesCard(surfaces) {
       h("strong", {}, tOr(`surface.${each.name}`, each.name)),
       stateBadge(each.state, tOr(`surface.is.${each.state}`, each.state)),
       each.pending > 0 && h("small", {}, t("surfaces.pending", { n: each.pending })),
-      reasonNote(each.reason, isSurfaceTroubled(each), each.state === "down" ? t("surfaces.do") : ""),
+      reasonNote(said(each, "reason"), isSurfaceTroubled(each), each.state === "down" ? t("surfaces.do") : ""),
     );
   return card(
     t("surfaces"),
@@ -130,7 +130,7 @@ export function outboxCard(deliveries, onRetried) {
       stateBadge(each.state, tOr(`delivery.${each.state}`, each.state)),
       h("small", {}, t("outbox.attempts", { n: each.attempts })),
       each.next_at && each.state === "pending" && h("small", {}, t("outbox.next", { at: formatTime(each.next_at) })),
-      each.error && h("p", { class: "trouble" }, each.error),
+      each.error && h("p", { class: "trouble" }, said(each, "error")),
     );
   const hasFailed = deliveries.some((each) => each.state === "failed");
   return card(
@@ -173,7 +173,7 @@ export function handoffsCard(handoffs) {
       h("span", {}, `→ ${tOr(`surface.${each.surface}`, each.surface)}`),
       stateBadge(each.state, tOr(`handoff.is.${each.state}`, each.state)),
       h("small", {}, formatDate(each.requested_at)),
-      each.error && h("p", { class: "trouble" }, each.error),
+      each.error && h("p", { class: "trouble" }, said(each, "error")),
     );
   return card(t("handoffs"), h("ul", { class: "states" }, handoffs.map(row)));
 }

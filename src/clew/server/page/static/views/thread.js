@@ -7,7 +7,7 @@ import { outbox } from "/page/lib/outbox.js";
 import { addShortcuts, moveFocus, NOT_HANDLED } from "/page/lib/shortcuts.js";
 import { changes, fetchThread, setThread, threads, waiting } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
-import { t } from "/page/lib/words.js";
+import { said, t } from "/page/lib/words.js";
 import { newGate } from "/page/parts/gates/gate.js";
 import { setGates } from "/page/parts/gates/gate_list.js";
 import { gateShortcuts } from "/page/parts/gates/gate_shortcuts.js";
@@ -92,7 +92,7 @@ class ThreadView extends HTMLElement {
 
   /** @param {Thread} thread */
   #update(thread) {
-    const title = thread.title || t("untitled");
+    const title = said(thread, "title") || t("untitled");
     this.#thread = thread;
     this.#setTitle(title);
     this.#title.show(title);
@@ -121,10 +121,11 @@ class ThreadView extends HTMLElement {
   }
 
   /** @param {Api.Accepted} accepted */
-  #onAccepted({ fate, words }) {
+  #onAccepted(accepted) {
+    const { fate } = accepted;
     if (fate === "steer") showStatus(t("fate.steer"));
     else if (fate === "turn" && this.#thread?.status === "running") showStatus(t("fate.queued"));
-    else if (fate !== "turn" && words) showStatus(words);
+    else if (fate !== "turn" && accepted.words) showStatus(said(accepted, "words"));
   }
 
   /** @param {string} title */

@@ -4,7 +4,7 @@
 import { get, messageOf } from "/page/lib/api.js";
 import { h, setContent } from "/page/lib/dom.js";
 import { formatFullDate } from "/page/lib/format.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 import { openDialog } from "/page/parts/dialogs/dialog.js";
 
 const MOST_RECEIPTS = 50; // the newest
@@ -59,7 +59,7 @@ function runtimes(sessions) {
       h("span", {}, tOr(`session.${session.status}`, session.status)),
       session.restarts > 0 && h("span", {}, t("session.restarts", { n: session.restarts })),
       h("small", {}, fullDate(session.used_at)),
-      session.status === "error" && h("p", { class: "trouble" }, session.reason),
+      session.status === "error" && h("p", { class: "trouble" }, said(session, "reason")),
     );
   const used = sessions.filter((session) => session.status);
   return used.length > 0 && [h("h3", {}, t("details.agents")), h("ul", { class: "states" }, used.map(row))];
@@ -83,7 +83,7 @@ function receipt(row) {
     row.sent_at && h("small", {}, fullDate(row.sent_at)),
     row.message_id && h("small", {}, messageTrace(surface, row.message_id)),
     h("small", {}, code(row.delivery)),
-    row.error && h("p", { class: "trouble" }, row.error),
+    row.error && h("p", { class: "trouble" }, said(row, "error")),
   );
 }
 

@@ -5,7 +5,7 @@ import { get, post, remove, Unreachable } from "/page/lib/api.js";
 import { h, setContent, withCode } from "/page/lib/dom.js";
 import { fetchThread } from "/page/lib/state.js";
 import { showError, showStatus } from "/page/lib/status_line.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 import { openDialog } from "/page/parts/dialogs/dialog.js";
 
 const LONG_POLL = 20; // seconds
@@ -59,10 +59,12 @@ async function fetchTargets() {
 }
 
 /**
- * @param {Api.TargetView} target
+ * @param {Api.TargetView} view
  * @param {(target: string) => unknown} start
  */
-function targetButton({ surface, name, state, reason, target }, start) {
+function targetButton(view, start) {
+  const { surface, name, state, target } = view;
+  const reason = said(view, "reason");
   const isUp = state === "up";
   return h(
     "button",
@@ -114,7 +116,7 @@ async function runHandoff(request, { element, progress, takeBack }) {
     element.close();
     fetchThread(request.thread).catch(() => {});
     if (handoff.state === "completed") showStatus(t("handoff.done", { surface }), takeBack);
-    else showError(new Error(t("handoff.failed", { reason: handoff.error ?? "" })));
+    else showError(new Error(t("handoff.failed", { reason: said(handoff, "error") })));
   } catch (error) {
     element.close();
     showError(error);

@@ -6,7 +6,7 @@ import { h, keyCap, setContent } from "/page/lib/dom.js";
 import { formatAge } from "/page/lib/format.js";
 import { fetchWaiting, threads, waiting } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 import { guardClicks, isBrieflyDisabled } from "/page/parts/gates/gate_list.js";
 import { questionForm } from "/page/parts/gates/question_form.js";
 import { ruleForm } from "/page/parts/rules/rule_form.js";
@@ -74,7 +74,7 @@ export class GateElement extends HTMLElement {
       longest > LONG_LINE && h("p", { class: "note" }, t("gate.long_line", { n: longest })),
       kind !== "question" && h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title)),
       gate.leaves_sandbox && h("p", { class: "warning" }, t("gate.leaves_sandbox")),
-      gate.warning && h("p", { class: "warning" }, gate.warning),
+      gate.warning && h("p", { class: "warning" }, said(gate, "warning")),
       reason && h("p", { class: "note" }, reason),
       folder && h("p", { class: "note gate-folder" }, t("gate.in", { folder })),
       gate.detail && this.#detail(),
@@ -92,7 +92,7 @@ export class GateElement extends HTMLElement {
         isDiff(text) ? newDiff(text, Infinity) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)),
       );
     draw(this.#gate.shown.detail);
-    this.#isComplete = !/ … [\d,]+ characters left out … /.test(this.#gate.detail);
+    this.#isComplete = !this.#gate.cut;
     if (!this.#isComplete)
       get(`/api/gates/${this.#gate.id}`).then(
         (gate) => {

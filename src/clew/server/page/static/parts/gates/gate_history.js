@@ -4,7 +4,7 @@
 import { get, messageOf } from "/page/lib/api.js";
 import { h, setContent } from "/page/lib/dom.js";
 import { formatDate } from "/page/lib/format.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 import { openDialog } from "/page/parts/dialogs/dialog.js";
 
 /** @param {string} thread */
@@ -24,10 +24,10 @@ export async function showGateHistory(thread) {
 /** @param {Gate} gate */
 function row(gate) {
   const result = gate.decision ?? gate.state;
-  const by = gate.answered_by === "you" ? t("you") : gate.answered_by;
+  const by = gate.answered_by === "you" ? t("you") : said(gate, "answered_by");
   const at = formatDate(gate.answered_at ?? gate.asked_at);
   const replies = gate.shown.replies.flat();
-  const facts = [tOr(`gate_history.${result}`, result), by, at, gate.why, gate.answer_reason, ...replies];
+  const facts = [tOr(`gate_history.${result}`, result), by, at, said(gate, "why"), gate.answer_reason, ...replies];
   return h(
     "li",
     {},

@@ -3,7 +3,7 @@
 
 import { h, keyCap } from "/page/lib/dom.js";
 import { sendMessage } from "/page/lib/outbox.js";
-import { t } from "/page/lib/words.js";
+import { said, t } from "/page/lib/words.js";
 import { guardClicks } from "/page/parts/gates/gate_list.js";
 
 /** @type {Record<string, { text: string, key: string }[]>} why it is suspended → the answers, as they are sent */
@@ -21,13 +21,14 @@ const ANSWERS = {
 };
 
 /**
- * Why a thread is suspended: a text of the page if it says as much as the daemon's.
+ * Why a thread is suspended. If the daemon stored it without a code, a text of the page that says as much.
  * @param {Thread} thread
  */
 export function suspendReason(thread) {
+  if (thread.texts.suspend_message) return said(thread, "suspend_message");
   if (thread.suspended_by === "cut") return t("asks.cut");
   if (thread.suspended_by === "backlog") return t("asks.backlog", { n: thread.queued });
-  return thread.suspend_message;
+  return thread.suspend_message ?? "";
 }
 
 /**

@@ -4,7 +4,7 @@
 import { h } from "/page/lib/dom.js";
 import { folderName, formatDate } from "/page/lib/format.js";
 import { waiting } from "/page/lib/state.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 import { suspendReason } from "/page/parts/gates/suspended.js";
 
 const BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -41,7 +41,7 @@ const threadLink = (thread, where) =>
     h(
       "span",
       { class: "row-top" },
-      h("span", { class: "row-title" }, thread.title || t("untitled")),
+      h("span", { class: "row-title" }, said(thread, "title") || t("untitled")),
       h("time", {}, formatDate(thread.created_at || timeOf(thread.id))),
     ),
     h("span", { class: "row-line" }, lastLine(thread)),

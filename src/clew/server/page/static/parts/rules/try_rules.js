@@ -4,7 +4,7 @@
 import { post } from "/page/lib/api.js";
 import { h, setContent } from "/page/lib/dom.js";
 import { withStatus } from "/page/lib/status_line.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 
 /** @param {string} placeholder */
 const field = (placeholder) =>
@@ -21,7 +21,9 @@ export function tryRulesForm() {
     const body = { subject: subject.value, kind: kind.value, workspace: workspace.value.trim() };
     /** @type {Api.clew_model_gate_views_RuleTest | undefined} */
     const found = await withStatus(t("saving"), post("/api/rules/test", body));
-    if (found) setContent(verdict, h("strong", {}, tOr(`effect.${found.effect}`, found.effect)), ` · ${found.why}`);
+    if (!found) return;
+    const reasons = [said(found, "why"), said(found, "note")].filter(Boolean);
+    setContent(verdict, h("strong", {}, tOr(`effect.${found.effect}`, found.effect)), ` · ${reasons.join(" · ")}`);
   };
   return h(
     "form",

@@ -6,7 +6,7 @@ import { post } from "/page/lib/api.js";
 import { h, icon, setContent } from "/page/lib/dom.js";
 import { setThread } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
-import { t } from "/page/lib/words.js";
+import { said, t } from "/page/lib/words.js";
 import { showDetails } from "/page/parts/dialogs/details.js";
 import { confirmInDialog } from "/page/parts/dialogs/dialog.js";
 import { openHandoffDialog } from "/page/parts/dialogs/handoff.js";
@@ -56,8 +56,10 @@ export function threadActions(id, current) {
     const response = await withStatus(t("verify.waits"), post("/api/verify", { thread: id }));
     if (!response) return;
     /** @type {Api.Verdict} */
-    const { sound, nodes, reason } = JSON.parse((await response.text()).trim().split("\n").pop() ?? "");
-    showStatus(sound ? t("verify.sound", { n: nodes }) : t("verify.bad", { reason: reason ?? "" }));
+    const verdict = JSON.parse((await response.text()).trim().split("\n").pop() ?? "");
+    showStatus(
+      verdict.sound ? t("verify.sound", { n: verdict.nodes }) : t("verify.bad", { reason: said(verdict, "reason") }),
+    );
   };
   const release = async () => {
     /** @type {Api.ReleasedView | undefined} */

@@ -3,7 +3,7 @@
 
 import { get } from "/page/lib/api.js";
 import { h, setContent } from "/page/lib/dom.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 import { countChanges, isDiff, newDiff } from "/page/parts/thread/diff.js";
 import { newText } from "/page/parts/thread/text.js";
 
@@ -40,7 +40,7 @@ function summary(item) {
     h(
       item.kind === "command" || item.kind === "change" || item.kind === "tool" ? "code" : "span",
       { class: "activity-title" },
-      item.title,
+      said(item, "title"),
     ),
     changed &&
       h(

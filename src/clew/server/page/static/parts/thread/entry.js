@@ -3,7 +3,7 @@
 
 import { h, icon } from "/page/lib/dom.js";
 import { formatCompactNumber, formatDate, formatDuration, formatFullDate, formatNumber } from "/page/lib/format.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 import { newActivity } from "/page/parts/thread/activity.js";
 import { newText } from "/page/parts/thread/text.js";
 
@@ -23,7 +23,7 @@ export const keyOf = (entry) => entry.node ?? `${entry.turn}:${entry.role}:${ent
 export function newEntry(entry, handlers) {
   if (entry.role === "agent") return agentEntry(entry, handlers);
   if (entry.role === "person") return personEntry(entry);
-  return h("p", { class: "entry by-clew", "data-key": keyOf(entry), tabindex: "-1" }, entry.text);
+  return h("p", { class: "entry by-clew", "data-key": keyOf(entry), tabindex: "-1" }, said(entry, "text"));
 }
 
 /** @param {Entry} entry */
@@ -83,7 +83,8 @@ function agentEntry(entry, { onFork, onGoToTurn }) {
       forkButton(entry, onFork),
     ),
     items,
-    entry.text && !isAmongItems && h("div", { class: "answer" }, newText(entry.text)),
+    entry.text && !isAmongItems && h("div", { class: "answer" }, newText(said(entry, "text"))),
+    entry.error && entry.error !== entry.text && h("p", { class: "trouble" }, said(entry, "error")),
     footer(entry),
   );
 }

@@ -5,9 +5,7 @@ import { get } from "/page/lib/api.js";
 import { h, setContent } from "/page/lib/dom.js";
 import { formatTime } from "/page/lib/format.js";
 import { coalesce } from "/page/lib/timing.js";
-import { t, tOr } from "/page/lib/words.js";
-
-const ANSWER = /^(.+):final(?::\d+)?$/; // the id of a delivery: its turn, and its part if there are several
+import { said, t, tOr } from "/page/lib/words.js";
 
 /** @type {WeakMap<HTMLElement, () => void>} timeline → its update, which is coalesced */
 const updates = new WeakMap();
@@ -35,7 +33,7 @@ async function fetchReceipts(thread, timeline) {
     return; // the next event fetches them
   }
   /** @type {Map<string | undefined, Api.WhereRow>} turn → its last delivery */
-  const byTurn = new Map(rows.map((row) => [row.delivery.match(ANSWER)?.[1], row]));
+  const byTurn = new Map(rows.filter((row) => row.kind === "final").map((row) => [row.turn ?? undefined, row]));
   for (const place of timeline.querySelectorAll(".receipts")) {
     const row = place.dataset.turn ? byTurn.get(place.dataset.turn) : null;
     setContent(place, row && receipt(row));
@@ -52,7 +50,7 @@ function receipt(row) {
     surface: tOr(`surface.${surface}`, surface),
     at: row.sent_at ? formatTime(row.sent_at) : "",
     n: row.attempts,
-    error: row.error ?? "",
+    error: said(row, "error"),
   };
   if (row.state === "sent")
     return h(
@@ -61,8 +59,8 @@ function receipt(row) {
       t(row.attempts > 1 ? "receipt.sent_after" : "receipt.sent", values),
     );
   if (row.state === "failed")
-    return h("span", { class: "receipt is-bad", title: row.error ?? "" }, t("receipt.failed", values));
+    return h("span", { class: "receipt is-bad", title: values.error }, t("receipt.failed", values));
   if (row.state === "pending" || row.state === "sending")
-    return h("span", { class: "receipt", title: row.error ?? "" }, t("receipt.pending", values));
+    return h("span", { class: "receipt", title: values.error }, t("receipt.pending", values));
   return null;
 }

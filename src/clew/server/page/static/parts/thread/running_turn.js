@@ -7,7 +7,7 @@ import { focused, h } from "/page/lib/dom.js";
 import { liveText, textsOfTurn } from "/page/lib/live_text.js";
 import { events } from "/page/lib/stream.js";
 import { coalesce, oncePerFrame } from "/page/lib/timing.js";
-import { t } from "/page/lib/words.js";
+import { said, t } from "/page/lib/words.js";
 import { newActivity } from "/page/parts/thread/activity.js";
 import { growingText } from "/page/parts/thread/text.js";
 import { newWorkTimer } from "/page/parts/thread/work_timer.js";
@@ -63,7 +63,7 @@ export class RunningTurn extends HTMLElement {
       onEvent("activity", ({ data }) => this.#addActivity({ ...data, kind: data.activity })),
       onEvent("activity.live", (frame) => this.#addActivity({ ...frame, kind: frame.activity, body: frame.detail })),
       onEvent("notice", ({ seq, data }) =>
-        this.#addActivity({ item: `notice-${seq}`, kind: "notice", phase: "done", title: data.text }),
+        this.#addActivity({ item: `notice-${seq}`, kind: "notice", phase: "done", title: said(data, "text") }),
       ),
       events.on("stored", (kind, frame) => frame.turn === this.#turn && GATE_ENDED.test(kind) && this.#fetchSoon()),
     ];
