@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from benchmarks.report import Line
+from clew.model.events.logged import RuntimeNotice
 from clew.store import Store, Tx
 from clew.store.migrate import open_store
 from clew.support.clock import SystemClock
@@ -60,4 +61,4 @@ async def _rate(store: Store, writers: int, total: int) -> float:
 
 
 def _note(tx: Tx) -> None:
-    tx.log("thread", None, "note", 1, text="x" * 200)
+    tx.log("thread", None, 1, RuntimeNotice("x" * 200))

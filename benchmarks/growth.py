@@ -23,6 +23,7 @@ from clew.config.settings import Config, ThreadsConfig
 from clew.engine.engine import Engine
 from clew.model import history as model_history
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
+from clew.model.events.logged import ThreadCreated, TurnEnded, TurnQueued, TurnStarted
 from clew.model.messages import Conversation, Fate, Inbound, PromptMessage
 from clew.model.threads import Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.model.turns import Origin, Turn, TurnState
@@ -124,8 +125,9 @@ class Bench:
             Delivery(f"{turn_id}:final", DeliveryKind.FINAL, name, turn_id, None, "done", DeliveryState.NO_TARGET, now),
         )
         inbox.record(tx, Inbound(where, said.id, "ann", said.text), Arrival(Fate.TURN, name, turn_id, ""), now)
-        for kind in ("thread.created", "turn.queued", "turn.started", "turn.ended"):
-            tx.log(name, turn_id, kind, now)
+        created, queued = ThreadCreated(thread.kind, thread.title), TurnQueued(Origin.MESSAGE)
+        for happened in (created, queued, TurnStarted(), TurnEnded(TurnState.COMPLETED)):
+            tx.log(name, turn_id, now, happened)
         if status is ThreadStatus.COMPLETED:
             self.ids.append(name)
 

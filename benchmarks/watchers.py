@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks.report import Line
 from clew.engine.live import Live
 from clew.engine.services.events import EventService
+from clew.model.events.logged import RuntimeNotice, TurnEnded
 from clew.model.views import Snapshot
 from clew.server import sse
 from clew.store import Store
@@ -75,8 +76,8 @@ async def _happen(store: Store) -> None:
     for number in range(RATE * SECONDS):
         await asyncio.sleep(began + number / RATE - time.time())
         at = time.time_ns() // 1000
-        await store.write(lambda tx, at=at: tx.log("T", None, "notice", at, text="x"))  # type: ignore[misc]
-    await store.write(lambda tx: tx.log("T", None, "turn.ended", 0))
+        await store.write(lambda tx, at=at: tx.log("T", None, at, RuntimeNotice("x")))  # type: ignore[misc]
+    await store.write(lambda tx: tx.log("T", None, 0, TurnEnded("completed")))
 
 
 def _watch_all(path: str, lags: Any, ready: Any) -> None:

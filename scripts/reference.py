@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -18,11 +17,15 @@ from textwrap import dedent, fill
 from typing import Any, get_args, get_origin, get_type_hints
 
 import click
+from msgspec import Struct
 
 from clew.cli import main as cli
 from clew.config import plugins
 from clew.config.reading import plugin_group, split, without_none
 from clew.config.settings import Config
+from clew.model.events.kinds import EventKind
+from clew.model.events.logged import Logged
+from clew.model.events.stream import KINDS
 from clew.support.errors import ClewError
 from clew.texts.bilingual import zh
 from clew.texts.commands import COMMANDS as SLASH_COMMANDS
@@ -206,109 +209,21 @@ EVENTS = """
 What the event streams send: `GET /api/events` ([HTTP](http.md)), `clew watch --json`, `Clew.events()`
 ([Python](python.md)). A stored event has a sequence number (`seq`). It comes once, in order, also after a restart of
 the daemon, until it is pruned (`events.keep_days`). A live event has no number and is not repeated. There may be more
-kinds later: ignore the ones that you do not know.
+kinds later: ignore the ones that you do not know. A field that is a sentence of clew, such as `error`, is in English;
+`texts` has its code, by the name of the field, for a client that shows another language.
 """
-# What each kind means. The kinds and their fields are read from the code; a kind without a line here is an error.
-MEANINGS = {
-    "hello": "The stream begins: from `seq` on nothing is missed. Sent at each connection.",
-    "reset": "The events that were asked for are pruned. `snapshot` is the state now.",
-    "bye": "The daemon stops on purpose.",
-    "cut": "This reader was too slow. Connect again with `Last-Event-ID`; nothing is lost.",
-    "message.accepted": "A message got its fate.",
-    "thread.created": "A thread began.",
-    "thread.status": "A thread changed its status.",
-    "thread.title": "A thread was renamed.",
-    "thread.wheel": "Another conversation drives the thread.",
-    "thread.taken_in": "An adopted thread: turns that were made outside clew are now in its history.",
-    "thread.released": "An adopted thread: its session is free for its own program.",
-    "turn.queued": "A turn waits for its place.",
-    "turn.claimed": "The scheduler took a turn.",
-    "turn.started": "The runtime began the turn.",
-    "turn.stop_asked": "A person wants the turn to stop.",
-    "turn.ended": "The turn ended.",
-    "activity": "A command, a change, a tool call or a thought began or ended.",
-    "activity.live": "An activity goes on; `detail` is its output so far.",
-    "notice": "The runtime reports something, such as a retry.",
-    "open": "At the beginning of a stream: a text that is being written, so far.",
-    "written": "At the beginning of a stream: a text of the running turn that is complete.",
-    "text": "A piece of the text that is being written.",
-    "text.done": "One text is complete. `cut`: it was given up and does not count.",
-    "gate.opened": "The agent asks a person.",
-    "gate.answered": "Somebody, or a rule, answered a gate.",
-    "gate.taken": "The runtime took the answer.",
-    "gate.void": "The gate is gone without an answer that counts.",
-    "gate.expired": "Nobody answered in time.",
-    "gate.reminded": "The gate was shown again as a reminder.",
-    "steer.offered": "A message for the running turn is stored.",
-    "steer.sent": "The runtime took that message.",
-    "steer.queued": "The message did not reach the turn and became a turn of its own.",
-    "delivery.owed": "Something has to be delivered.",
-    "delivery.sent": "It was delivered, and there is a receipt.",
-    "delivery.failed": "It failed for good.",
-    "handoff.requested": "A thread is to move to another surface.",
-    "handoff.completed": "It moved.",
-    "handoff.failed": "It did not move; everything is as before.",
-    "person.asked": "A stranger wrote in a chat and got a pairing code.",
-    "person.away": "You are away: this conversation gets what the terminal would show.",
-    "person.back": "You are back.",
-    "announce": "An answer for whoever watches at this machine (`--notify local`).",
-}
-# Kinds that `Live` sends from a loop, so that no call names them.
-SO_FAR = {kind: (False, ["item", "kind", "text", "offset"]) for kind in ("open", "written")}
-# The calls that send one: where the kind is among their arguments.
-STORING, LIVE = {"log": 2, "_log": 0}, {"say": 1, "Frame": 0}
 
 
 def events() -> str:
-    found = kinds()
     rows = [
-        (f"`{kind}`", "yes" if stored else "", ", ".join(f"`{name}`" for name in names), MEANINGS[kind])
-        for kind, (stored, names) in sorted(found.items(), key=lambda each: list(MEANINGS).index(each[0]))
+        (f"`{kind}`", "yes" if issubclass(data, Logged) else "", _fields(data), " ".join((data.__doc__ or "").split()))
+        for kind, data in ((kind, KINDS[kind]) for kind in EventKind)
     ]
     return page("List of events", EVENTS, table(("kind", "stored", "fields of `data`", "meaning"), rows))
 
 
-def kinds() -> dict[str, tuple[bool, list[str]]]:
-    """Each kind of event that the code sends: whether it is stored, and the names of its fields."""
-    found: dict[str, tuple[bool, list[str]]] = dict(SO_FAR)
-    for path in (*sorted((SOURCE / "engine").rglob("*.py")), SOURCE / "server" / "sse.py"):
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-                for kind, stored, names in _sent(function):
-                    known = found.get(kind, (stored, []))[1]
-                    found[kind] = stored, [*known, *(name for name in names if name not in known)]
-    return found
-
-
-def _sent(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, bool, list[str]]]:
-    """The events that a function logs or says: a call with the kind as a plain text."""
-    literals = {
-        node.targets[0].id: [key.value for key in node.value.keys if isinstance(key, ast.Constant)]
-        for node in ast.walk(function)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Dict)
-    }
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call) and (name := _called(node)) in STORING | LIVE:
-            match node.args[(STORING | LIVE)[name] :]:
-                case [ast.Constant(value=str(kind)), *_] if re.fullmatch(r"[a-z_.]+", kind):
-                    yield kind, name in STORING, [each for each in _names(node, literals) if each != "turn"]
-
-
-def _called(node: ast.Call) -> str:
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-
-
-def _names(node: ast.Call, literals: Mapping[str, list[Any]]) -> Iterator[str]:
-    for each in node.keywords:
-        if each.arg is not None:
-            yield each.arg
-        elif isinstance(each.value, ast.Name):
-            yield from literals.get(each.value.id, [])
-    for argument in (inner for each in node.args if isinstance(each, ast.Call) for inner in each.args):
-        if isinstance(argument, ast.Dict):
-            yield from (str(key.value) for key in argument.keys if isinstance(key, ast.Constant))
-        elif isinstance(argument, ast.Name):
-            yield from literals.get(argument.id, [])
+def _fields(data: type[Struct]) -> str:
+    return ", ".join(f"`{name}`" for name in data.__struct_fields__ if name != "texts")
 
 
 # Errors

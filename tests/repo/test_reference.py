@@ -7,7 +7,9 @@ import importlib.util
 import pytest
 
 from clew.cli.main import COMMANDS
-from clew.client.events import KINDS
+from clew.client import events as client_events
+from clew.model.events.kinds import EventKind
+from clew.model.events.stream import KINDS
 from tests.helpers.paths import ROOT
 
 SCRIPT = ROOT / "scripts" / "reference.py"
@@ -29,13 +31,10 @@ def test_every_setting_and_every_error_has_a_meaning() -> None:
     assert [row for row in rows if row.startswith("| `") and row.endswith("|  |")] == []
 
 
-def test_every_kind_of_event_has_a_meaning_and_no_meaning_is_left_over() -> None:
-    assert set(reference.kinds()) == set(reference.MEANINGS)
-
-
-def test_typed_events_have_the_documented_kinds_and_fields() -> None:
-    documented = {kind: set(names) for kind, (_, names) in reference.kinds().items()}
-    assert {kind: set(what.__struct_fields__) for kind, what in KINDS.items()} == documented
+def test_every_kind_of_event_has_typed_data_with_a_meaning() -> None:
+    assert set(KINDS) == set(EventKind)
+    assert [kind for kind, data in KINDS.items() if not data.__doc__] == []
+    assert [kind for kind, data in KINDS.items() if not hasattr(client_events, data.__name__)] == []
 
 
 def test_every_command_is_listed() -> None:

@@ -11,6 +11,7 @@ import pytest
 from clew.engine.live import Live
 from clew.engine.services import events
 from clew.engine.services.events import EventService
+from clew.model.events.logged import RuntimeNotice, ThreadCreated
 from clew.model.views import Snapshot
 from clew.server import sse
 from clew.store import Store
@@ -58,7 +59,7 @@ def live(store: Store) -> Live:
 
 async def happen(store: Store, thread: str = "T", count: int = 1) -> None:
     for _ in range(count):
-        await store.write(lambda tx: tx.log(thread, None, "notice", 0, text="x"))
+        await store.write(lambda tx: tx.log(thread, None, 0, RuntimeNotice("x")))
 
 
 def opened(
@@ -183,7 +184,7 @@ async def test_a_seq_that_is_still_stored_gets_no_reset(store: Store, live: Live
 
 async def test_a_thread_with_its_first_event_stored_gets_no_reset(store: Store, live: Live) -> None:
     await happen(store, "old", count=5)
-    await store.write(lambda tx: tx.log("T", None, "thread.created", 0))
+    await store.write(lambda tx: tx.log("T", None, 0, ThreadCreated("chat", "")))
     await happen(store, count=2)
     await store.write(lambda tx: log.prune(tx, 4))
     assert await opened(live, store, "T", after=0).numbers(8) == [6, 7, 8]

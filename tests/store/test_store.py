@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from clew.model.events.kinds import EventKind
+from clew.model.events.logged import SessionReleased, StatusChanged, StopAsked
 from clew.model.messages import Conversation, Fate, Inbound
 from clew.store import Entry, Store, Tx, migrate
 from clew.store.migrate import migrations, open_store
@@ -72,7 +74,7 @@ async def test_listeners_hear_of_a_commit_after_it_and_in_order(path: Path) -> N
     store.listen(heard.extend)
 
     def say(number: int, tx: Tx) -> None:
-        tx.log("thread", None, f"kind-{number}", number)
+        tx.log("thread", None, number, StatusChanged(f"status-{number}"))
         if number % 3 == 0:
             raise ValueError
 
@@ -219,11 +221,11 @@ async def test_a_cancelled_caller_does_not_stop_its_commit(path: Path) -> None:
     store = open_store(path, SystemClock())
     heard: list[Entry] = []
     store.listen(heard.extend)
-    writing = asyncio.create_task(store.write(lambda tx: tx.log("thread", None, "kind", 1)))
+    writing = asyncio.create_task(store.write(lambda tx: tx.log("thread", None, 1, SessionReleased())))
     await asyncio.sleep(0)
     writing.cancel()
     await store.write(lambda tx: None)
-    assert [entry.kind for entry in heard] == ["kind"]
+    assert [entry.kind for entry in heard] == [EventKind.THREAD_RELEASED]
     await _close(store)
 
 
@@ -303,12 +305,12 @@ async def test_what_is_logged_is_numbered_at_the_end_of_the_body(path: Path) -> 
     store.listen(lambda entries: heard.extend((entry.seq, entry.kind) for entry in entries))
 
     def body(tx: Tx) -> int:
-        tx.log("T", None, "first", 1)
-        tx.log("T", None, "second", 2)
+        tx.log("T", None, 1, StopAsked())
+        tx.log("T", None, 2, SessionReleased())
         return len(tx.all("SELECT seq FROM log"))
 
     assert await store.write(body) == 0
-    assert [kind for _, kind in heard] == ["first", "second"] and heard[0][0] + 1 == heard[1][0]
+    assert [kind for _, kind in heard] == ["turn.stop_asked", "thread.released"] and heard[0][0] + 1 == heard[1][0]
     await _close(store)
 
 
@@ -320,7 +322,7 @@ async def test_actions_run_after_the_commit_and_before_listeners_and_only_then(p
     def body(tx: Tx) -> None:
         tx.after(lambda: 1 // 0)
         tx.after(lambda: order.append("action"))
-        tx.log("T", None, "happened", 1)
+        tx.log("T", None, 1, SessionReleased())
         order.append("body")
 
     def fails(tx: Tx) -> None:

@@ -17,6 +17,7 @@ from clew.cli.view.screen import Screen
 from clew.client import requests
 from clew.client.events import ActivityChanged, Announced, Event, Hello, Reset, TurnEnded, TurnStarted, event_of
 from clew.client.wire import Frame
+from clew.model.events.kinds import EventKind
 
 if TYPE_CHECKING:
     from clew.client.sync import Asks, Client
@@ -125,11 +126,11 @@ class Watcher:
 
     def show(self, frame: Frame) -> None:
         is_again = self._is_begun
-        if frame.kind == "hello":
+        if frame.kind == EventKind.HELLO:
             self._screen.say("reconnected" if is_again else "watching; Ctrl-C ends")
             self._is_begun = True
         if self._as_json:
-            data = json.loads(frame.data) | ({"again": is_again} if frame.kind == "hello" else {})
+            data = json.loads(frame.data) | ({"again": is_again} if frame.kind == EventKind.HELLO else {})
             print(json.dumps({"kind": frame.kind, "seq": frame.seq, "data": data}), flush=True)
         else:
             self._show_event(event_of(frame))
@@ -137,7 +138,7 @@ class Watcher:
     def _show_event(self, event: Event) -> None:
         if self._renderer:
             self._show_thread(self._renderer, event)
-        elif event.kind == "reset":
+        elif event.kind == EventKind.RESET:
             self._screen.write_line(PRUNED)
         elif event.seq is not None and event.kind in _HEADLINES:
             self._screen.write_text(f"{event.thread}  {one_line(_headline(event))}\n", fresh=True)
@@ -154,29 +155,34 @@ class Watcher:
             self._screen.wait(WORKING if renderer.running else None)
 
 
-_HEADLINES = {
-    "thread.created": "thread created",
-    "thread.status": "thread is",
-    "thread.title": "title:",
-    "thread.taken_in": "imported turns from outside clew:",
-    "thread.released": "its session is released to its own program",
-    "turn.queued": "turn queued",
-    "turn.started": "turn started",
-    "turn.ended": "turn",
-    "activity": "",
-    "notice": "",
-    "gate.opened": "asks:",
-    "gate.answered": "is answered:",
-    "gate.void": "is void:",
-    "gate.expired": "expired without an answer",
-    "delivery.sent": "answer delivered",
-    "delivery.failed": "answer not delivered:",
+_HEADLINES: dict[str, str] = {
+    EventKind.THREAD_CREATED: "thread created",
+    EventKind.THREAD_STATUS: "thread is",
+    EventKind.THREAD_TITLE: "title:",
+    EventKind.THREAD_IMPORTED: "imported turns from outside clew:",
+    EventKind.THREAD_RELEASED: "its session is released to its own program",
+    EventKind.TURN_QUEUED: "turn queued",
+    EventKind.TURN_STARTED: "turn started",
+    EventKind.TURN_ENDED: "turn",
+    EventKind.ACTIVITY: "",
+    EventKind.NOTICE: "",
+    EventKind.GATE_OPENED: "asks:",
+    EventKind.GATE_ANSWERED: "is answered:",
+    EventKind.GATE_VOID: "is void:",
+    EventKind.GATE_EXPIRED: "expired without an answer",
+    EventKind.DELIVERY_SENT: "answer delivered",
+    EventKind.DELIVERY_FAILED: "answer not delivered:",
 }
 
 
 _DETAILS = ("state", "status", "title", "text", "error", "why", "turns")
 _SHOWN_BY_RENDERER = frozenset(
-    {"activity", "notice", "turn.ended", *(kind for kind in _HEADLINES if kind.startswith("gate."))}
+    {
+        EventKind.ACTIVITY,
+        EventKind.NOTICE,
+        EventKind.TURN_ENDED,
+        *(kind for kind in _HEADLINES if kind.startswith("gate.")),
+    }
 )
 
 

@@ -25,6 +25,7 @@ from clew.client.asyncio_transport import AsyncioTransport
 from clew.client.events import Event, TextProgress
 from clew.client.follower import Follower
 from clew.client.requests import Request, Sent
+from clew.model.events.kinds import EventKind
 from clew.model.gate_views import GateView
 from clew.model.messages import Fate
 from clew.model.views import Notified, Passage, ThreadView, TurnView, WhereRow
@@ -37,7 +38,9 @@ Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
 Policy = Literal["careful", "trusted", "read-only", "yolo"]
 
 _ENDED = frozenset({"completed", "failed", "interrupted"})
-_CHECK_AFTER = frozenset({"hello", "reset", "turn.ended", "thread.status"})  # events after which `wait` may be over
+_CHECK_AFTER = frozenset(
+    {EventKind.HELLO, EventKind.RESET, EventKind.TURN_ENDED, EventKind.THREAD_STATUS}
+)  # events after which `wait` may be over
 
 
 class Clew:

@@ -1,346 +1,110 @@
 """The events of the stream, typed: one `Event`, whose `what` is one of a closed union. docs/reference/events.md lists
-the kinds and their fields; a test keeps this module equal to it."""
+the kinds and their fields."""
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from clew.client.wire import Frame, JsonObject
-from clew.model.views import Snapshot
+from clew.model.events.kinds import EventKind
+from clew.model.events.live import (
+    ActivityOutput,
+    Announced,
+    Bye,
+    Cut,
+    Hello,
+    OpenText,
+    Reset,
+    TextDone,
+    TextPiece,
+    WrittenText,
+)
+from clew.model.events.logged import (
+    ActivityChanged,
+    DeliveryFailed,
+    DeliveryOwed,
+    DeliverySent,
+    DriverChanged,
+    GateAnswered,
+    GateExpired,
+    GateOpened,
+    GateReminded,
+    GateTaken,
+    GateVoid,
+    HandoffCompleted,
+    HandoffFailed,
+    HandoffRequested,
+    MessageAccepted,
+    PersonAsked,
+    PersonAway,
+    PersonBack,
+    RuntimeNotice,
+    SessionReleased,
+    StatusChanged,
+    SteerOffered,
+    SteerQueued,
+    SteerSent,
+    StopAsked,
+    ThreadCreated,
+    TitleChanged,
+    TurnClaimed,
+    TurnEnded,
+    TurnQueued,
+    TurnsImported,
+    TurnStarted,
+)
+from clew.model.events.stream import StreamEvent, Unknown, opened, typed
 from clew.support.text import Pieces
 
-
-class Hello(Struct, frozen=True):
-    """The stream begins: from `seq` on nothing is missed. Comes after each connect."""
-
-    seq: int
-    newest: int = 0
-
-
-class Reset(Struct, frozen=True):
-    """The requested events are pruned; this is the state now."""
-
-    seq: int
-    snapshot: Snapshot
-
-
-class Bye(Struct, frozen=True):
-    """The daemon stops on purpose."""
-
-    reason: str
-
-
-class Cut(Struct, frozen=True):
-    """This reader was too slow. The client reconnects, and nothing is lost."""
-
-    reason: str = ""
-    hint: str = ""
-
-
-class MessageAccepted(Struct, frozen=True):
-    fate: str
-
-
-class ThreadCreated(Struct, frozen=True):
-    title: str = ""
-    thread_kind: str = ""
-    forked_from: str | None = None
-
-
-class StatusChanged(Struct, frozen=True):
-    status: str
-
-
-class TitleChanged(Struct, frozen=True):
-    title: str
-
-
-class DriverChanged(Struct, frozen=True):
-    """Another conversation drives the thread."""
-
-    where: str
-    by: str | None = None
-
-
-class TurnsImported(Struct, frozen=True):
-    turns: int
-
-
-class SessionReleased(Struct, frozen=True):
-    pass
-
-
-class TurnQueued(Struct, frozen=True):
-    origin: str = ""
-    continues: str | None = None
-    again: bool = False
-
-
-class TurnClaimed(Struct, frozen=True):
-    attempt: int = 0
-
-
-class TurnStarted(Struct, frozen=True):
-    pass
-
-
-class StopAsked(Struct, frozen=True):
-    pass
-
-
-class TurnEnded(Struct, frozen=True):
-    state: str
-    error: str | None = None
-
-
-class ActivityChanged(Struct, frozen=True):
-    """A command, a change, a tool call or a thought began or ended."""
-
-    item: str
-    activity: str
-    phase: str
-    title: str
-    outcome: str | None = None
-
-
-class ActivityOutput(Struct, frozen=True):
-    """An activity goes on; `detail` is its output so far."""
-
-    item: str
-    activity: str = ""
-    phase: str = ""
-    title: str = ""
-    detail: str = ""
-
-
-class RuntimeNotice(Struct, frozen=True):
-    text: str
-    notice: str = ""
-
-
-class OpenText(Struct, frozen=True):
-    """At the beginning of a stream: a text that is being written, so far."""
-
-    item: str
-    kind: str
-    text: str
-    offset: int = 0
-
-
-class WrittenText(Struct, frozen=True):
-    """At the beginning of a stream: a complete text of the running turn."""
-
-    item: str
-    kind: str
-    text: str
-    offset: int = 0
-
-
-class TextPiece(Struct, frozen=True):
-    item: str
-    offset: int
-    text: str
-
-
-class TextDone(Struct, frozen=True):
-    """One text is complete; with `cut` it was discarded."""
-
-    item: str
-    text: str
-    cut: bool = False
-
-
-class GateOpened(Struct, frozen=True):
-    gate: str
-    code: str = ""
-    asks: str = ""
-    title: str = ""
-
-
-class GateAnswered(Struct, frozen=True):
-    gate: str
-    code: str
-    decision: str
-    by: str
-    title: str = ""
-
-
-class GateTaken(Struct, frozen=True):
-    gate: str
-    code: str
-
-
-class GateVoid(Struct, frozen=True):
-    gate: str
-    code: str
-    why: str = ""
-
-
-class GateExpired(Struct, frozen=True):
-    gate: str
-    code: str
-
-
-class GateReminded(Struct, frozen=True):
-    gate: str
-    code: str = ""
-
-
-class SteerOffered(Struct, frozen=True):
-    message: str
-
-
-class SteerSent(Struct, frozen=True):
-    message: str
-
-
-class SteerQueued(Struct, frozen=True):
-    message: str
-
-
-class DeliveryOwed(Struct, frozen=True):
-    surface: str = ""
-
-
-class DeliverySent(Struct, frozen=True):
-    delivery: str
-
-
-class DeliveryFailed(Struct, frozen=True):
-    delivery: str
-    error: str | None = None
-
-
-class HandoffRequested(Struct, frozen=True):
-    handoff: str
-    surface: str = ""
-
-
-class HandoffCompleted(Struct, frozen=True):
-    handoff: str
-    where: str | None = None
-
-
-class HandoffFailed(Struct, frozen=True):
-    handoff: str
-    error: str | None = None
-
-
-class PersonAsked(Struct, frozen=True):
-    surface: str = ""
-
-
-class PersonAway(Struct, frozen=True):
-    where: str | None = None
-
-
-class PersonBack(Struct, frozen=True):
-    pass
-
-
-class Announced(Struct, frozen=True):
-    """An answer for whoever watches at this machine."""
-
-    text: str
-    delivery: str = ""
-
-
-class Unknown(Struct, frozen=True):
-    """Of a kind that this version does not know, or without the fields that it needs."""
-
-
-What = (
-    Hello
-    | Reset
-    | Bye
-    | Cut
-    | MessageAccepted
-    | ThreadCreated
-    | StatusChanged
-    | TitleChanged
-    | DriverChanged
-    | TurnsImported
-    | SessionReleased
-    | TurnQueued
-    | TurnClaimed
-    | TurnStarted
-    | StopAsked
-    | TurnEnded
-    | ActivityChanged
-    | ActivityOutput
-    | RuntimeNotice
-    | OpenText
-    | WrittenText
-    | TextPiece
-    | TextDone
-    | GateOpened
-    | GateAnswered
-    | GateTaken
-    | GateVoid
-    | GateExpired
-    | GateReminded
-    | SteerOffered
-    | SteerSent
-    | SteerQueued
-    | DeliveryOwed
-    | DeliverySent
-    | DeliveryFailed
-    | HandoffRequested
-    | HandoffCompleted
-    | HandoffFailed
-    | PersonAsked
-    | PersonAway
-    | PersonBack
-    | Announced
-    | Unknown
-)
-
-KINDS: dict[str, type[What]] = {
-    "hello": Hello,
-    "reset": Reset,
-    "bye": Bye,
-    "cut": Cut,
-    "message.accepted": MessageAccepted,
-    "thread.created": ThreadCreated,
-    "thread.status": StatusChanged,
-    "thread.title": TitleChanged,
-    "thread.wheel": DriverChanged,
-    "thread.taken_in": TurnsImported,
-    "thread.released": SessionReleased,
-    "turn.queued": TurnQueued,
-    "turn.claimed": TurnClaimed,
-    "turn.started": TurnStarted,
-    "turn.stop_asked": StopAsked,
-    "turn.ended": TurnEnded,
-    "activity": ActivityChanged,
-    "activity.live": ActivityOutput,
-    "notice": RuntimeNotice,
-    "open": OpenText,
-    "written": WrittenText,
-    "text": TextPiece,
-    "text.done": TextDone,
-    "gate.opened": GateOpened,
-    "gate.answered": GateAnswered,
-    "gate.taken": GateTaken,
-    "gate.void": GateVoid,
-    "gate.expired": GateExpired,
-    "gate.reminded": GateReminded,
-    "steer.offered": SteerOffered,
-    "steer.sent": SteerSent,
-    "steer.queued": SteerQueued,
-    "delivery.owed": DeliveryOwed,
-    "delivery.sent": DeliverySent,
-    "delivery.failed": DeliveryFailed,
-    "handoff.requested": HandoffRequested,
-    "handoff.completed": HandoffCompleted,
-    "handoff.failed": HandoffFailed,
-    "person.asked": PersonAsked,
-    "person.away": PersonAway,
-    "person.back": PersonBack,
-    "announce": Announced,
-}
+__all__ = [
+    "ActivityChanged",
+    "ActivityOutput",
+    "Announced",
+    "Bye",
+    "Cut",
+    "DeliveryFailed",
+    "DeliveryOwed",
+    "DeliverySent",
+    "DriverChanged",
+    "Event",
+    "GateAnswered",
+    "GateExpired",
+    "GateOpened",
+    "GateReminded",
+    "GateTaken",
+    "GateVoid",
+    "HandoffCompleted",
+    "HandoffFailed",
+    "HandoffRequested",
+    "Hello",
+    "MessageAccepted",
+    "OpenText",
+    "PersonAsked",
+    "PersonAway",
+    "PersonBack",
+    "Reset",
+    "RuntimeNotice",
+    "SessionReleased",
+    "StatusChanged",
+    "SteerOffered",
+    "SteerQueued",
+    "SteerSent",
+    "StopAsked",
+    "TextDone",
+    "TextPiece",
+    "TextProgress",
+    "ThreadCreated",
+    "TitleChanged",
+    "TurnClaimed",
+    "TurnEnded",
+    "TurnQueued",
+    "TurnStarted",
+    "TurnsImported",
+    "Unknown",
+    "WrittenText",
+    "event_of",
+]
 
 
 class Event(Struct, frozen=True):
@@ -354,33 +118,14 @@ class Event(Struct, frozen=True):
     data: JsonObject = field(default_factory=dict)
 
     @property
-    def what(self) -> What:
+    def what(self) -> StreamEvent:
         """`data`, typed."""
-        try:
-            return msgspec.convert(self.data, KINDS.get(self.kind, Unknown))
-        except msgspec.ValidationError:
-            return Unknown()
-
-
-class _Wire(Struct, frozen=True):
-    """The fields around the data. Only stored events have their data in `data`; live ones have it at the top level."""
-
-    thread: str | None = None
-    turn: str | None = None
-    at: int | None = None
-    data: JsonObject | None = None
-
-
-_decode = msgspec.json.Decoder(_Wire).decode
+        return typed(self.kind, self.data)
 
 
 def event_of(frame: Frame) -> Event:
-    wire = _decode(frame.data)
-    data = wire.data
-    if data is None:
-        found: JsonObject = msgspec.json.decode(frame.data)
-        data = {name: found[name] for name in found if name not in ("thread", "turn")}
-    return Event(frame.kind, frame.seq, wire.thread, wire.turn, wire.at, data)
+    envelope = opened(frame.data)
+    return Event(frame.kind, frame.seq, envelope.thread, envelope.turn, envelope.at, envelope.data or {})
 
 
 class TextProgress:
@@ -411,7 +156,7 @@ class TextProgress:
         if len(complete) == offset:
             return None
         self._record(key, offset, complete[offset:])
-        return replace(event, kind="text", data={"item": item, "offset": offset, "text": complete[offset:]})
+        return replace(event, kind=EventKind.TEXT, data={"item": item, "offset": offset, "text": complete[offset:]})
 
     def _record(self, key: tuple[str | None, str], offset: int, text: str) -> None:
         sent = self._sent.setdefault(key, Pieces())

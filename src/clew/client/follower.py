@@ -9,6 +9,7 @@ from clew.client.aio import AsyncClient
 from clew.client.events import Bye, Event, event_of
 from clew.client.requests import Request
 from clew.client.wire import Frame, FrameParser, Lost
+from clew.model.events.kinds import EventKind
 from clew.support.errors import Stopped
 
 SILENCE = 45.0  # seconds without a heartbeat, after which a stream counts as lost
@@ -39,7 +40,7 @@ class Follower:
                 async with aclosing(self._connection()) as frames:
                     async for frame in frames:
                         pause = 0.0
-                        if frame.kind == "hello":
+                        if frame.kind == EventKind.HELLO:
                             self._client.is_back()
                         self.after = self.after if frame.seq is None else frame.seq
                         yield frame
@@ -61,7 +62,7 @@ class Follower:
 
 
 def _check_stopped(frame: Frame) -> None:
-    if frame.kind == "bye":
+    if frame.kind == EventKind.BYE:
         what = event_of(frame).what
         if not (isinstance(what, Bye) and what.reason == "restarting"):
             raise Stopped("the daemon was stopped; `clew up` starts it again, and open work continues")

@@ -12,11 +12,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
+from clew.model.events.kinds import EventKind
+from clew.model.events.live import Announced, Cut, LiveEvent, OpenText, TextDone, TextPiece, WrittenText
 from clew.model.long_text import GrowingText, grown
 from clew.model.surface import Outgoing
 from clew.store.base import Entry
@@ -97,7 +99,7 @@ class Subscription:
             return
         if len(self._frames) >= MAILBOX:
             self._frames.clear()
-            frame = Frame("cut", None, _encode({"reason": "too slow", "hint": "connect again with Last-Event-ID"}))
+            frame = Frame(EventKind.CUT, None, _encode(Cut("too slow", "connect again with Last-Event-ID")))
             self.closed = True
         self._frames.append(frame)
         self._wake.set()
@@ -147,12 +149,12 @@ class Live:
         if not cut:
             self._written.setdefault(thread, {})[item] = _Open(turn, "text", grown(text, self._longest))
         if self._watched(thread):
-            self.say(thread, "text.done", turn=turn, item=item, text=text, cut=cut)
+            self.say(thread, turn, TextDone(item, text, cut))
 
-    def say(self, thread: str, kind: str, **data: Any) -> None:
-        """Publish a frame that is not stored."""
+    def say(self, thread: str, turn: str | None, happened: LiveEvent) -> None:
+        """Publish an event that is not stored."""
         if self._watched(thread):
-            self._send(thread, Frame(kind, None, _encode({"thread": thread, **data})))
+            self._send(thread, _unstored(thread, turn, happened))
 
     def open_texts(self, thread: str) -> dict[str, str]:
         """Open texts by item. Leaves out those whose beginning went to an earlier daemon: they are incomplete."""
@@ -171,7 +173,7 @@ class Live:
         """Show a line to the thread's current subscribers. False if there are none."""
         if not self._subscriptions.get(outgoing.thread):
             return False
-        self.say(outgoing.thread, "announce", turn=outgoing.turn, delivery=outgoing.id, text=outgoing.text)
+        self.say(outgoing.thread, outgoing.turn, Announced(outgoing.text, outgoing.id))
         return True
 
     @property
@@ -206,7 +208,7 @@ class Live:
         unsent = self._unsent.pop(thread, None)
         if unsent is not None:
             text = "".join(unsent.pieces)
-            self.say(thread, "text", turn=unsent.turn, item=unsent.item, offset=unsent.offset, text=text)
+            self.say(thread, unsent.turn, TextPiece(unsent.item, unsent.offset, text))
 
     def _send(self, thread: str, frame: Frame) -> None:
         self._flush(thread)  # so that no frame overtakes the text before it
@@ -218,9 +220,10 @@ class Live:
         """Subscribe. The texts of the running turn come first: done ones as `written`, open ones as `open`."""
         for name in [thread] if thread is not None else {**self._written, **self._open}:
             self._flush(name)
-            for kind, texts in (("written", self._written), ("open", self._open)):
+            for so_far, texts in ((WrittenText, self._written), (OpenText, self._open)):
                 for item, text in texts.get(name, {}).items():
-                    subscription.put(_so_far(kind, name, item, text))
+                    shown = so_far(item, text.kind, text.written.whole(), text.offset)
+                    subscription.put(_unstored(name, text.turn, shown))
         self._subscriptions.setdefault(thread, []).append(subscription)
 
     def _leave(self, thread: str | None, subscription: Subscription) -> None:
@@ -230,6 +233,5 @@ class Live:
             del self._subscriptions[thread]
 
 
-def _so_far(kind: str, thread: str, item: str, text: _Open) -> Frame:
-    body = {"thread": thread, "turn": text.turn, "item": item, "kind": text.kind, "text": text.written.whole()}
-    return Frame(kind, None, _encode({**body, "offset": text.offset}))
+def _unstored(thread: str, turn: str | None, happened: LiveEvent) -> Frame:
+    return Frame(happened.event, None, _encode({"thread": thread, "turn": turn, **asdict(happened)}))

@@ -14,13 +14,16 @@ import msgspec
 
 from clew.engine.live import Frame, Live, Subscription, frame_of
 from clew.engine.services.events import EventService
+from clew.model.events.live import Bye, Hello, LiveEvent, Reset
 from clew.model.views import Snapshot
+from clew.support.coded import plain
 
 HEARTBEAT = 15.0  # seconds
 MEDIA_TYPE = "text/event-stream"
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 BEAT = b":\n\n"
+_encode = msgspec.json.Encoder(enc_hook=plain).encode
 
 
 async def stream(
@@ -36,14 +39,14 @@ async def stream(
     seen = newest if after is None else min(after, newest)
     # Read the position before subscribing, and the log after it: an event in between is in both, and is sent once.
     with live.subscribe(thread) as subscription:
-        yield Frame("hello", seen, msgspec.json.encode({"seq": seen, "newest": newest})).wire
+        yield _frame(Hello(seen, newest), seen).wire
         async for frames in _replay(events, thread, seen, snapshot):
             seen = frames[-1].seq or seen
             yield b"".join(frame.wire for frame in frames)
         async for chunk in _follow(subscription, seen):
             yield chunk
     if reason := stop_reason():
-        yield Frame("bye", None, msgspec.json.encode({"reason": reason})).wire
+        yield _frame(Bye(reason)).wire
 
 
 async def _replay(
@@ -65,8 +68,11 @@ async def _replay(
 
 async def _reset(thread: str | None, seq: int, snapshot: Callable[[str | None], Awaitable[Snapshot]]) -> Frame:
     """The snapshot contains everything up to `seq`, and perhaps more."""
-    body = {"seq": seq, "snapshot": await snapshot(thread)}
-    return Frame("reset", seq, msgspec.json.encode(body))
+    return _frame(Reset(seq, await snapshot(thread)), seq)
+
+
+def _frame(happened: LiveEvent, seq: int | None = None) -> Frame:
+    return Frame(happened.event, seq, _encode(happened))
 
 
 async def _follow(subscription: Subscription, seen: int) -> AsyncIterator[bytes]:

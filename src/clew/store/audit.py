@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.model.delivery import Delivery
+from clew.model.events.kinds import EventKind
 from clew.model.gates import Gate
 from clew.model.handoff import HandoffState
 from clew.model.messages import Conversation, Fate, PromptMessage
@@ -92,7 +93,7 @@ def begun_while_suspended(tx: Tx) -> list[str]:
     )
     found, status = [], {}
     for row in rows:
-        if row["kind"] == "thread.status":
+        if row["kind"] == EventKind.THREAD_STATUS:
             status[row["thread"]] = msgspec.json.decode(row["data"])["status"]
         elif status.get(row["thread"]) == ThreadStatus.SUSPENDED:
             found.append(row["turn"])

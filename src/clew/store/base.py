@@ -8,9 +8,10 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from clew.support.coded import coded_in, plain
+from clew.model.events.logged import Logged
+from clew.support.coded import plain, with_texts
 from clew.support.errors import StoreError
 
 _log = logging.getLogger(__name__)
@@ -60,11 +61,13 @@ class Tx:
         rows = self._connection.all(sql, params)
         return rows[0] if rows else None
 
-    def log(self, thread: str, turn: str | None, kind: str, at: int, **data: Any) -> None:
+    def log(self, thread: str, turn: str | None, at: int, happened: Logged) -> None:
         """Add an entry to the event log. It is written and numbered at the end of the body. The codes of clew's own
-        sentences in `data` are logged beside them, as `texts`."""
-        texts = coded_in(**data)
-        self._logged.append(Entry(0, thread, turn, kind, at, {**data, "texts": texts} if texts else data))
+        sentences in it are logged beside them, as `texts`."""
+        data = asdict(with_texts(happened))
+        if not data["texts"]:
+            del data["texts"]
+        self._logged.append(Entry(0, thread, turn, happened.event, at, data))
 
     def after(self, action: Callable[[], object]) -> None:
         """Call this on the event loop after the commit, before listeners and the caller learn of it."""

@@ -14,6 +14,7 @@ from clew.cli.doctor.agents import agents, configured
 from clew.cli.doctor.checks import CLOCK_SLACK, all_checks
 from clew.config.plugin import Finding
 from clew.config.settings import load
+from clew.model.events.logged import RuntimeNotice
 from clew.process import lock
 from clew.store.migrate import open_store
 from clew.support.clock import SystemClock
@@ -28,7 +29,7 @@ def found(home: Home, check: str) -> Finding:
 def write_entry(home: Home, at: int) -> None:
     home.prepare()
     store = open_store(home.database, SystemClock())
-    asyncio.run(store.write(lambda tx: tx.log("T", None, "notice", at)))
+    asyncio.run(store.write(lambda tx: tx.log("T", None, at, RuntimeNotice("x"))))
     store.close()
 
 

@@ -145,7 +145,9 @@ class GateClient:
 
 
 def event(kind: str, **data: Any) -> Event:
-    return Event(kind, 1, turn="U", data={"gate": "id-K7Q2", "code": "K7Q2", **data})
+    return Event(
+        kind, 1, turn="U", data={"gate": "id-K7Q2", "code": "K7Q2", "asks": "command", "title": "make", **data}
+    )
 
 
 def test_a_gate_is_shown_once_and_again_if_it_is_reopened() -> None:

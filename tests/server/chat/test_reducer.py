@@ -7,21 +7,11 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.model.events.live import TextDone, TextPiece
+from clew.model.events.logged import ActivityChanged, RuntimeNotice, TurnStarted
 from clew.model.turns import Problem
 from clew.server.chat.frames import RETRYABLE, Chunk, Done, Error, Frame, Progress, failure
-from clew.server.chat.inputs import (
-    Activity,
-    Input,
-    Notice,
-    PlanChanged,
-    Started,
-    StreamEnded,
-    TextComplete,
-    TextPiece,
-    TurnEnded,
-    TurnReplaced,
-    safe,
-)
+from clew.server.chat.inputs import Input, PlanChanged, StreamEnded, TurnReplaced, TurnResult, safe
 from clew.server.chat.reducer import ChatState, reduce
 
 
@@ -49,12 +39,12 @@ def restarts(frames: Iterable[Frame]) -> int:
     return sum(isinstance(frame, Progress) and frame.stage == "restarted" for frame in frames)
 
 
-def done(text: str) -> TurnEnded:
-    return TurnEnded("completed", text)
+def done(text: str) -> TurnResult:
+    return TurnResult("completed", text)
 
 
 def test_consecutive_pieces_become_chunks_without_repeats() -> None:
-    frames = frames_of(TextPiece("a", 0, "Hel"), TextPiece("a", 3, "lo"), TextComplete("a", "Hello"), done("Hello"))
+    frames = frames_of(TextPiece("a", 0, "Hel"), TextPiece("a", 3, "lo"), TextDone("a", "Hello"), done("Hello"))
     assert frames == [Chunk("Hel"), Chunk("lo"), Done("c", "m", "Hello", "completed")]
 
 
@@ -71,19 +61,19 @@ def test_a_repeated_piece_is_sent_once() -> None:
 
 def test_a_discarded_text_restarts() -> None:
     frames = frames_of(
-        TextPiece("a", 0, "Hal"), TextComplete("a", "Hal", cut=True), TextPiece("b", 0, "Hel"), done("Hello")
+        TextPiece("a", 0, "Hal"), TextDone("a", "Hal", cut=True), TextPiece("b", 0, "Hel"), done("Hello")
     )
     assert restarts(frames) == 1 and shown(frames) == "Hello"
-    frames = frames_of(TextPiece("a", 0, "Hal"), TextComplete("a", "Hal", cut=True), done(""))
+    frames = frames_of(TextPiece("a", 0, "Hal"), TextDone("a", "Hal", cut=True), done(""))
     assert restarts(frames) == 1 and shown(frames) == ""
 
 
 def test_a_second_text_replaces_the_first_and_late_pieces_are_ignored() -> None:
     inputs = (
-        TextComplete("a", "I look."),
+        TextDone("a", "I look."),
         TextPiece("b", 0, "All"),
         TextPiece("a", 0, "I look."),
-        TextComplete("a", "I look."),
+        TextDone("a", "I look."),
     )
     frames = frames_of(*inputs, TextPiece("b", 3, " well."), done("All well."))
     assert restarts(frames) == 1 and shown(frames) == "All well."
@@ -91,7 +81,7 @@ def test_a_second_text_replaces_the_first_and_late_pieces_are_ignored() -> None:
 
 def test_a_missing_piece_is_recovered_from_the_complete_text() -> None:
     frames = frames_of(
-        TextPiece("a", 0, "one "), TextPiece("a", 8, "three"), TextComplete("a", "one two three"), done("one two three")
+        TextPiece("a", 0, "one "), TextPiece("a", 8, "three"), TextDone("a", "one two three"), done("one two three")
     )
     assert restarts(frames) == 0 and shown(frames) == "one two three"
 
@@ -104,7 +94,7 @@ def test_the_final_text_wins_over_what_was_streamed() -> None:
 
 def test_a_failure_is_last_and_says_whether_it_is_retryable() -> None:
     frames = frames_of(
-        TextPiece("a", 0, "half"), TurnEnded("failed", "half", Problem("overloaded", "Try again.")), Started()
+        TextPiece("a", 0, "half"), TurnResult("failed", "half", Problem("overloaded", "Try again.")), TurnStarted()
     )
     assert frames[-1] == Error("overloaded", "Try again.", True)
     assert failure("not_logged_in", "").retryable is False and "silence" in RETRYABLE
@@ -113,9 +103,9 @@ def test_a_failure_is_last_and_says_whether_it_is_retryable() -> None:
 def test_steps_are_counted_and_tools_are_named() -> None:
     inputs = (
         PlanChanged(3),
-        Activity("command", "ls"),
-        Activity("command", "ls", True, "ok"),
-        Activity("tool", "files.read"),
+        ActivityChanged("1", "command", "started", "ls"),
+        ActivityChanged("1", "command", "done", "ls", "ok"),
+        ActivityChanged("2", "tool", "started", "files.read"),
     )
     first, ended, second = frames_of(*inputs)
     assert first == Progress("tool", "agent", "command", 1, 3, detail="ls")
@@ -127,16 +117,18 @@ TEXTS = st.text("ab\n\x1b\x9b☂", max_size=6)
 ITEMS = st.sampled_from(["a", "b"])
 HEARD = st.one_of(
     st.builds(TextPiece, ITEMS, st.integers(0, 6), TEXTS),
-    st.builds(TextComplete, ITEMS, TEXTS, st.booleans()),
-    st.builds(Activity, st.sampled_from(["command", "thought"]), TEXTS, st.booleans()),
+    st.builds(TextDone, ITEMS, TEXTS, st.booleans()),
+    st.builds(
+        ActivityChanged, ITEMS, st.sampled_from(["command", "thought"]), st.sampled_from(["started", "done"]), TEXTS
+    ),
     st.builds(TurnReplaced, st.just("continued")),
-    st.builds(Notice, st.just("retrying"), TEXTS),
-    st.just(Started()),
+    st.builds(RuntimeNotice, TEXTS, st.just("retrying")),
+    st.just(TurnStarted()),
 )
 ENDS = st.one_of(
-    st.builds(TurnEnded, st.sampled_from(["completed", "interrupted"]), TEXTS),
+    st.builds(TurnResult, st.sampled_from(["completed", "interrupted"]), TEXTS),
     st.builds(StreamEnded, st.just("stopping"), st.just("words")),
-    st.just(TurnEnded("failed", "", Problem("model", "words"))),
+    st.just(TurnResult("failed", "", Problem("model", "words"))),
 )
 
 
@@ -150,4 +142,4 @@ def test_any_input_ends_with_one_final_frame_that_matches_the_text(
     assert isinstance(last, Done | Error)
     if isinstance(last, Done):
         assert shown(frames) == last.content
-        assert isinstance(end, TurnEnded) and last.content == safe(end.text)
+        assert isinstance(end, TurnResult) and last.content == safe(end.text)

@@ -140,11 +140,12 @@ def _state(client: Client, surface: str) -> str:
 def _meet(out: Out, client: Client, surface: str, words: str) -> PersonView | None:
     """Wait until somebody writes there, and let them in if the person at the terminal agrees."""
     from clew.client import requests
+    from clew.model.events.kinds import EventKind
 
     out.say(f"{words} Waiting… (Ctrl-C stops waiting)")
     declined: set[str] = set()
     for event in client.events(None):
-        if event.kind not in ("hello", "person.asked"):
+        if event.kind not in (EventKind.HELLO, EventKind.PERSON_ASKED):
             continue
         for asking in client.ask(requests.people_asking()):
             if not asking.id.startswith(f"{surface}:"):

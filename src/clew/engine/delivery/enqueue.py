@@ -12,6 +12,7 @@ from clew.engine.core import Core
 from clew.engine.delivery.language import localized
 from clew.engine.delivery.split import size, split
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
+from clew.model.events.logged import DeliveryOwed
 from clew.model.messages import Attachment, Conversation, Inbound
 from clew.model.surface import Units
 from clew.model.threads import Thread
@@ -85,7 +86,7 @@ def enqueue_delivery(
         part=part,
     )
     if deliveries.enqueue(tx, delivery) and state is DeliveryState.PENDING and where is not None:
-        tx.log(turn.thread, turn.id, "delivery.owed", now, surface=where.surface)
+        tx.log(turn.thread, turn.id, now, DeliveryOwed(where.surface))
 
 
 def enqueue_answer(tx: Tx, core: Core, turn: Turn, where: Conversation | None, body: str, note: str) -> None:
@@ -181,7 +182,7 @@ def _enqueue(
     text = shortened_to_fit(core, where, localized(tx, core, where, words))
     notice = Delivery(id, kind, thread, turn, where, text, pending, at, due_at=now, handoff=handoff)
     if deliveries.enqueue(tx, notice):
-        tx.log(thread, turn, "delivery.owed", now, surface=where.surface)
+        tx.log(thread, turn, now, DeliveryOwed(where.surface))
 
 
 def deliveries_named(tx: Tx, name: str) -> Iterator[Delivery]:

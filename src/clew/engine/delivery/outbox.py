@@ -18,6 +18,8 @@ from clew.engine.delivery.artifacts import FOLDER
 from clew.engine.delivery.language import localized
 from clew.engine.delivery.placeholder import placeholder_of
 from clew.model.delivery import Delivery, DeliveryKind
+from clew.model.events.kinds import EventKind
+from clew.model.events.logged import DeliveryFailed, DeliverySent
 from clew.model.messages import Conversation
 from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
 from clew.store import Entry, Tx
@@ -58,7 +60,7 @@ class Outbox:
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
         for entry in entries:
-            if entry.kind == "delivery.owed":
+            if entry.kind == EventKind.DELIVERY_OWED:
                 self.wake(str(entry.data.get("surface")))
 
     def wake(self, surface: str) -> None:
@@ -258,7 +260,7 @@ class Outbox:
     def _sent(self, tx: Tx, delivery: Delivery, receipt: Receipt) -> None:
         now = self._core.clock.now()
         if deliveries.record_sent(tx, delivery, receipt.message_id, now, receipt.conversation):
-            tx.log(delivery.thread, delivery.turn, "delivery.sent", now, delivery=delivery.id)
+            tx.log(delivery.thread, delivery.turn, now, DeliverySent(delivery.id))
             if delivery.kind is DeliveryKind.HANDOFF:
                 self._on_handoff_sent(tx, delivery, receipt.conversation)
 
@@ -266,7 +268,7 @@ class Outbox:
         now = self._core.clock.now()
         if isinstance(failure, Never):
             deliveries.record_failed(tx, delivery, failure.reason)
-            tx.log(delivery.thread, delivery.turn, "delivery.failed", now, delivery=delivery.id, error=failure.reason)
+            tx.log(delivery.thread, delivery.turn, now, DeliveryFailed(delivery.id, failure.reason))
             if delivery.kind is DeliveryKind.HANDOFF:
                 self._on_handoff_refused(tx, delivery, failure.reason)
             if delivery.kind is DeliveryKind.ASK or delivery.part is not None:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from clew.engine.core import Core
 from clew.engine.gates import cards
 from clew.engine.gates.gates import expire_gate
+from clew.model.events.kinds import EventKind
+from clew.model.events.logged import GateReminded
 from clew.model.gates import Gate
 from clew.store import Entry, Tx
 from clew.store.tables import gates
@@ -20,7 +22,7 @@ class GateExpiry:
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
-        if any(entry.kind == "gate.opened" for entry in entries):
+        if any(entry.kind == EventKind.GATE_OPENED for entry in entries):
             self._wake.set()
 
     async def run(self) -> None:
@@ -44,7 +46,7 @@ class GateExpiry:
             reminds = None
             if gates.mark_reminded(tx, gate):
                 cards.remind(tx, self._core, gate)
-                tx.log(gate.thread, gate.turn, "gate.reminded", now, gate=gate.id, code=gate.code)
+                tx.log(gate.thread, gate.turn, now, GateReminded(gate.id, gate.code))
         return min((time for time in (expires, reminds) if time is not None), default=None)
 
     def _times(self, gate: Gate) -> tuple[int | None, int | None]:

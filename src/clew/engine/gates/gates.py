@@ -15,6 +15,8 @@ from clew.engine.gates.requests.cleaning import clean_request, unstorable_part
 from clew.engine.gates.requests.inspection import NOT_INSPECTED, RequestInspection, check_rules
 from clew.engine.progress import gate_item
 from clew.model.events import GateOpened
+from clew.model.events.logged import GateAnswered, GateExpired, GateTaken, GateVoid, StopAsked
+from clew.model.events.logged import GateOpened as GateOpenedEvent
 from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Verdict
 from clew.model.threads import Thread
 from clew.model.turns import Item, Turn
@@ -94,8 +96,8 @@ def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
     if not gates.answer(tx, gate, _without_secrets(gate, given), by, now):
         raise Refused(gate_messages.answered_before(_reload(tx, gate)))
     tx.after(lambda: core.answers.__setitem__(gate.id, given))
-    about = {"gate": gate.id, "code": gate.code, "decision": given.decision, "by": by, "title": cards.title_line(gate)}
-    tx.log(gate.thread, gate.turn, "gate.answered", now, **about)
+    about = GateAnswered(gate.id, gate.code, given.decision, by, cards.title_line(gate))
+    tx.log(gate.thread, gate.turn, now, about)
     _resume_if_all_settled(tx, gate.turn)
     return _publish_change(tx, core, gate)
 
@@ -108,7 +110,7 @@ def stop_turn(tx: Tx, core: Core, thread: str, turn: str, by: str) -> None:
         if gate.state is GateState.OPEN:
             _answer(tx, core, gate, Answer(Decision.CANCEL), by)
     if turns.request_stop(tx, turn):
-        tx.log(thread, turn, "turn.stop_asked", core.clock.now())
+        tx.log(thread, turn, core.clock.now(), StopAsked())
 
 
 def unsent_answers(tx: Tx, turn: str) -> list[Gate]:
@@ -150,7 +152,7 @@ def confirm_taken(tx: Tx, core: Core, gate: Gate) -> Gate:
     if not gates.mark_taken(tx, gate, now):
         return _reload(tx, gate)
     tx.after(lambda: core.answers.pop(gate.id, None))
-    tx.log(gate.thread, gate.turn, "gate.taken", now, gate=gate.id, code=gate.code)
+    tx.log(gate.thread, gate.turn, now, GateTaken(gate.id, gate.code))
     return _publish_change(tx, core, gate)
 
 
@@ -158,7 +160,7 @@ def void_gate(tx: Tx, core: Core, gate: Gate, why: str, *, carried: bool = False
     now = core.clock.now()
     if gates.void(tx, gate, why, now, carried=carried):
         tx.after(lambda: core.answers.pop(gate.id, None))
-        tx.log(gate.thread, gate.turn, "gate.void", now, gate=gate.id, code=gate.code, why=str(why))
+        tx.log(gate.thread, gate.turn, now, GateVoid(gate.id, gate.code, why))
         _publish_change(tx, core, gate)
 
 
@@ -241,7 +243,7 @@ def expire_gate(tx: Tx, core: Core, gate: Gate) -> None:
     """Nobody answered within `gates.expire_after`: the agent gets "no answer", and the cards say so."""
     now = core.clock.now()
     if gates.expire(tx, gate, now):
-        tx.log(gate.thread, gate.turn, "gate.expired", now, gate=gate.id, code=gate.code)
+        tx.log(gate.thread, gate.turn, now, GateExpired(gate.id, gate.code))
         _publish_change(tx, core, gate)
         _resume_if_all_settled(tx, gate.turn)
 
@@ -269,8 +271,8 @@ def _ask_person(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> N
 
 
 def _log_opened(tx: Tx, core: Core, gate: Gate) -> None:
-    about = {"gate": gate.id, "code": gate.code, "asks": gate.asked.kind, "title": cards.title_line(gate)}
-    tx.log(gate.thread, gate.turn, "gate.opened", core.clock.now(), **about)
+    about = GateOpenedEvent(gate.id, gate.code, gate.asked.kind, cards.title_line(gate))
+    tx.log(gate.thread, gate.turn, core.clock.now(), about)
 
 
 def _answer_automatically(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> bool:

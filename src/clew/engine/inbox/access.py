@@ -6,6 +6,7 @@ from __future__ import annotations
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_greeting
 from clew.engine.delivery.language import language_known, remember_language
+from clew.model.events.logged import PersonAsked
 from clew.model.messages import Conversation, Fate, Inbound, Person, Role
 from clew.model.views import AskingView, PersonView
 from clew.store import Tx
@@ -72,7 +73,7 @@ def _reply_to_stranger(tx: Tx, core: Core, inbound: Inbound) -> Text | None:
         return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else None
     code = _code(core)
     rows.request_pairing(tx, PairingRequest(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
-    tx.log("", None, "person.asked", now, surface=surface)
+    tx.log("", None, now, PersonAsked(surface))
     return messages.pairing(code)
 
 

@@ -27,6 +27,7 @@ from clew.engine.turns.images import has_unseen_images, tell_unseen_images
 from clew.engine.turns.queueing import queue_turn
 from clew.engine.turns.suspension import answer_suspended, hold_backlog
 from clew.model.delivery import Delivery, DeliveryState
+from clew.model.events.logged import MessageAccepted, StatusChanged, SteerOffered
 from clew.model.gates import Gate, GateState
 from clew.model.messages import Accepted, Conversation, Fate, Inbound, PromptMessage
 from clew.model.surface import KnownConversation
@@ -165,7 +166,7 @@ class Admission(Struct, frozen=True):
             steer = Steer(message, running.id, thread.id, inbound.conversation, SteerState.OFFERED)
             inbox.offer_steer(tx, steer, threads.next_seq(tx, thread.id))
             gates.forget_carried(tx, thread.id)
-            tx.log(thread.id, running.id, "steer.offered", self.core.clock.now(), message=message.id)
+            tx.log(thread.id, running.id, self.core.clock.now(), SteerOffered(message.id))
             if has_unseen_images(self.core, running, (message,)):
                 tell_unseen_images(tx, self.core, running, (message,), inbound.conversation)
             return Arrival(Fate.STEER, thread.id, running.id, messages.STEERED)
@@ -350,7 +351,7 @@ def write_fate(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Accept
     inbox.record(tx, inbound, arrival, core.clock.now())
     enqueue_reply(tx, core, inbound, arrival)
     if arrival.thread is not None:
-        tx.log(arrival.thread, arrival.turn, "message.accepted", core.clock.now(), fate=arrival.fate)
+        tx.log(arrival.thread, arrival.turn, core.clock.now(), MessageAccepted(arrival.fate))
     return _accepted(tx, arrival)
 
 
@@ -364,6 +365,6 @@ def resume_completed(tx: Tx, core: Core, thread: Thread, message: PromptMessage,
     """Picked up again: back to idle, one new turn on the old head. Of two at once, one does it."""
     if not threads.reopen(tx, thread.id, ThreadStatus.COMPLETED):
         return Arrival(Fate.REFUSED, thread.id, None, messages.cannot_resume(thread.id, thread.status))
-    tx.log(thread.id, None, "thread.status", core.clock.now(), status=ThreadStatus.IDLE)
+    tx.log(thread.id, None, core.clock.now(), StatusChanged(ThreadStatus.IDLE))
     turn = queue_turn(tx, core.clock, thread.main_session, Origin.RESUME, (message,), inbound.conversation)
     return Arrival(Fate.TURN, thread.id, turn.id, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import reachable_target
 from clew.engine.gates import cards, suspension_prompt
+from clew.model.events.logged import PersonAway, PersonBack
 from clew.model.messages import Conversation
 from clew.model.threads import Thread, ThreadFilter, ThreadStatus
 from clew.store import Tx
@@ -17,7 +18,7 @@ def go(tx: Tx, core: Core, where: Conversation) -> None:
     """Turn away mode on, and ask open questions there at once."""
     now, before = core.clock.now(), places.away(tx)
     places.set_away(tx, where, now)
-    tx.log("", None, "person.away", now, where=str(where))
+    tx.log("", None, now, PersonAway(str(where)))
     for gate in gates.all_open(tx):
         thread, turn = threads.get(tx, gate.thread), turns.get(tx, gate.turn)
         if thread is None or turn is None or gate.where not in (None, before):
@@ -39,5 +40,5 @@ def back(tx: Tx, core: Core) -> bool:
     """Turn away mode off; False if it was. Questions asked there can still be answered there."""
     if not places.come_back(tx):
         return False
-    tx.log("", None, "person.back", core.clock.now())
+    tx.log("", None, core.clock.now(), PersonBack())
     return True

@@ -8,6 +8,7 @@ from clew.engine.core import Core
 from clew.engine.delivery import placeholder
 from clew.engine.delivery.enqueue import enqueue_notice
 from clew.engine.gates import cards, suspension_prompt
+from clew.model.events.logged import DriverChanged
 from clew.model.messages import Conversation, Inbound
 from clew.model.threads import Thread, ThreadStatus
 from clew.store import Tx
@@ -49,7 +50,7 @@ def _notify_former(
     text = handoff_messages.taken_up(by, to.surface, core.local_surface)
     if former is not None and former != to:
         enqueue_notice(tx, core, former, text, f"{name}:wheel", thread.id)
-    tx.log(thread.id, None, "thread.wheel", core.clock.now(), where=to.surface, by=by)
+    tx.log(thread.id, None, core.clock.now(), DriverChanged(to.surface, by))
 
 
 def drive_locally(tx: Tx, core: Core, thread: Thread, by: str) -> None:

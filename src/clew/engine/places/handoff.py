@@ -17,6 +17,8 @@ from clew.engine.places.targets import HANDOFF_TIMEOUT, HandoffRequest, home_of,
 from clew.engine.threads.lookup import existing_thread
 from clew.engine.turns.queueing import queue_turn
 from clew.model.delivery import Delivery, DeliveryKind
+from clew.model.events.kinds import EventKind
+from clew.model.events.logged import HandoffCompleted, HandoffFailed
 from clew.model.handoff import Handoff, HandoffState
 from clew.model.messages import CLEW, Conversation, Inbound, PromptMessage
 from clew.model.surface import InDoubt, Never, NotSent, Surface
@@ -50,9 +52,9 @@ class Handoffs:
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
         for entry in entries:
-            if entry.kind == "handoff.requested":
+            if entry.kind == EventKind.HANDOFF_REQUESTED:
                 self._wake.set()
-            elif entry.kind in ("handoff.completed", "handoff.failed"):
+            elif entry.kind in (EventKind.HANDOFF_COMPLETED, EventKind.HANDOFF_FAILED):
                 self._end(str(entry.data["handoff"]))
 
     def _end(self, handoff: str) -> None:
@@ -206,7 +208,7 @@ class Handoffs:
         former = driver.move(tx, self._core, thread, where, handoff.asked_by, handoff.id)
         if not handoffs.complete(tx, handoff, now, former):
             raise AssertionError(f"handoff {handoff.id} changed hands within a transaction")
-        tx.log(thread.id, None, "handoff.completed", now, handoff=handoff.id, where=str(where))
+        tx.log(thread.id, None, now, HandoffCompleted(handoff.id, str(where)))
         if handoff.say:
             self._say(tx, handoff, where, thread)
         elif not handoff.quiet and self._is_quiet(tx, thread):
@@ -234,7 +236,7 @@ class Handoffs:
             self._withdraw(tx, row, row.opened)
         text = handoff_messages.not_handed(row.surface, reason)
         enqueue_notice(tx, self._core, row.asked_in, text, f"{row.id}:failed", row.thread)
-        tx.log(row.thread, None, "handoff.failed", now, handoff=row.id, error=reason)
+        tx.log(row.thread, None, now, HandoffFailed(row.id, reason))
         return True
 
     def _unbind(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:

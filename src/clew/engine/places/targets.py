@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from clew.engine.core import Core
 from clew.engine.threads.lookup import existing_thread
+from clew.model.events.logged import HandoffRequested
 from clew.model.handoff import Handoff, HandoffState
 from clew.model.messages import Conversation
 from clew.model.surface import Surface
@@ -55,7 +56,7 @@ def request_for(tx: Tx, core: Core, wanted: HandoffRequest) -> Handoff:
     )
     if not handoffs.request(tx, handoff):
         raise Refused(say("handoffs.under_way"))
-    tx.log(thread.id, None, "handoff.requested", now, handoff=handoff.id, surface=target.surface)
+    tx.log(thread.id, None, now, HandoffRequested(handoff.id, target.surface))
     return handoff
 
 

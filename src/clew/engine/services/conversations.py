@@ -12,6 +12,7 @@ from clew.engine.inbox.admission import Admission, repeated, write_fate
 from clew.engine.threads.lookup import existing_thread
 from clew.engine.turns.sessions import Sessions
 from clew.model import history
+from clew.model.events.logged import GateOpened
 from clew.model.history import Node
 from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, PromptMessage
 from clew.model.threads import SessionKey, SuspendedBy, Thread, ThreadStatus
@@ -30,12 +31,6 @@ CUT = "cut_off"
 REMEMBERED = 100  # what a front end was asked, newest last
 
 
-class OpenGate(Struct, frozen=True):
-    gate: str
-    code: str
-    title: str
-
-
 class TurnStatus(Struct, frozen=True):
     """The status of a turn as of the log entry `newest`."""
 
@@ -52,7 +47,7 @@ class TurnStatus(Struct, frozen=True):
     usage: Usage | None
     continued_by: str | None
     items: tuple[Item, ...]
-    gates: tuple[OpenGate, ...]
+    gates: tuple[GateOpened, ...]  # the open ones
     newest: int
 
     @property
@@ -186,7 +181,7 @@ def _standing(tx: Tx, name: str) -> TurnStatus:
         usage=turn.usage,
         continued_by=turns.continuation_of(tx, turn),
         items=tuple(items.of_turn(tx, name)),
-        gates=tuple(OpenGate(gate.id, gate.code, gate.asked.title) for gate in asked),
+        gates=tuple(GateOpened(gate.id, gate.code, gate.asked.kind, gate.asked.title) for gate in asked),
         newest=log.newest(tx)[0],
     )
 

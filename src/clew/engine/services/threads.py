@@ -17,6 +17,7 @@ from clew.engine.threads import forks, lifecycle, lookup
 from clew.engine.threads.shared_sessions import SharedSessions
 from clew.engine.turns.queueing import queue_turn
 from clew.engine.turns.suspension import answer_suspended
+from clew.model.events.logged import TitleChanged
 from clew.model.gate_views import Verdict
 from clew.model.messages import LOCAL_CLIENT, Accepted, Fate, Inbound, PromptMessage
 from clew.model.threads import Thread, ThreadFilter, ThreadStatus
@@ -145,7 +146,7 @@ class ThreadService:
 
         def body(tx: Tx) -> None:
             set_title(tx, lookup.existing_thread(tx, thread).id, named)
-            tx.log(thread, None, "thread.title", self._core.clock.now(), title=named)
+            tx.log(thread, None, self._core.clock.now(), TitleChanged(named))
 
         await self._core.store.write(body)
         return await self.get(thread)

@@ -9,6 +9,7 @@ from typing import cast
 
 from clew.engine.core import Core
 from clew.engine.threads.import_turns import finished, import_turns
+from clew.model.events.logged import TurnsImported
 from clew.model.runtime import Runtime, Seat, Session
 from clew.model.shared_sessions import PastTurn, SharesSessions
 from clew.model.threads import Continuity, SessionKey, Thread
@@ -75,7 +76,7 @@ class AdoptedSessions:
         new = import_turns(tx, self._core, row, past)
         adoptions.set_last_turn(tx, thread, past[-1].runtime_turn)
         if new:
-            tx.log(thread, None, "thread.taken_in", self._core.clock.now(), turns=new)
+            tx.log(thread, None, self._core.clock.now(), TurnsImported(new))
 
 
 def _adoption(tx: Tx, thread: str) -> tuple[Adoption, Continuity]:

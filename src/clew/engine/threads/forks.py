@@ -5,6 +5,7 @@ from __future__ import annotations
 from clew.engine.core import Core
 from clew.engine.delivery.language import CHINESE, detect_language
 from clew.model import history
+from clew.model.events.logged import ThreadCreated
 from clew.model.threads import ForkPoint, SessionKey, Thread, ThreadStatus
 from clew.model.turns import ENDED, Turn
 from clew.store import Tx
@@ -36,7 +37,7 @@ def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | N
     nodes.insert(tx, node)
     threads.move_head(tx, new.id, None, node.hash)
     _save_fork_points(tx, source, turn, new)
-    tx.log(new.id, None, "thread.created", now, thread_kind=new.kind, title=new.title, forked_from=source.id)
+    tx.log(new.id, None, now, ThreadCreated(new.kind, new.title, source.id))
     return new.id
 
 

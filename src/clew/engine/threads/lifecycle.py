@@ -14,6 +14,7 @@ from clew.engine.gates.gates import stop_turn
 from clew.engine.turns.completion import drop_all_queued, drop_queued
 from clew.engine.turns.suspension import none_waits
 from clew.model import history
+from clew.model.events.logged import StatusChanged, ThreadCreated
 from clew.model.gates import Policy
 from clew.model.messages import Conversation, Inbound
 from clew.model.threads import Thread, ThreadKind, ThreadStatus
@@ -93,7 +94,7 @@ def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
     nodes.append(tx, thread.id, None, start)
     if opening.bind is not None:
         bindings.bind(tx, opening.bind, thread.id, now)
-    tx.log(thread.id, None, "thread.created", now, thread_kind=thread.kind, title=thread.title)
+    tx.log(thread.id, None, now, ThreadCreated(thread.kind, thread.title))
     return thread
 
 
@@ -165,7 +166,7 @@ def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
         )
     if not threads.finish(tx, thread.id, thread.status, status, now):
         raise Refused(say("threads.changed_meanwhile", thread=thread.id))
-    tx.log(thread.id, None, "thread.status", now, status=status)
+    tx.log(thread.id, None, now, StatusChanged(status))
 
 
 def _known_runtime(core: Core, name: str | None) -> str | None:

@@ -10,6 +10,7 @@ from typing import cast
 from clew.engine.core import Core
 from clew.engine.threads.adopted_sessions import AdoptedSessions
 from clew.engine.turns.sessions import Sessions
+from clew.model.events.logged import SessionReleased
 from clew.model.runtime import HealthState
 from clew.model.shared_sessions import SharesSessions
 from clew.model.threads import Thread, ThreadStatus
@@ -54,7 +55,7 @@ class SharedSessions:
             return False
         if was_open:
             now = self._core.clock.now()
-            await self._core.write_with_retry(lambda tx: tx.log(thread, None, "thread.released", now))
+            await self._core.write_with_retry(lambda tx: tx.log(thread, None, now, SessionReleased()))
         return True
 
     async def close_when_idle(self, thread: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clew.engine.seams import EndedTurn, Follow
+from clew.model.events.logged import StatusChanged
 from clew.model.threads import SuspendedBy, ThreadKind, ThreadStatus
 from clew.model.turns import Origin, TurnState
 from clew.store import Tx
@@ -25,7 +26,7 @@ class TaskCompletion:
             return
         if ended.state is TurnState.COMPLETED and not turns.count_queued(tx, thread.id):
             threads.finish(tx, thread.id, ThreadStatus.IDLE, ThreadStatus.COMPLETED, now)
-            tx.log(thread.id, None, "thread.status", now, status=ThreadStatus.COMPLETED)
+            tx.log(thread.id, None, now, StatusChanged(ThreadStatus.COMPLETED))
         elif ended.state is TurnState.FAILED:
             threads.suspend(tx, thread.id, SuspendedBy.FAILURE, task_failed(ended.problem))
-            tx.log(thread.id, None, "thread.status", now, status=ThreadStatus.SUSPENDED)
+            tx.log(thread.id, None, now, StatusChanged(ThreadStatus.SUSPENDED))

@@ -25,6 +25,7 @@ from clew.engine.turns.queueing import queue_turn
 from clew.model import history
 from clew.model.delivery import DeliveryKind
 from clew.model.events import ActivityKind, NoticeKind, Phase
+from clew.model.events.logged import StatusChanged, SteerQueued, TurnEnded, TurnQueued
 from clew.model.history import Deed
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
@@ -145,7 +146,7 @@ def queue_continuation(
         continues=cut.id,
     )
     turns.insert(tx, turn)
-    tx.log(turn.thread, turn.id, "turn.queued", turn.queued_at, origin=origin, continues=cut.id)
+    tx.log(turn.thread, turn.id, turn.queued_at, TurnQueued(origin, continues=cut.id))
     return turn.id
 
 
@@ -179,7 +180,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
         continuity.set_seen(tx, turn.session, node)
     items.clear(tx, turn.id)
     threads.set_last_turn(tx, thread.id, turn.id)
-    tx.log(thread.id, turn.id, "turn.ended", now, state=end.state, error=end.problem.text if end.problem else None)
+    tx.log(thread.id, turn.id, now, TurnEnded(end.state, end.problem.text if end.problem else None))
     if thread.status is ThreadStatus.CANCELLED:
         drop_all_queued(tx, core, thread.id)
     return thread
@@ -230,7 +231,7 @@ def requeue_steer(tx: Tx, core: Core, steer: Steer, *, over: bool = False) -> No
     assert steered is not None, steer.turn
     turn = queue_turn(tx, core.clock, steered.session, Origin.MESSAGE, (steer.message,), where)
     inbox.change_fate(tx, steer, turn.id)
-    tx.log(steer.thread, turn.id, "steer.queued", core.clock.now(), message=steer.message.id)
+    tx.log(steer.thread, turn.id, core.clock.now(), SteerQueued(steer.message.id))
     if not over:
         enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, steer.conversation, text_messages.STEER_QUEUED)
 
@@ -252,7 +253,7 @@ def drop_queued(tx: Tx, core: Core, turn: Turn, *, over: bool = False) -> None:
         return
     mark_superseded(tx, core, turn)
     enqueue_end(tx, core, turn, TurnState.INTERRUPTED, ())
-    tx.log(turn.thread, turn.id, "turn.ended", now, state=TurnState.INTERRUPTED, error=None)
+    tx.log(turn.thread, turn.id, now, TurnEnded(TurnState.INTERRUPTED))
     for steer in inbox.open_steers(tx, turn.id):
         requeue_steer(tx, core, steer, over=over)
 
@@ -269,7 +270,7 @@ def drop_all_queued(tx: Tx, core: Core, thread: str) -> None:
 
 
 def log_status(tx: Tx, core: Core, thread: str, status: ThreadStatus) -> None:
-    tx.log(thread, None, "thread.status", core.clock.now(), status=status)
+    tx.log(thread, None, core.clock.now(), StatusChanged(status))
 
 
 def _notify(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End, follow: Follow) -> None:

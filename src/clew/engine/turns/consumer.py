@@ -28,6 +28,9 @@ from clew.model.events import (
     TurnEnded,
     TurnStarted,
 )
+from clew.model.events.live import ActivityOutput
+from clew.model.events.logged import ActivityChanged, Logged, RuntimeNotice
+from clew.model.events.logged import TurnStarted as TurnStartedEvent
 from clew.model.runtime import Session
 from clew.model.threads import Thread
 from clew.model.turns import TEXT, Item, Turn, TurnState
@@ -153,7 +156,7 @@ class TurnConsumer:
                 await self._begun(runtime_turn)
             case Notice(kind, text):
                 await self._store(*(item for item in self._progress.items.values() if item.title == text))
-                await self._log("notice", notice=kind, text=text if coded_of(text) else clean(text))
+                await self._log(RuntimeNotice(text if coded_of(text) else clean(text), kind))
             case GateOpened():
                 await self._asked(event)
             case GateClosed(ref, ran_out, changed):
@@ -190,16 +193,8 @@ class TurnConsumer:
     async def _activity(self, event: Activity) -> None:
         """Store the start and the end of an activity, since recovery needs them; updates are only published live."""
         if event.phase is Phase.UPDATED:
-            self._core.live.say(
-                self.thread.id,
-                "activity.live",
-                turn=self.turn.id,
-                item=event.item,
-                activity=event.kind,
-                phase=event.phase,
-                title=event.title,
-                detail=event.detail,
-            )
+            output = ActivityOutput(event.item, event.kind, event.phase, event.title, event.detail)
+            self._core.live.say(self.thread.id, self.turn.id, output)
             return
         item = self._progress.items[event.item]
         self.changed.set()
@@ -212,7 +207,7 @@ class TurnConsumer:
             now = self._core.clock.now()
             turns.record_started(tx, self.turn, runtime_turn)
             continuity.record_use(tx, self.turn.session, self._attach_mode, began, now)
-            tx.log(self.thread.id, self.turn.id, "turn.started", now)
+            tx.log(self.thread.id, self.turn.id, now, TurnStartedEvent())
 
         crash.point("turn.sent-not-recorded")
         await self._core.write_with_retry(body)
@@ -246,16 +241,12 @@ class TurnConsumer:
             for item in map(cleaned, changed):
                 items.put(tx, self.turn.id, item)
             if logged is not None:
-                data = {
-                    "item": logged.item,
-                    "activity": logged.kind,
-                    "phase": logged.phase,
-                    "title": clean(logged.title),
-                }
-                tx.log(self.thread.id, self.turn.id, "activity", self._core.clock.now(), **data, outcome=logged.outcome)
+                title = clean(logged.title)
+                happened = ActivityChanged(logged.item, logged.kind, logged.phase, title, logged.outcome)
+                tx.log(self.thread.id, self.turn.id, self._core.clock.now(), happened)
 
         await self._core.write_with_retry(body)
 
-    async def _log(self, kind: str, **data: str) -> None:
+    async def _log(self, happened: Logged) -> None:
         now = self._core.clock.now()
-        await self._core.write_with_retry(lambda tx: tx.log(self.thread.id, self.turn.id, kind, now, **data))
+        await self._core.write_with_retry(lambda tx: tx.log(self.thread.id, self.turn.id, now, happened))

@@ -8,6 +8,7 @@ from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_delivery
 from clew.model.delivery import DeliveryKind
 from clew.model.events import NoticeKind
+from clew.model.events.logged import RuntimeNotice
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.turns import Turn
 from clew.store import Tx
@@ -27,7 +28,7 @@ def tell_unseen_images(
 ) -> None:
     """Notify the sender of these messages. The log tells those who watch the thread."""
     text = messages.unseen_images(turn.runtime, _images(said))
-    tx.log(turn.thread, turn.id, "notice", core.clock.now(), notice=NoticeKind.WARNING, text=text)
+    tx.log(turn.thread, turn.id, core.clock.now(), RuntimeNotice(text, NoticeKind.WARNING))
     if core.can_send_to(where):
         id = f"{turn.id}:images:{said[0].id}"
         enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, where, text, id=id)

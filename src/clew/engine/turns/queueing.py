@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clew.model.events.logged import TurnQueued
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SessionKey
 from clew.model.turns import Origin, Turn, TurnState
@@ -32,5 +33,5 @@ def queue_turn(
         role=session.role,
     )
     turns.insert(tx, turn)
-    tx.log(turn.thread, turn.id, "turn.queued", turn.queued_at, origin=origin)
+    tx.log(turn.thread, turn.id, turn.queued_at, TurnQueued(origin))
     return turn

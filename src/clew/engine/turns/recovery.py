@@ -20,6 +20,7 @@ from clew.engine.turns.runner import Runner, end_of_record
 from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.suspension import own_words
 from clew.model.events import Phase
+from clew.model.events.logged import TurnQueued
 from clew.model.gates import GateState
 from clew.model.messages import CLEW, PromptMessage
 from clew.model.runtime import RecordState, Session, TurnRecord
@@ -168,7 +169,7 @@ class Recovery:
                 end_turn(tx, self._core, turn, End(TurnState.INTERRUPTED))
             elif turns.requeue(tx, turn):
                 settle_cut(tx, self._core, turn)
-                tx.log(turn.thread, turn.id, "turn.queued", now, origin=turn.origin, again=True)
+                tx.log(turn.thread, turn.id, now, TurnQueued(turn.origin, again=True))
 
         if turn.attempts >= ATTEMPTS:
             await self._runner.end(turn, End(TurnState.FAILED, problem=messages.never_began(turn.attempts)))

@@ -16,15 +16,19 @@ from clew.engine.turns.completion import End
 from clew.engine.turns.recovery import Recovery
 from clew.engine.turns.runner import Runner
 from clew.model import history
+from clew.model.events.kinds import EventKind
+from clew.model.events.logged import TurnClaimed
 from clew.model.turns import Problem, Turn, TurnState
 from clew.store import Entry, Tx
 from clew.store.tables import nodes, threads, turns
 from clew.texts.catalogue import say
 
 _log = logging.getLogger(__name__)
-WAKING = frozenset({"turn.queued", "turn.ended", "thread.status"})
-FREEING = frozenset({"gate.opened"})  # a turn that waits at a gate does not count as running
-SIGNALS = frozenset({"steer.offered", "turn.stop_asked", "gate.answered", "gate.expired"})
+WAKING = frozenset({EventKind.TURN_QUEUED, EventKind.TURN_ENDED, EventKind.THREAD_STATUS})
+FREEING = frozenset({EventKind.GATE_OPENED})  # a turn that waits at a gate does not count as running
+SIGNALS = frozenset(
+    {EventKind.STEER_OFFERED, EventKind.TURN_STOP_ASKED, EventKind.GATE_ANSWERED, EventKind.GATE_EXPIRED}
+)
 
 
 class BeforeClaim(Protocol):
@@ -159,7 +163,7 @@ class Scheduler:
     def _write_request(self, tx: Tx, turn: Turn) -> Turn:
         """Append a turn's request to history when the turn is first claimed, so that history has the order of turns."""
         now = self._core.clock.now()
-        tx.log(turn.thread, turn.id, "turn.claimed", now, attempt=turn.attempts)
+        tx.log(turn.thread, turn.id, now, TurnClaimed(turn.attempts))
         if turn.request_node is not None:
             return turn
         thread = threads.get(tx, turn.thread)

@@ -9,6 +9,8 @@ from functools import partial
 from clew.engine.core import Core
 from clew.engine.turns.completion import requeue_steer
 from clew.engine.turns.consumer import TurnConsumer
+from clew.model.events.kinds import EventKind
+from clew.model.events.logged import SteerSent
 from clew.model.runtime import Session
 from clew.model.turns import Steer, SteerState, Turn
 from clew.store import Tx
@@ -27,11 +29,11 @@ class Signals:
         self.stop = asyncio.Event()
         self.steer = asyncio.Event()
         self.answer = asyncio.Event()
-        self._by_kind = {
-            "turn.stop_asked": self.stop,
-            "steer.offered": self.steer,
-            "gate.answered": self.answer,
-            "gate.expired": self.answer,
+        self._by_kind: dict[str, asyncio.Event] = {
+            EventKind.TURN_STOP_ASKED: self.stop,
+            EventKind.STEER_OFFERED: self.steer,
+            EventKind.GATE_ANSWERED: self.answer,
+            EventKind.GATE_EXPIRED: self.answer,
         }
         self.set_all()
 
@@ -87,7 +89,7 @@ def _record_steer(tx: Tx, core: Core, steer: Steer, taken: bool) -> None:
     if not taken:
         requeue_steer(tx, core, steer)
     elif inbox.move_steer(tx, steer, SteerState.SENT):
-        tx.log(steer.thread, steer.turn, "steer.sent", core.clock.now(), message=steer.message.id)
+        tx.log(steer.thread, steer.turn, core.clock.now(), SteerSent(steer.message.id))
 
 
 async def is_stopping(core: Core, turn: Turn) -> bool:

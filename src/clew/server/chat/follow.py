@@ -16,23 +16,22 @@ from msgspec.structs import replace
 from clew.engine.live import Frame as LiveFrame
 from clew.engine.live import Live, Subscription
 from clew.engine.services.conversations import CUT, AcceptedMessage, ConversationService, TurnStatus
+from clew.model.events import Phase
+from clew.model.events.live import Cut, TextDone, TextPiece
+from clew.model.events.logged import ActivityChanged, SteerQueued, TurnEnded, TurnStarted
+from clew.model.events.stream import opened, typed
 from clew.model.messages import Accepted, Attachment, Fate, Inbound
 from clew.model.turns import TEXT, Item
-from clew.server.chat import inputs
 from clew.server.chat.frames import GATE, Done, Error, Frame, Metadata, Progress, failure, wire
 from clew.server.chat.inputs import (
-    GateOpened,
     Input,
     Queued,
-    Started,
     Steered,
     StreamEnded,
-    TextComplete,
-    TextPiece,
-    TurnEnded,
     TurnReplaced,
-    activity_input,
+    TurnResult,
     safe,
+    to_input,
 )
 from clew.server.chat.reducer import ChatState, reduce
 from clew.server.problems import unexpected
@@ -206,23 +205,24 @@ class TurnFollower:
     async def _take(self, frame: LiveFrame) -> list[Frame]:
         if frame.seq is not None and frame.seq <= self._seen:
             return []
-        if frame.kind == "cut":
+        envelope = opened(frame.data)
+        event = typed(frame.kind, envelope.data or {})
+        if isinstance(event, Cut):
             return self._apply(StreamEnded("too_slow", f"This reader was too slow, so its stream was cut. {AGAIN}"))
-        line = inputs.decode(frame)
-        if frame.kind == "steer.queued" and line.turn and line.data.get("message") == self._info.message_id:
-            return self._move_on(line.turn, "queued")
-        if line.turn != self._turn:
+        if isinstance(event, SteerQueued) and envelope.turn and event.message == self._info.message_id:
+            return self._move_on(envelope.turn, "queued")
+        if envelope.turn != self._turn:
             return []
-        if frame.kind == "turn.ended":
+        if isinstance(event, TurnEnded):
             standing = await _read_with_retry(partial(self._conversing.standing, self._turn), self._stop_reason)
             return self._ended(standing)
-        found = inputs.to_input(frame.kind, line)
+        found = to_input(event)
         return self._apply(found) if found is not None else []
 
     def _ended(self, standing: TurnStatus) -> list[Frame]:
         if standing.continued_by is not None:
             return self._move_on(standing.continued_by, "continued")
-        return self._apply(TurnEnded(standing.state, standing.text, standing.problem, standing.usage))
+        return self._apply(TurnResult(standing.state, standing.text, standing.problem, standing.usage))
 
     def _move_on(self, turn: str, stage: str) -> list[Frame]:
         """Its events come through the subscription: none has happened yet."""
@@ -250,20 +250,21 @@ def _history(standing: TurnStatus) -> Iterator[Input]:
     if standing.ended:
         return
     if standing.begun:
-        yield Started()
+        yield TurnStarted()
     for item in standing.items:
         yield from _item_inputs(item)
     for gate in standing.gates:
-        yield GateOpened(gate.gate, gate.code, safe(gate.title))
+        yield replace(gate, title=safe(gate.title))
 
 
 def _item_inputs(item: Item) -> Iterator[Input]:
     if item.kind == TEXT:
-        yield TextComplete(item.item, item.body) if item.phase == "done" else TextPiece(item.item, 0, item.body)
+        yield TextDone(item.item, item.body) if item.phase == Phase.DONE else TextPiece(item.item, 0, item.body)
     elif item.kind not in NOT_ACTIVITIES:
-        yield activity_input(item.kind, item.title, "started", None)
-        if item.phase == "done":
-            yield activity_input(item.kind, item.title, item.phase, item.outcome)
+        title = safe(item.title)
+        yield ActivityChanged(item.item, item.kind, Phase.STARTED, title)
+        if item.phase == Phase.DONE:
+            yield ActivityChanged(item.item, item.kind, item.phase, title, item.outcome)
 
 
 def _encode(frames: Iterable[Frame]) -> bytes:

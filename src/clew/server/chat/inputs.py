@@ -1,16 +1,24 @@
-"""The inputs of the chat reducer: a small closed union, and how a live frame becomes one of them. Kinds that front
-ends do not need are dropped."""
+"""The inputs of the chat reducer: a small closed union. Some are events of the stream, without characters that a front
+end must not show; kinds that front ends do not need are dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from clew.engine.live import Frame
-from clew.model.events import Phase
+from clew.model.events import ActivityKind
+from clew.model.events.live import ActivityOutput, OpenText, TextDone, TextPiece, WrittenText
+from clew.model.events.logged import (
+    ActivityChanged,
+    GateAnswered,
+    GateExpired,
+    GateOpened,
+    GateTaken,
+    GateVoid,
+    RuntimeNotice,
+    TurnStarted,
+)
+from clew.model.events.stream import StreamEvent
 from clew.model.turns import Problem, Usage
 from clew.support.text import clean, visible
 
@@ -21,41 +29,8 @@ class Queued(Struct, frozen=True):
     detail: str | None = None
 
 
-class Started(Struct, frozen=True):
-    pass
-
-
-class TextPiece(Struct, frozen=True):
-    """A piece of the text of an item, starting at `offset`."""
-
-    item: str
-    offset: int
-    text: str
-
-
-class TextComplete(Struct, frozen=True):
-    """The text of an item is complete; or, with `cut`, it was discarded."""
-
-    item: str
-    text: str
-    cut: bool = False
-
-
-class Activity(Struct, frozen=True):
-    kind: str
-    title: str
-    done: bool = False
-    outcome: str | None = None
-
-
 class PlanChanged(Struct, frozen=True):
     steps: int
-
-
-class GateOpened(Struct, frozen=True):
-    gate: str
-    code: str
-    title: str
 
 
 class GateClosed(Struct, frozen=True):
@@ -64,11 +39,6 @@ class GateClosed(Struct, frozen=True):
     gate: str
     code: str
     how: str
-
-
-class Notice(Struct, frozen=True):
-    kind: str
-    text: str
 
 
 class Steered(Struct, frozen=True):
@@ -81,7 +51,9 @@ class TurnReplaced(Struct, frozen=True):
     stage: str
 
 
-class TurnEnded(Struct, frozen=True):
+class TurnResult(Struct, frozen=True):
+    """How the turn ended, with its answer."""
+
     state: str
     text: str
     problem: Problem | None = None
@@ -97,81 +69,51 @@ class StreamEnded(Struct, frozen=True):
 
 Input = (
     Queued
-    | Started
+    | TurnStarted
     | TextPiece
-    | TextComplete
-    | Activity
+    | TextDone
+    | ActivityChanged
     | PlanChanged
     | GateOpened
     | GateClosed
-    | Notice
+    | RuntimeNotice
     | Steered
     | TurnReplaced
-    | TurnEnded
+    | TurnResult
     | StreamEnded
 )
 
 
-class Wire(msgspec.Struct, frozen=True):
-    """The needed fields of a live frame; stored events have theirs in `data`."""
-
-    turn: str | None = None
-    item: str = ""
-    offset: int = 0
-    text: str = ""
-    cut: bool = False
-    activity: str = ""
-    detail: str = ""
-    data: dict[str, Any] = {}
-
-
-_decode = msgspec.json.Decoder(Wire).decode
-
-
-def decode(frame: Frame) -> Wire:
-    return _decode(frame.data)
-
-
-def to_input(kind: str, wire: Wire) -> Input | None:
-    reader = _READERS.get(kind)
-    return reader(wire) if reader else None
+def to_input(event: StreamEvent) -> Input | None:
+    match event:
+        case TurnStarted():
+            return event
+        case TextPiece(item, offset, text) | OpenText(item, _, text, offset):
+            return TextPiece(item, offset, clean(text))
+        case WrittenText(item, _, text):
+            return TextDone(item, clean(text))
+        case TextDone(item, text, cut):
+            return TextDone(item, clean(text), cut)
+        case ActivityChanged():
+            return replace(event, title=safe(event.title))
+        case ActivityOutput(activity=ActivityKind.PLAN, detail=steps) if steps:
+            return PlanChanged(len(steps.splitlines()))  # a plan is sent as lines, and again at each change
+        case GateOpened():
+            return replace(event, title=safe(event.title))
+        case GateAnswered(gate, code, decision):
+            return GateClosed(gate, code, decision)
+        case GateTaken(gate, code):
+            return GateClosed(gate, code, "taken")
+        case GateVoid(gate, code):
+            return GateClosed(gate, code, "void")
+        case GateExpired(gate, code):
+            return GateClosed(gate, code, "expired")
+        case RuntimeNotice():
+            return replace(event, text=safe(event.text))
+        case _:
+            return None
 
 
 def safe(text: str) -> str:
     """Text without control characters. Works character by character, so that pieces join to the same text."""
     return visible(clean(text))
-
-
-def activity_input(kind: str, title: str, phase: str, outcome: str | None) -> Activity:
-    return Activity(kind, safe(title), phase == Phase.DONE, outcome)
-
-
-def _activity(wire: Wire) -> Input:
-    data = wire.data
-    return activity_input(data["activity"], data["title"], data["phase"], data.get("outcome"))
-
-
-def _plan(wire: Wire) -> Input | None:
-    """A plan is sent as lines, and again at each change."""
-    return PlanChanged(len(wire.detail.splitlines())) if wire.activity == "plan" and wire.detail else None
-
-
-def _closed(how: str) -> Callable[[Wire], Input]:
-    return lambda wire: GateClosed(wire.data["gate"], wire.data["code"], wire.data.get("decision") or how)
-
-
-_READERS: dict[str, Callable[[Wire], Input | None]] = {
-    "turn.started": lambda wire: Started(),
-    "text": lambda wire: TextPiece(wire.item, wire.offset, clean(wire.text)),
-    "open": lambda wire: TextPiece(wire.item, wire.offset, clean(wire.text)),
-    "written": lambda wire: TextComplete(wire.item, clean(wire.text)),
-    "text.done": lambda wire: TextComplete(wire.item, clean(wire.text), wire.cut),
-    "activity": _activity,
-    "activity.live": _plan,
-    "gate.opened": lambda wire: GateOpened(wire.data["gate"], wire.data["code"], safe(wire.data["title"])),
-    "gate.answered": _closed("answered"),
-    "gate.taken": _closed("taken"),
-    "gate.void": _closed("void"),
-    "gate.expired": _closed("expired"),
-    "notice": lambda wire: Notice(wire.data["notice"], safe(wire.data["text"])),
-}

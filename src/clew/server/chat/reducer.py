@@ -11,22 +11,19 @@ import zlib
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from clew.model.events import Phase
+from clew.model.events.live import TextDone, TextPiece
+from clew.model.events.logged import ActivityChanged, GateOpened, RuntimeNotice, TurnStarted
 from clew.server.chat.frames import GATE, RESTARTED, Chunk, Done, Frame, Progress, failure
 from clew.server.chat.inputs import (
-    Activity,
     GateClosed,
-    GateOpened,
     Input,
-    Notice,
     PlanChanged,
     Queued,
-    Started,
     Steered,
     StreamEnded,
-    TextComplete,
-    TextPiece,
-    TurnEnded,
     TurnReplaced,
+    TurnResult,
     safe,
 )
 
@@ -70,16 +67,16 @@ def reduce(state: ChatState, given: Input) -> Step:
     match given:
         case TextPiece():
             return _piece(state, given)
-        case TextComplete():
+        case TextDone():
             return _complete(state, given)
-        case Activity():
+        case ActivityChanged():
             return _activity(state, given)
         case PlanChanged(steps):
             return replace(state, steps=steps), ()
         case TurnReplaced(stage):
             moved = replace(state, shown=replace(state.shown, void=True), finished=frozenset(), step=0, steps=None)
             return moved, (_progress(state, stage),)
-        case TurnEnded():
+        case TurnResult():
             return _ended(state, given)
         case StreamEnded(code, words):
             return replace(state, is_over=True), (failure(code, words),)
@@ -87,18 +84,18 @@ def reduce(state: ChatState, given: Input) -> Step:
             return state, (_plain(state, given),)
 
 
-def _plain(state: ChatState, given: Queued | Started | GateOpened | GateClosed | Notice | Steered) -> Frame:
+def _plain(state: ChatState, given: Queued | TurnStarted | GateOpened | GateClosed | RuntimeNotice | Steered) -> Frame:
     """Inputs that do not change the text."""
     match given:
         case Queued(detail):
             return _progress(state, "queued", detail=detail)
-        case Started():
+        case TurnStarted():
             return _progress(state, "started")
-        case GateOpened(gate, code, title):
+        case GateOpened(gate, code, _, title):
             return _progress(state, GATE, detail=title, gate=gate, code=code)
         case GateClosed(gate, code, how):
             return _progress(state, "gate_settled", gate=gate, code=code, outcome=how)
-        case Notice(kind, text):
+        case RuntimeNotice(text, kind):
             return _progress(state, kind, detail=text)
         case Steered():
             return _progress(state, "steered")
@@ -115,7 +112,7 @@ def _piece(state: ChatState, piece: TextPiece) -> Step:
     return _more(state, piece.text[known:])
 
 
-def _complete(state: ChatState, complete: TextComplete) -> Step:
+def _complete(state: ChatState, complete: TextDone) -> Step:
     if complete.item in state.finished:
         return state, ()
     is_shown = complete.item == state.shown.item
@@ -142,17 +139,18 @@ def _begin(state: ChatState, item: str | None, text: str) -> Step:
     return state, (*((_progress(state, RESTARTED),) if before.length else ()), *chunks)
 
 
-def _activity(state: ChatState, activity: Activity) -> Step:
-    name = activity.title if activity.kind in NAMELESS else activity.kind
-    stage = STAGES.get(activity.kind, "tool")
-    tool = {"tool_name": name, "detail": activity.title or None} if stage == "tool" else {}
-    step = state.step if activity.done else state.step + 1
-    stage = f"{stage}_done" if activity.done else stage
-    frame = Progress(stage, state.agent, step=step, steps=state.steps, outcome=activity.outcome, **tool)
+def _activity(state: ChatState, changed: ActivityChanged) -> Step:
+    name = changed.title if changed.activity in NAMELESS else changed.activity
+    is_done = changed.phase == Phase.DONE
+    stage = STAGES.get(changed.activity, "tool")
+    tool = {"tool_name": name, "detail": changed.title or None} if stage == "tool" else {}
+    step = state.step if is_done else state.step + 1
+    stage = f"{stage}_done" if is_done else stage
+    frame = Progress(stage, state.agent, step=step, steps=state.steps, outcome=changed.outcome, **tool)
     return replace(state, step=step), (frame,)
 
 
-def _ended(state: ChatState, ended: TurnEnded) -> Step:
+def _ended(state: ChatState, ended: TurnResult) -> Step:
     over = replace(state, is_over=True)
     if ended.problem is not None or ended.state == "failed":
         problem = ended.problem

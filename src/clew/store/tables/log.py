@@ -6,6 +6,7 @@ from itertools import takewhile
 
 import msgspec
 
+from clew.model.events.kinds import EventKind
 from clew.store.base import Entry, Row, Tx
 
 _PRUNED = "log.pruned"
@@ -34,7 +35,7 @@ def is_lost(tx: Tx, seq: int, thread: str | None) -> bool:
     if thread is None:
         return True
     first = tx.one("SELECT kind FROM log WHERE thread = ? ORDER BY seq LIMIT 1", thread)
-    return first is None or first["kind"] != "thread.created"
+    return first is None or first["kind"] != EventKind.THREAD_CREATED
 
 
 def pruned(tx: Tx) -> int:

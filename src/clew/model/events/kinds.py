@@ -1,0 +1,52 @@
+"""The kinds of events in the daemon's log and its streams. Their data: `logged` and `live`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class EventKind(StrEnum):
+    # stored in the log
+    MESSAGE_ACCEPTED = "message.accepted"
+    THREAD_CREATED = "thread.created"
+    THREAD_STATUS = "thread.status"
+    THREAD_TITLE = "thread.title"
+    THREAD_DRIVER = "thread.wheel"
+    THREAD_IMPORTED = "thread.taken_in"
+    THREAD_RELEASED = "thread.released"
+    TURN_QUEUED = "turn.queued"
+    TURN_CLAIMED = "turn.claimed"
+    TURN_STARTED = "turn.started"
+    TURN_STOP_ASKED = "turn.stop_asked"
+    TURN_ENDED = "turn.ended"
+    ACTIVITY = "activity"
+    NOTICE = "notice"
+    GATE_OPENED = "gate.opened"
+    GATE_ANSWERED = "gate.answered"
+    GATE_TAKEN = "gate.taken"
+    GATE_VOID = "gate.void"
+    GATE_EXPIRED = "gate.expired"
+    GATE_REMINDED = "gate.reminded"
+    STEER_OFFERED = "steer.offered"
+    STEER_SENT = "steer.sent"
+    STEER_QUEUED = "steer.queued"
+    DELIVERY_OWED = "delivery.owed"
+    DELIVERY_SENT = "delivery.sent"
+    DELIVERY_FAILED = "delivery.failed"
+    HANDOFF_REQUESTED = "handoff.requested"
+    HANDOFF_COMPLETED = "handoff.completed"
+    HANDOFF_FAILED = "handoff.failed"
+    PERSON_ASKED = "person.asked"
+    PERSON_AWAY = "person.away"
+    PERSON_BACK = "person.back"
+    # only in streams
+    HELLO = "hello"
+    RESET = "reset"
+    BYE = "bye"
+    CUT = "cut"
+    ACTIVITY_LIVE = "activity.live"
+    OPEN = "open"
+    WRITTEN = "written"
+    TEXT = "text"
+    TEXT_DONE = "text.done"
+    ANNOUNCE = "announce"
