@@ -17,6 +17,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route as StarletteRoute
 
+from clew.model.events.stream import KINDS
+from clew.server.routing.event_schemas import STREAM, event_schemas
 from clew.server.routing.functions import Route, Value
 from clew.support.version import __version__
 
@@ -87,12 +89,15 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
 
 
 class _Schemas:
-    """The schemas of all inputs and outputs of the routes: created together, so that names are unique."""
+    """The schemas of all inputs and outputs of the routes, and of all events: created together, so that names are
+    unique."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         types = [kind for route in routes for kind in _types(route)]
-        made, self.named = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
-        self._made = dict(zip(map(str, types), made, strict=True))
+        events = list(KINDS.values())
+        made, named = msgspec.json.schema_components([*types, *events], ref_template="#/components/schemas/{name}")
+        self._made = dict(zip(map(str, types), made, strict=False))
+        self.named = {**named, **event_schemas(dict(zip(events, made[len(types) :], strict=True)), named)}
 
     def of(self, kind: Any) -> dict[str, Any]:
         return self._made[str(kind)]
@@ -107,6 +112,8 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
     answer: dict[str, Any] = {"description": "success"}
     if route.gives is not None:
         answer["content"] = {"application/json": {"schema": schemas.of(route.gives)}}
+    if route.streams:
+        answer["content"] = STREAM
     operation: dict[str, Any] = {
         "tags": [route.tag],
         "summary": route.summary,
@@ -140,7 +147,8 @@ def _add_example(operation: dict[str, Any], example: dict[str, Any] | None) -> N
     for content in operation.get("requestBody", {}).get("content", {}).values():
         content["example"] = example["request"]
     answer = operation["responses"].setdefault(str(example["status"]), {"description": "success"})
-    described = answer.get("content", {}).get("application/json", {})
+    content = answer.get("content", {})
+    described = content.get(example["type"]) or content.get("application/json", {})
     answer["content"] = {example["type"]: {**described, "example": example["response"]}}
 
 

@@ -20,12 +20,12 @@ LastEventId = Annotated[
 ]
 
 
-@router.get("/events", summary="Stream events of all threads")
+@router.get("/events", summary="Stream events of all threads", streams=True)
 async def everything(state: AppState, after: After = None, last_event_id: LastEventId = None) -> Response:
     return _stream(state, None, after, last_event_id)
 
 
-@router.get("/threads/{thread}/events", summary="Stream events of a thread")
+@router.get("/threads/{thread}/events", summary="Stream events of a thread", streams=True)
 async def of_thread(state: AppState, thread: str, after: After = None, last_event_id: LastEventId = None) -> Response:
     return _stream(state, await state.engine.threads.find(thread), after, last_event_id)
 

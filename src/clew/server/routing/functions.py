@@ -76,6 +76,7 @@ class Route:
     handler: Handler
     summary: str = ""
     gives: Any = None
+    streams: bool = False  # it sends server-sent events
     status: int = 200
     tag: str = ""
     extra: dict[str, Any] = field(default_factory=dict)  # added to its OpenAPI description
