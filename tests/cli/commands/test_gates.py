@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.terminal import Terminal, read_until
 from tests.cli.test_completion import completed
-from tests.cli.test_documented_fields import SHAPES
+from tests.cli.test_documented_fields import SHAPES, fields
 from tests.helpers.daemons import SCRIPTED, Clew, Result
 
 pytestmark = pytest.mark.process
@@ -113,7 +113,7 @@ def test_gates_as_json_has_exactly_the_documented_fields(clew: Clew) -> None:
     asking = ask(clew, "!approve deploy --now")
     (row,) = [each for each in clew.json("gates") if each["code"] == asking.code]
     (same,) = clew.json("gates", "--thread", asking.thread)
-    assert set(row) == SHAPES["gates"] and row == same == clew.json("gates", asking.code)
+    assert fields(row) == SHAPES["gates"] and row == same == clew.json("gates", asking.code)
     assert (row["thread"], row["turn"], row["state"]) == (asking.thread, asking.turn["turn"], "open")
     assert (row["kind"], row["title"], row["options"][0], row["answered_by"]) == (
         "command",
@@ -259,7 +259,7 @@ def test_approve_all_gates_of_a_thread(clew: Clew) -> None:
 def test_approve_all_as_json_is_a_list(clew: Clew) -> None:
     asking = ask(clew, "!both one | two", count=2)
     rows = clew.json("approve", "--all", asking.thread)
-    assert [set(row) for row in rows] == [SHAPES["gates"]] * 2
+    assert [fields(row) for row in rows] == [SHAPES["gates"]] * 2
 
 
 def test_the_reason_of_a_denial_reaches_the_agent(clew: Clew) -> None:
