@@ -10,7 +10,8 @@ const nameOf = (name) => name.replaceAll(".", "_");
 /** The type of a schema. A response has all properties, also those with a default. */
 function typeOf(schema) {
   if (schema.$ref) return nameOf(schema.$ref.split("/").at(-1));
-  if (schema.anyOf) return schema.anyOf.map(typeOf).join(" | ");
+  if (schema.anyOf || schema.oneOf) return (schema.anyOf ?? schema.oneOf).map(typeOf).join(" | ");
+  if ("const" in schema) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
   if (schema.type === "array") return `(${typeOf(schema.items ?? {})})[]`;
   if (schema.properties) return `{ ${Object.entries(schema.properties).map(property).join("; ")} }`;
@@ -20,7 +21,8 @@ function typeOf(schema) {
   );
 }
 
-const property = ([name, schema]) => `${JSON.stringify(name)}: ${typeOf(schema)}`;
+/** An event without a sentence of clew has no `texts`. */
+const property = ([name, schema]) => `${JSON.stringify(name)}${name === "texts" ? "?" : ""}: ${typeOf(schema)}`;
 
 const { components } = JSON.parse(readFileSync(SOURCE, "utf8"));
 const types = Object.entries(components.schemas).map(([name, schema]) => `  type ${nameOf(name)} = ${typeOf(schema)};`);

@@ -5,6 +5,19 @@ type Gate = Api.GateView & { shown: Api.GateShown };
 type Entry = Api.Passage;
 type Item = Api.ItemView;
 
+/** The kinds of events in the stream, and what is sent of each. Stored ones have their fields in `data`. */
+type EventKind = Api.StreamEvent["event"];
+type FrameOf<Kind extends EventKind> = Extract<Api.StreamEvent, { event: Kind }>["data"];
+type StoredFrame = Extract<FrameOf<EventKind>, { kind: string; data: object }>;
+type StoredKind = StoredFrame["kind"];
+
+/** Emits each frame under its kind, and those that are in the daemon's log also as "stored". */
+interface EventStream {
+  on(name: "stored", listener: (kind: StoredKind, frame: StoredFrame) => unknown): () => unknown;
+  on<Kind extends EventKind>(kind: Kind, listener: (frame: FrameOf<Kind>) => unknown): () => unknown;
+  emit(name: string, ...args: unknown[]): void;
+}
+
 /** A child of an element: a node, or a text. Null, undefined and false are left out. */
 type Child = ChildNode | DocumentFragment | string | number | boolean | null | undefined | Child[];
 type Props = Record<string, string | number | boolean | null | undefined | ((event: any) => unknown)>;

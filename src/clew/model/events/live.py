@@ -20,6 +20,10 @@ class ControlEvent(LiveEvent, frozen=True, kw_only=True):
     """About the stream itself, not about a thread."""
 
 
+class TurnOutput(LiveEvent, frozen=True, kw_only=True):
+    """What a running turn writes or does."""
+
+
 class Hello(ControlEvent, frozen=True):
     """The stream begins: from `seq` on nothing is missed. Sent at each connection."""
 
@@ -51,7 +55,7 @@ class Cut(ControlEvent, frozen=True):
     hint: str = ""
 
 
-class ActivityOutput(LiveEvent, frozen=True):
+class ActivityOutput(TurnOutput, frozen=True):
     """An activity goes on; `detail` is its output so far."""
 
     event: ClassVar[EventKind] = EventKind.ACTIVITY_LIVE
@@ -62,7 +66,7 @@ class ActivityOutput(LiveEvent, frozen=True):
     detail: str
 
 
-class OpenText(LiveEvent, frozen=True):
+class OpenText(TurnOutput, frozen=True):
     """At the beginning of a stream: a text that is being written, so far."""
 
     event: ClassVar[EventKind] = EventKind.OPEN
@@ -72,7 +76,7 @@ class OpenText(LiveEvent, frozen=True):
     offset: int = 0
 
 
-class WrittenText(LiveEvent, frozen=True):
+class WrittenText(TurnOutput, frozen=True):
     """At the beginning of a stream: a text of the running turn that is complete."""
 
     event: ClassVar[EventKind] = EventKind.WRITTEN
@@ -82,7 +86,7 @@ class WrittenText(LiveEvent, frozen=True):
     offset: int = 0
 
 
-class TextPiece(LiveEvent, frozen=True):
+class TextPiece(TurnOutput, frozen=True):
     """A piece of the text that is being written."""
 
     event: ClassVar[EventKind] = EventKind.TEXT
@@ -91,7 +95,7 @@ class TextPiece(LiveEvent, frozen=True):
     text: str
 
 
-class TextDone(LiveEvent, frozen=True):
+class TextDone(TurnOutput, frozen=True):
     """One text is complete. `cut`: it was given up and does not count."""
 
     event: ClassVar[EventKind] = EventKind.TEXT_DONE

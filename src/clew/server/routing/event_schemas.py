@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clew.model.events.live import ControlEvent
+from clew.model.events.live import ControlEvent, TurnOutput
 from clew.model.events.logged import Logged
 from clew.model.events.stream import KINDS
 
@@ -41,7 +41,8 @@ def _event(kind: type[Struct], data: dict[str, Any], named: Mapping[str, Any]) -
         number = {"id": _NUMBER} if "seq" in kind.__struct_fields__ else {}
         return _object(kind, {"event": name, **number, "data": data})
     fields = named[data["$ref"].removeprefix(_REF)]["properties"]
-    return _object(kind, {"event": name, "data": _object(None, {"thread": _TEXT, "turn": _TEXT_OR_NULL, **fields})})
+    turn = _TEXT if issubclass(kind, TurnOutput) else _TEXT_OR_NULL
+    return _object(kind, {"event": name, "data": _object(None, {"thread": _TEXT, "turn": turn, **fields})})
 
 
 def _object(kind: type[Struct] | None, properties: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@
 import { Emitter } from "/page/lib/emitter.js";
 import { events } from "/page/lib/stream.js";
 
-/** @typedef {{ turn: string, item: string, text: string, offset: number, cut?: boolean }} Frame */
+/** @typedef {{ turn: string, item: string, text: string }} Frame */
 
 /** @type {Map<string, Map<string, { text: string, length: number, done: boolean }>>} turn → item → its text */
 const turns = new Map();
@@ -48,7 +48,7 @@ function countCharacters(text) {
   return count;
 }
 
-/** @param {Frame} frame */
+/** @param {FrameOf<"text">} frame */
 function appendText(frame) {
   const open = openText(frame);
   if (frame.offset === 0 && open.length > 0) return setText(frame, false);
@@ -66,5 +66,5 @@ events.on("text.done", (frame) => {
   turns.get(frame.turn)?.delete(frame.item);
   liveText.emit(frame.turn, frame.item, "", { done: true, cut: true });
 });
-events.on("turn.ended", (frame) => turns.delete(frame.turn));
+events.on("turn.ended", (frame) => frame.turn && turns.delete(frame.turn));
 events.on("reset", () => turns.clear());

@@ -15,6 +15,7 @@ export const threads = new Map();
 /** @type {{ gates: Gate[], suspended: Thread[], isLoaded: boolean }} */
 export const waiting = { gates: [], suspended: [], isLoaded: false };
 
+/** @type {Set<StoredKind>} */
 const IGNORED_KINDS = new Set([
   "message.accepted",
   "activity",
@@ -86,7 +87,7 @@ events.on("stored", (kind, frame) => {
   if (kind.startsWith("gate.") || kind === "thread.status") fetchWaitingSoon();
 });
 
-for (const kind of ["hello", "reset"])
+for (const kind of /** @type {const} */ (["hello", "reset"]))
   events.on(kind, () => {
     fetchWaitingSoon();
     changes.emit("resync");

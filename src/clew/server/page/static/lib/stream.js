@@ -11,7 +11,7 @@ const PAUSE_WHEN_HIDDEN_FOR = 60_000;
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 2_500;
 
-/** Emits each frame under its kind, and those that are in the daemon's log also as "stored" (kind, frame). */
+/** @type {EventStream} */
 export const events = new Emitter();
 export const link = new Emitter(); // emits "state" (see LinkState)
 

@@ -21,7 +21,7 @@ import {
 import { drawPlots } from "/page/parts/plots.js";
 
 const FETCH_EVERY = 10_000; // milliseconds
-const CHANGING_KINDS = /^(turn\.ended|delivery\.|handoff\.|gate\.)/;
+const CHANGING = ["turn.ended", "delivery.", "handoff.", "gate."]; // kinds of events, or how they begin
 
 class Health extends HTMLElement {
   #cards = h("div", { class: "cards" });
@@ -38,7 +38,7 @@ class Health extends HTMLElement {
     const timer = setInterval(() => document.hidden || this.#fetch(), FETCH_EVERY);
     this.#cleanups = [
       () => clearInterval(timer),
-      events.on("stored", (kind) => CHANGING_KINDS.test(kind) && this.#fetchSoon()),
+      events.on("stored", (kind) => CHANGING.some((each) => kind.startsWith(each)) && this.#fetchSoon()),
       changes.on("resync", () => this.#fetch()),
     ];
     this.#fetch();

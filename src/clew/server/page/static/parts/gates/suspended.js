@@ -25,7 +25,7 @@ const ANSWERS = {
  * @param {Thread} thread
  */
 export function suspendReason(thread) {
-  if (thread.texts.suspend_message) return said(thread, "suspend_message");
+  if (thread.texts?.suspend_message) return said(thread, "suspend_message");
   if (thread.suspended_by === "cut") return t("asks.cut");
   if (thread.suspended_by === "backlog") return t("asks.backlog", { n: thread.queued });
   return thread.suspend_message ?? "";

@@ -13,7 +13,8 @@ import { growingText } from "/page/parts/thread/text.js";
 import { newWorkTimer } from "/page/parts/thread/work_timer.js";
 
 const MINIMUM_GAP = 50; // milliseconds between two redraws: as fast as eyes follow
-const GATE_ENDED = /^gate\.(answered|taken|void|expired)$/;
+/** @type {Set<StoredKind>} */
+const GATE_ENDED = new Set(["gate.answered", "gate.taken", "gate.void", "gate.expired"]);
 
 /** @typedef {Partial<Item> & { item: string }} ItemUpdate what an event says of an item */
 
@@ -56,21 +57,26 @@ export class RunningTurn extends HTMLElement {
   }
 
   connectedCallback() {
-    /** @type {(kind: string, listener: (frame: any) => unknown) => () => unknown} */
-    const onEvent = (kind, listener) => events.on(kind, (frame) => frame.turn === this.#turn && listener(frame));
+    const isHere = (/** @type {{ turn: string | null }} */ frame) => frame.turn === this.#turn;
     this.#cleanups = [
       liveText.on(this.#turn, (item, _text, { cut }) => (cut ? this.#removeText(item) : this.#addText(item))),
-      onEvent("activity", ({ data }) => this.#addActivity({ ...data, kind: data.activity })),
-      onEvent("activity.live", (frame) => this.#addActivity({ ...frame, kind: frame.activity, body: frame.detail })),
-      onEvent("notice", ({ seq, data }) =>
-        this.#addActivity({ item: `notice-${seq}`, kind: "notice", phase: "done", title: said(data, "text") }),
+      events.on("activity", (frame) => isHere(frame) && this.#addActivity({ ...frame.data, kind: frame.data.activity })),
+      events.on(
+        "activity.live",
+        (frame) => isHere(frame) && this.#addActivity({ ...frame, kind: frame.activity, body: frame.detail }),
       ),
-      events.on("stored", (kind, frame) => frame.turn === this.#turn && GATE_ENDED.test(kind) && this.#fetchSoon()),
+      events.on("notice", (frame) => isHere(frame) && this.#onNotice(frame)),
+      events.on("stored", (kind, frame) => isHere(frame) && GATE_ENDED.has(kind) && this.#fetchSoon()),
     ];
   }
 
   disconnectedCallback() {
     this.#cleanups.forEach((cleanup) => cleanup());
+  }
+
+  /** @param {FrameOf<"notice">} frame */
+  #onNotice({ seq, data }) {
+    this.#addActivity({ item: `notice-${seq}`, kind: "notice", phase: "done", title: said(data, "text") });
   }
 
   /** @param {Item[]} items as they are stored by now */

@@ -17,7 +17,9 @@ const WINDOW_SIZE = 40; // nodes of history
 const TAIL_SIZE = 12;
 const NEAR_END = 120; // pixels from the end that still count as the end
 const MARKDOWN_WAIT = 600; // milliseconds until entries are shown without their Markdown
-const CHANGING_KINDS = /^(turn\.|steer\.|handoff\.|thread\.(taken_in|wheel|title)|message\.accepted)/;
+/** @type {Set<StoredKind>} */
+const CHANGING = new Set(["thread.taken_in", "thread.wheel", "thread.title", "message.accepted"]);
+const CHANGING_FAMILIES = new Set(["turn", "steer", "handoff"]); // of kinds: what is before the point
 
 class Timeline extends HTMLElement {
   #thread;
@@ -111,9 +113,9 @@ class Timeline extends HTMLElement {
     entry?.scrollIntoView({ block: "start" });
   }
 
-  /** @param {string} kind */
+  /** @param {StoredKind} kind */
   #onEvent(kind) {
-    if (CHANGING_KINDS.test(kind)) this.#catchUpSoon();
+    if (CHANGING.has(kind) || CHANGING_FAMILIES.has(kind.split(".")[0])) this.#catchUpSoon();
     if (kind.startsWith("delivery.")) updateReceipts(this.#thread, this);
   }
 
