@@ -122,7 +122,7 @@ def test_gates_as_json_has_exactly_the_documented_fields(clew: Clew) -> None:
         None,
     )
     answered = clew.json("deny", row["id"][:24].lower())
-    assert set(answered) == SHAPES["gates"] and (answered["state"], answered["answered_by"]) == ("answered", "you")
+    assert fields(answered) == SHAPES["gates"] and (answered["state"], answered["answered_by"]) == ("answered", "you")
 
 
 def test_gates_of_a_thread_include_answered_ones(clew: Clew) -> None:
