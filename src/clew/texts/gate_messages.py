@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from clew.model.gates import Decision, Gate, Reason
+from clew.model.gates import Decision, Gate, GateState, Reason
 from clew.support.coded import Text, coded_of
 from clew.support.display import escape_hidden
 from clew.texts.catalogue import say
@@ -203,3 +203,31 @@ def answered_before(gate: Gate) -> Text:
         answer=_SAID.get(gate.answer.decision) or say("gates.said_other"),
         state=gate.state,
     )
+
+
+_SENT = {
+    Decision.ACCEPT: "gates.line_yes_sent",
+    Decision.DECLINE: "gates.line_no_sent",
+    Decision.CANCEL: "gates.line_stop_sent",
+    Decision.REPLY: "gates.line_reply_sent",
+}
+_TAKEN = {
+    Decision.ACCEPT: "gates.line_yes",
+    Decision.DECLINE: "gates.line_no",
+    Decision.CANCEL: "gates.line_stop",
+    Decision.REPLY: "gates.line_reply",
+}
+
+
+def closed_line(gate: Gate, about: str) -> Text | None:
+    """What became of a gate, in one line of a transcript; None if it is open. `about` is its title."""
+    match gate.state:
+        case GateState.EXPIRED:
+            return say("gates.line_expired", code=gate.code, about=about)
+        case GateState.VOID:
+            return say("gates.line_void", code=gate.code, why=gate.why, about=about)
+        case GateState.ANSWERED | GateState.TAKEN if gate.answer is not None:
+            codes = _TAKEN if gate.state is GateState.TAKEN else _SENT
+            return say(codes[gate.answer.decision], code=gate.code, by=gate.answered_by or "", about=about)
+        case _:
+            return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from clew.engine.gates.cards import status_line
+from clew.engine.gates.cards import title_line
 from clew.engine.progress import GATE
 from clew.model.gate_views import GateView
 from clew.model.gates import Gate, GateState
@@ -54,7 +54,8 @@ def with_reasons(tx: Tx, turn: str | None, items: tuple[ItemView, ...]) -> tuple
 
 
 def _closed(item: ItemView, gate: Gate) -> ItemView:
-    return replace(item, reason=_reason(gate), texts=coded_in(title=status_line(gate)))
+    line = gate_messages.closed_line(gate, title_line(gate)) if gate.state == item.outcome else None
+    return replace(item, reason=_reason(gate), texts=coded_in(title=line))
 
 
 def _is_closed_gate(item: ItemView) -> bool:

@@ -283,4 +283,26 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "没有允许任何事：代码后面还有别的内容。只写 `/同意 {code}` 表示按显示的内容允许；"
         "`/拒绝 {code} 原因` 表示拒绝，并把原因告诉代理。",
     ),
+    "line_yes_sent": (
+        "{code}: yes by {by}, on its way to the agent: {about}",
+        "{code}：{by} 同意，正在送往代理：{about}",
+    ),
+    "line_no_sent": (
+        "{code}: no by {by}, on its way to the agent: {about}",
+        "{code}：{by} 拒绝，正在送往代理：{about}",
+    ),
+    "line_stop_sent": (
+        "{code}: stop by {by}, on its way to the agent: {about}",
+        "{code}：{by} 要求停止，正在送往代理：{about}",
+    ),
+    "line_reply_sent": (
+        "{code}: an answer by {by}, on its way to the agent: {about}",
+        "{code}：{by} 已回答，正在送往代理：{about}",
+    ),
+    "line_yes": ("{code}: allowed by {by}: {about}", "{code}：{by} 已允许：{about}"),
+    "line_no": ("{code}: declined by {by}: {about}", "{code}：{by} 已拒绝：{about}"),
+    "line_stop": ("{code}: declined and stopped by {by}: {about}", "{code}：{by} 已拒绝并停止：{about}"),
+    "line_reply": ("{code}: answered by {by}: {about}", "{code}：{by} 已回答：{about}"),
+    "line_expired": ("{code} expired without an answer: {about}", "{code} 无人答复，已过期：{about}"),
+    "line_void": ("{code} is void ({why}): {about}", "{code} 已失效（{why}）：{about}"),
 }
