@@ -14,6 +14,7 @@ import msgspec
 
 from clew.runtimes.jsonrpc import Peer, RequestId
 from clew.support.clock import Clock
+from clew.texts.catalogue import say
 
 KILL_GRACE = 0.2  # seconds for a program that does not answer anyway
 
@@ -134,8 +135,10 @@ class AnyConnection(ABC, Generic[R]):
 
     def _lost(self) -> None:
         assert self._transport is not None
-        fate = "was stopped" if self.is_closing else f"is gone ({self._transport.exit_reason()})"
-        reason = f"{self._title} {fate}"
+        if self.is_closing:
+            reason = say("runtimes.program_stopped", name=self._title)
+        else:
+            reason = say("runtimes.program_gone", name=self._title, fate=self._transport.exit_reason())
         self._peer.fail_all(reason)
         routes, self._routes = self._routes, {}
         for route in routes.values():

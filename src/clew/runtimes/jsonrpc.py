@@ -15,7 +15,9 @@ from typing import Any, Protocol
 import msgspec
 
 from clew.support.clock import Clock
+from clew.support.coded import plain
 from clew.support.errors import RuntimeLost
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +69,7 @@ class _Incoming(msgspec.Struct):
 
 
 _decoder = msgspec.json.Decoder(_Incoming)
-_encoder = msgspec.json.Encoder()
+_encoder = msgspec.json.Encoder(enc_hook=plain)
 
 
 class Peer:
@@ -165,9 +167,12 @@ class Peer:
             async with asyncio.timeout(time_limit):
                 return await future
         except TimeoutError:
-            raise RpcTimeout(f"{self._name} did not answer {method} within {time_limit:g} s") from None
+            raise RpcTimeout(self._no_response(method, time_limit)) from None
         finally:
             self._open.pop(id, None)
+
+    def _no_response(self, method: str, time_limit: float | None) -> str:
+        return say("runtimes.no_response", name=self._name, method=method, seconds=f"{time_limit:g}")
 
     def _write(self, message: dict[str, Any]) -> None:
         if self._lost is not None:

@@ -16,6 +16,7 @@ from clew.model.runtime import ProgramInfo, Runtime, Seat, Session, TurnRequest
 from clew.model.turns import TurnState
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
+from clew.texts.catalogue import say
 
 PROMPT = "Answer with the one word: pong"
 TIME_LIMIT = 120.0
@@ -72,9 +73,7 @@ async def answer(events: AsyncIterator[Event], time_limit: float) -> str:
                 if isinstance(event, TurnEnded):
                     ended = event
     except TimeoutError:
-        raise RuntimeTrouble(
-            f"The model did not answer within {time_limit:g} s. Check the network and its address."
-        ) from None
+        raise RuntimeTrouble(say("runtimes.model_silent", seconds=f"{time_limit:g}")) from None
     if ended.problem is not None:
         raise RuntimeTrouble(ended.problem.text)
     return ended.text

@@ -20,6 +20,7 @@ from clew.process.scan import Mark, Process
 from clew.support import crash
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeLost
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -106,16 +107,16 @@ class Child:
 
     def write(self, data: bytes) -> None:
         if not self.is_alive or (stdin := self._stdin()) is None or stdin.is_closing():
-            raise RuntimeLost(f"{self.name} is gone ({self.exit_reason()})")
+            raise RuntimeLost(say("runtimes.program_gone", name=self.name, fate=self.exit_reason()))
         stdin.write(data)
 
     def exit_reason(self) -> str:
         """How the process ended, in words."""
         if self.exit_code is None:
-            return "its output has ended"
+            return say("runtimes.output_ended")
         if self.exit_code < 0:
-            return f"killed by {scan.signal_name(-self.exit_code)}"
-        return f"exit code {self.exit_code}"
+            return say("runtimes.killed", signal=scan.signal_name(-self.exit_code))
+        return say("runtimes.exit_code", code=self.exit_code)
 
     async def wait_exited(self, time_limit: float = 2.0) -> None:
         """Wait until the process has exited and its stderr is read, up to `time_limit` seconds."""

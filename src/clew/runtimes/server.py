@@ -15,6 +15,7 @@ from clew.model.runtime import Health, HealthState
 from clew.runtimes.connection import AnyConnection
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -48,13 +49,13 @@ class Server(Generic[C]):
             return Health(HealthState.HEALTHY, pid=self._connection.pid)
         if self._trouble is not None:
             return Health(HealthState.DEGRADED, self._trouble)
-        return Health(HealthState.STOPPED, "not needed now; it starts by itself")
+        return Health(HealthState.STOPPED, say("runtimes.idle"))
 
     async def connect(self) -> C:
         """Return the open connection, or make a new one after everything of the old one has been closed."""
         async with self._lock:
             if self._is_closed:
-                raise RuntimeTrouble(f"The runtime {self._name} is closed.")
+                raise RuntimeTrouble(say("runtimes.closed", name=self._name))
             if self._connection is None or not self._connection.is_alive:
                 self._connection = await self._start()
             connection = self._connection
@@ -97,7 +98,7 @@ class Server(Generic[C]):
         try:
             connection = await self._start_connection()
         except RuntimeTrouble as trouble:
-            self._failed(trouble.message)
+            self._failed(trouble.words)
             raise
         connection.on_lost = lambda reason: self._lost(connection, reason)
         self._trouble = None
@@ -114,7 +115,7 @@ class Server(Generic[C]):
         if connection.is_closing:
             return
         log.warning("%s", reason)
-        self._failed(f"{reason}; it is started again when it is needed")
+        self._failed(say("runtimes.starts_again", reason=reason))
         closing = asyncio.get_running_loop().create_task(connection.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)

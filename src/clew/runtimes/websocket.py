@@ -18,6 +18,7 @@ from websockets.uri import parse_uri
 
 from clew.runtimes.process import within
 from clew.support.errors import RuntimeLost
+from clew.texts.catalogue import say
 
 _URI = parse_uri("ws://localhost/")  # the handshake needs a URI; the address is the socket
 
@@ -41,7 +42,7 @@ class WebSocket(asyncio.Protocol):
     def write(self, message: bytes) -> None:
         """Raises RuntimeLost if the connection is closed."""
         if not self.is_open:
-            raise RuntimeLost("the connection is closed")
+            raise RuntimeLost(say("runtimes.connection_closed"))
         self._protocol.send_text(message)
         self._flush()
 
@@ -81,7 +82,7 @@ class WebSocket(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed.set()
         if not self._open.done():
-            self._open.set_exception(ConnectionResetError("it closed the connection"))
+            self._open.set_exception(ConnectionResetError(say("runtimes.closed_by_peer")))
         elif self.on_lost is not None:
             self.on_lost()
 
@@ -124,5 +125,5 @@ async def open_unix(path: Path, on_message: Callable[[bytes], None], time_limit:
                 socket.abort()
                 raise
     except TimeoutError as error:
-        raise ConnectionRefusedError(f"no answer within {time_limit:g} s") from error
+        raise ConnectionRefusedError(say("runtimes.silent_for", seconds=f"{time_limit:g}")) from error
     return socket

@@ -98,6 +98,11 @@ class RuntimeTrouble(ClewError):
     code = "runtime"
     status = 503
 
+    def __init__(self, message: str, advice: str = "") -> None:
+        """`advice`: what to do, alone, for those who show it apart; the message has it too."""
+        super().__init__(message)
+        self.advice = advice
+
 
 class RuntimeHeld(RuntimeTrouble):
     """Another program uses the session, and clew does not take it away."""

@@ -44,9 +44,9 @@ def init_command(out: Out, yes: bool, force: bool) -> None:
 
 def _say_next(out: Out, codex: str | None, after: str) -> None:
     if codex is None:
-        from clew.runtimes.codex.problems import INSTALL
+        from clew.texts.catalogue import say
 
-        out.say(INSTALL)
+        out.say(say("codex.install"))
     out.say(f"next: {after}")
 
 

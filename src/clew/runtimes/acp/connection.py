@@ -18,6 +18,7 @@ from clew.runtimes.process import spawn
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeLost, RuntimeTrouble
 from clew.support.version import __version__
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -159,11 +160,12 @@ async def connect(entry: Entry, config: AcpConfig, clock: Clock, marks: Marks) -
         await connection.close()
         raise why from None
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        raise problems.missing(entry, f"{where}{error.strerror}") from error
+        said = error.strerror or str(error)
+        where = say("acp.at_path", path=str(error.filename), error=said) if error.filename else said
+        raise problems.missing(entry, where) from error
     except RpcError as error:
         await connection.close()
-        raise problems.refuses(entry, "initialise", error.code, error.message) from error
+        raise problems.refuses(entry, say("acp.do_start"), error.code, error.message) from error
     except BaseException:
         await connection.close()
         raise

@@ -10,10 +10,11 @@ from clew.runtimes.acp.agents.known import Entry
 from clew.runtimes.acp.live_turn import Live
 from clew.runtimes.jsonrpc import RpcError
 from clew.support.errors import RuntimeTrouble
+from clew.texts.catalogue import say
 
 _EARLY_STOPS = {
-    "max_tokens": "the model may not say more in one go",
-    "max_turn_requests": "the agent may not ask its model more often in one turn",
+    "max_tokens": "acp.max_tokens",
+    "max_turn_requests": "acp.max_requests",
 }
 
 
@@ -33,12 +34,12 @@ def end_from_response(entry: Entry, live: Live, answer: wire.Prompted | RpcError
     if (failure := entry.quirks.failure(text)) is not None:
         return TurnEnded(TurnState.FAILED, problem=failure)
     if (why := _EARLY_STOPS.get(answer.stop_reason)) is not None:
-        live.add_events([Notice(NoticeKind.WARNING, f"The answer stops here: {why}. Say `continue` to have the rest.")])
+        live.add_events([Notice(NoticeKind.WARNING, say("acp.stops_early", why=say(why)))])
     return TurnEnded(TurnState.COMPLETED, text)
 
 
 def end_from_error(bad: RuntimeTrouble) -> TurnEnded:
-    return TurnEnded(TurnState.FAILED, problem=Problem(bad.code, bad.message))
+    return TurnEnded(TurnState.FAILED, problem=Problem.of(bad.code, bad.words))
 
 
 def _tokens(spent: wire.Spent) -> Tokens:

@@ -15,6 +15,7 @@ from clew.runtimes.acp import problems, wire
 from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.acp.connection import Connection
 from clew.runtimes.jsonrpc import RpcError
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -67,9 +68,9 @@ async def start(connection: Connection, seat: Seat) -> wire.Entered:
     try:
         entered = await connection.ask("session/new", params, wire.Entered)
     except RpcError as error:
-        raise problems.refuses(connection.entry, "begin a session", error.code, error.message) from error
+        raise problems.refuses(connection.entry, say("acp.do_begin_session"), error.code, error.message) from error
     if not entered.session_id:
-        raise problems.refuses(connection.entry, "begin a session", 0, "it named none")
+        raise problems.refuses(connection.entry, say("acp.do_begin_session"), 0, say("acp.named_none"))
     return entered
 
 
@@ -81,13 +82,13 @@ async def configure(connection: Connection, session: str, entered: wire.Entered,
         if model := seat.model or config.model:
             await _set_model(connection, session, entered, model)
     except RpcError as error:
-        raise problems.refuses(connection.entry, "take its mode or model", error.code, error.message) from error
+        raise problems.refuses(connection.entry, say("acp.do_take_mode"), error.code, error.message) from error
 
 
 async def _set_mode(connection: Connection, session: str, entered: wire.Entered, mode: str) -> None:
     offered = [each.id for each in entered.modes.available_modes] if entered.modes else []
     if mode not in offered:
-        raise problems.not_offered(connection.entry, "mode", mode, offered)
+        raise problems.no_mode(connection.entry, mode, offered)
     await connection.ask("session/set_mode", {"sessionId": session, "modeId": mode}, dict)
 
 
@@ -105,4 +106,4 @@ async def _set_model(connection: Connection, session: str, entered: wire.Entered
 
 def _must_offer(connection: Connection, model: str, offered: list[str]) -> None:
     if model not in offered:
-        raise problems.not_offered(connection.entry, "model", model, offered)
+        raise problems.no_model(connection.entry, model, offered)

@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from clew.model.turns import Problem
 from clew.runtimes.acp.agents.known import Entry
 from clew.runtimes.acp.wire import AUTH_REQUIRED, VERSION
+from clew.support.coded import Text
 from clew.support.errors import RuntimeTrouble
+from clew.texts.catalogue import say
 
-OWN_FAILURE = Problem("internal", "clew itself failed on this turn; `clew logs` has the details. Send it again.")
+OWN_FAILURE = Problem.of("internal", say("acp.own_failure"))
 
 
 class AgentMissing(RuntimeTrouble):
@@ -40,63 +42,65 @@ class WorkspaceGone(RuntimeTrouble):
 
 
 def missing(entry: Entry, why: str) -> AgentMissing:
-    return AgentMissing(
-        f"{entry.title} was not found ({why}). {entry.install} Or set `command` under [runtimes.acp.{entry.name}]."
-    )
+    advice = say("acp.or_set_command", install=entry.install, name=entry.name)
+    return AgentMissing(say("acp.missing", title=entry.title, why=why, advice=advice), advice)
 
 
 def exits(entry: Entry, fate: str, stderr_tail: Iterable[str] = ()) -> AgentExits:
     words = list(stderr_tail)
-    said = f"; its last words: {words[-1]}" if words else ""
-    return AgentExits(
-        f"{entry.title} does not stay up, or is no ACP agent ({fate}{said})."
-        f" Run `{' '.join(entry.command)}` by hand to see why."
-    )
+    whole = say("runtimes.last_words", fate=fate, words=words[-1]) if words else fate
+    return AgentExits(say("acp.exits", title=entry.title, fate=whole, command=" ".join(entry.command)))
 
 
 def silent(entry: Entry, seconds: float) -> AgentExits:
-    return AgentExits(
-        f"{entry.title} did not answer within {seconds:g} s; is `{' '.join(entry.command)}` an ACP agent?"
-        " Run it by hand to see."
-    )
+    command = " ".join(entry.command)
+    return AgentExits(say("acp.silent", title=entry.title, seconds=f"{seconds:g}", command=command))
 
 
 def wrong_version(entry: Entry, version: object) -> AgentRefuses:
-    return AgentRefuses(
-        f"{entry.title} speaks version {version} of the Agent Client Protocol, and clew speaks {VERSION}."
-        " Update it, or clew, whichever is the older."
-    )
+    return AgentRefuses(say("acp.wrong_version", title=entry.title, version=str(version), ours=VERSION))
 
 
 def not_logged_in(entry: Entry, said: str = "") -> AgentNotLoggedIn:
-    return AgentNotLoggedIn(f"{entry.title} is not logged in{f' ({said})' if said else ''}. {entry.login}")
+    if said:
+        words = say("acp.not_logged_in_says", title=entry.title, reply=said, advice=entry.login)
+    else:
+        words = say("acp.not_logged_in", title=entry.title, advice=entry.login)
+    return AgentNotLoggedIn(words, entry.login)
 
 
-def refuses(entry: Entry, what: str, code: int, said: str) -> RuntimeTrouble:
+def refuses(entry: Entry, what: Text, code: int, said: str) -> RuntimeTrouble:
     if code == AUTH_REQUIRED:
         return not_logged_in(entry, said)
-    return AgentRefuses(f"{entry.title} refused to {what}: {said}")
+    return AgentRefuses(say("acp.refuses", title=entry.title, what=what, reply=said))
 
 
-def not_offered(entry: Entry, what: str, wanted: str, offered: Iterable[str]) -> AgentRefuses:
-    known = ", ".join(offered) or "none to choose"
-    return AgentRefuses(f"{entry.title} has no {what} {wanted!r}; it has {known}. Set another.")
+def no_mode(entry: Entry, wanted: str, offered: Iterable[str]) -> AgentRefuses:
+    return AgentRefuses(say("acp.no_mode", title=entry.title, wanted=repr(wanted), offered=_listed(offered)))
+
+
+def no_model(entry: Entry, wanted: str, offered: Iterable[str]) -> AgentRefuses:
+    return AgentRefuses(say("acp.no_model", title=entry.title, wanted=repr(wanted), offered=_listed(offered)))
+
+
+def _listed(offered: Iterable[str]) -> str:
+    return ", ".join(offered) or say("acp.nothing_offered")
 
 
 def workspace_gone(folder: str) -> WorkspaceGone:
-    return WorkspaceGone(f"The folder {folder} is gone. Bring it back, or begin a thread in another one.")
+    return WorkspaceGone(say("acp.workspace_gone", folder=folder))
 
 
 def unreadable(name: str, why: str) -> FileUnreadable:
-    return FileUnreadable(f"The file {name} cannot be read: {why}. Send it again.")
+    return FileUnreadable(say("acp.file_unreadable", name=name, error=why))
 
 
 def problem(entry: Entry, code: int, said: str) -> Problem:
     """Why a turn failed."""
     if code == AUTH_REQUIRED:
-        return Problem("not_logged_in", not_logged_in(entry, said).message)
-    return Problem("agent_error", f"{entry.title} failed on this turn: {said}. Send it again.")
+        return Problem.of("not_logged_in", not_logged_in(entry, said).words)
+    return Problem.of("agent_error", say("acp.agent_failed", title=entry.title, reply=said))
 
 
 def refusal(entry: Entry) -> Problem:
-    return Problem("refusal", f"{entry.title} refused to go on with this. Say it in another way.")
+    return Problem.of("refusal", say("acp.agent_refused", title=entry.title))

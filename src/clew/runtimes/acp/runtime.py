@@ -17,6 +17,7 @@ from clew.runtimes.acp.agents.known import Entry
 from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.server import Server
 from clew.support.clock import Clock
+from clew.texts.catalogue import say
 
 if TYPE_CHECKING:  # loaded by the first session: a daemon that has no ACP thread starts faster without them
     from clew.runtimes.acp.connection import Connection
@@ -48,7 +49,7 @@ class AcpRuntime:
         try:
             locate(self._entry)
         except problems.AgentMissing as missing:
-            return Health(HealthState.STOPPED, missing.message, is_there=False)
+            return Health(HealthState.STOPPED, missing.words, is_there=False)
         return self._server.health()
 
     async def look(self) -> ProgramInfo:
@@ -86,5 +87,6 @@ def locate(entry: Entry) -> str:
     if found := shutil.which(wanted):
         return found
     if Path(wanted).exists():
-        raise problems.missing(entry, f"{wanted} cannot be run")
-    raise problems.missing(entry, f"there is no {wanted}" if "/" in wanted else f"no {wanted} on the PATH")
+        raise problems.missing(entry, say("acp.not_runnable", path=wanted))
+    why = say("acp.no_file", path=wanted) if "/" in wanted else say("acp.not_on_path", name=wanted)
+    raise problems.missing(entry, why)

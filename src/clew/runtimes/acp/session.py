@@ -34,6 +34,7 @@ from clew.runtimes.server import Server
 from clew.runtimes.turn_events import follow
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeLost, RuntimeTrouble
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class AcpSession:
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         if self._live is not None and not self._live.is_over:
-            raise RuntimeTrouble(f"A turn already runs on this thread ({self._live.turn}).")
+            raise RuntimeTrouble(say("runtimes.turn_already_runs", turn=self._live.turn))
         live = self._live = Live(request.turn, self._seat.longest_text, lambda ref: self._opened(live, ref))
         self._server.mark_busy(live)
         working: asyncio.Future[None] | None = None
@@ -89,7 +90,7 @@ class AcpSession:
 
     async def attach(self, turn: str) -> AsyncIterator[Event]:
         if self._live is None or self._live.turn != turn or self._live.is_over:
-            raise RuntimeLost("The turn does not run any more.")
+            raise RuntimeLost(say("runtimes.turn_over"))
         async for event in follow(self._live.events):
             yield event
 
@@ -123,7 +124,7 @@ class AcpSession:
     async def close(self) -> None:
         connection, self._connection = self._connection, None
         if self._live is not None:
-            self._live.lose("The session was closed.")
+            self._live.lose(say("runtimes.session_closed"))
         if connection is not None and self._position is not None:
             connection.forget(self._position.session, self)
         await self._terminals.end_all()
@@ -204,7 +205,7 @@ class AcpSession:
             await self._replace_unusable(connection)
             self._finish(live, request, ended)
         except RuntimeLost as lost:
-            self.lost(lost.message)
+            self.lost(lost.words)
         except RuntimeTrouble as bad:
             self._finish(live, request, end_from_error(bad))
         except Exception:  # nobody awaits this task, and the follower would wait for ever

@@ -18,6 +18,7 @@ from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.threads import Position
 from clew.runtimes.codex.translate import COMPACTED, STATES, final_text
 from clew.runtimes.jsonrpc import RpcError
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ async def _page(connection: Connection, folders: Sequence[str], cursor: str | No
     try:
         return await connection.ask("thread/list", params, wire.ThreadPage)
     except RpcError as error:
-        raise problems.refuses("list its threads", error.message) from error
+        raise problems.refuses(say("codex.do_list_threads"), error.message) from error
 
 
 def _outside(listed: wire.Listed) -> OutsideSession:
@@ -76,7 +77,7 @@ async def past(connection: Connection, thread: str, after: str | None) -> list[P
                 break
             found.append(as_past(turn))
     except RpcError as error:
-        raise problems.refuses(f"tell what was said in {thread}", error.message) from error
+        raise problems.refuses(say("codex.do_tell_past", thread=thread), error.message) from error
     return found[::-1]
 
 
@@ -162,5 +163,5 @@ def _describe_process(process: Path) -> str:
     except OSError:
         argv = [""]
     if _BACKGROUND in argv:
-        return f"Codex's background server, pid {process.name}; `codex app-server daemon stop` ends it"
-    return f"{Path(argv[0]).name or 'a program'}, pid {process.name}"
+        return say("codex.background_server", pid=process.name)
+    return say("codex.program_with_pid", program=Path(argv[0]).name or say("codex.a_program"), pid=process.name)

@@ -19,6 +19,7 @@ from clew.runtimes.jsonrpc import RpcError
 from clew.runtimes.probe import PROMPT, TIME_LIMIT, PingStep, answer
 from clew.runtimes.turn_events import follow
 from clew.support.clock import Clock
+from clew.texts.catalogue import say
 
 
 async def ping(
@@ -52,7 +53,7 @@ async def _tiny_turn(connection: Connection, config: CodexConfig, time_limit: fl
             given = threads.as_input([PromptMessage("ping", "clew", PROMPT)])
             await connection.ask("turn/start", {"threadId": thread, "input": given}, wire.TurnAnswer)
         except RpcError as error:
-            raise problems.refuses("make a tiny turn", error.message) from error
+            raise problems.refuses(say("codex.do_tiny_turn"), error.message) from error
         return await answer(follow(listener.live.events), time_limit)
 
 

@@ -9,14 +9,9 @@ from typing import Any
 
 from clew.model.turns import Problem
 from clew.runtimes.codex.wire import TurnError
+from clew.support.coded import Text
 from clew.support.errors import RuntimeHeld, RuntimeTrouble
-
-LOGIN = (
-    "Run `clew codex login` (or set the API key that your Codex config names, and `clew restart` so that the daemon has"
-    " it too), then try again."
-)
-INSTALL = "Install Codex (`npm install -g @openai/codex`, or clew's `codex` extra), or set `runtimes.codex.command`."
-
+from clew.texts.catalogue import say
 
 _BACKTRACE = re.compile(r"Stack backtrace|\d+: |at |Location:")
 
@@ -44,83 +39,81 @@ class CodexRefuses(RuntimeTrouble):
 
 
 def missing(where: str) -> CodexMissing:
-    return CodexMissing(f"The Codex program was not found ({where}). {INSTALL}")
+    advice = say("codex.install")
+    return CodexMissing(say("codex.missing", where=where, advice=advice), advice)
+
+
+def cannot_start(path: str, error: OSError) -> CodexMissing:
+    return missing(say("codex.at_path", path=path, error=error.strerror or str(error)))
 
 
 def unusable(path: str, why: str) -> CodexMissing:
-    return CodexMissing(f"{path} cannot be run: {why}. {INSTALL}")
+    advice = say("codex.install")
+    return CodexMissing(say("codex.unusable", path=path, why=why, advice=advice), advice)
 
 
 def too_old(path: str, version: str, needed: str) -> CodexTooOld:
-    return CodexTooOld(f"Codex {version} ({path}) is too old: clew needs {needed} or newer. {INSTALL}")
+    advice = say("codex.install")
+    return CodexTooOld(say("codex.too_old", version=version, path=path, needed=needed, advice=advice), advice)
 
 
 def no_version(path: str, reply: str) -> CodexExits:
-    return CodexExits(f"{path} does not say that it is Codex (`--version`: {reply or 'nothing'}). {INSTALL}")
+    advice = say("codex.install")
+    return CodexExits(say("codex.no_version", path=path, reply=reply or say("codex.nothing"), advice=advice), advice)
 
 
 def no_answer(path: str, seconds: float) -> CodexExits:
-    return CodexExits(f"{path} did not answer `--version` within {seconds:g} s. Run it by hand to see why.")
+    return CodexExits(say("codex.version_silent", path=path, seconds=f"{seconds:g}"))
 
 
 def exits(path: str, fate: str, stderr_tail: Iterable[str] = ()) -> CodexExits:
     words = [line for line in stderr_tail if not _BACKTRACE.match(line)]
-    reply = f"; its last words: {words[-1]}" if words else ""
-    return CodexExits(f"Codex does not stay up ({fate}{reply}). Run `{path} app-server` by hand to see why.")
+    whole = say("runtimes.last_words", fate=fate, words=words[-1]) if words else fate
+    return CodexExits(say("codex.exits", fate=whole, path=path))
 
 
 def socket_taken(path: str) -> CodexExits:
-    return CodexExits(
-        f"A program that is not clew's listens at {path}, where Codex should. End that program (`fuser {path}` names"
-        " it), then try again; clew does not talk to it."
-    )
+    return CodexExits(say("codex.socket_taken", path=path))
 
 
 def no_framing() -> CodexMissing:
-    return CodexMissing(
-        '`runtimes.codex.transport = "socket"` needs the Python package `websockets`. Install it where clew is'
-        " (`pip install websockets`, or clew's `codex` extra), or use stdio."
-    )
+    return CodexMissing(say("codex.no_websockets"))
 
 
 def not_logged_in() -> CodexNotLoggedIn:
-    return CodexNotLoggedIn(f"Codex is not logged in. {LOGIN}")
+    advice = say("codex.log_in")
+    return CodexNotLoggedIn(say("codex.not_logged_in", advice=advice), advice)
 
 
 def held_elsewhere(thread: str) -> RuntimeHeld:
-    return RuntimeHeld(f"Another program has the Codex thread {thread} open. Close it there, then try again.")
+    return RuntimeHeld(say("codex.held_elsewhere", thread=thread))
 
 
 def gone(thread: str) -> CodexRefuses:
-    return CodexRefuses(
-        f"Codex has no thread {thread} any more: it was deleted there. Bring it back, or begin a new thread."
-    )
+    return CodexRefuses(say("codex.thread_deleted", thread=thread))
 
 
-def refuses(what: str, reply: str) -> CodexRefuses:
-    return CodexRefuses(f"Codex refused to {what}: {reply}")
+def refuses(what: Text, reply: str) -> CodexRefuses:
+    """`what`: a sentence of the catalogue, such as `codex.do_start_turn`; `reply`: Codex's own words."""
+    return CodexRefuses(say("codex.refuses", what=what, reply=reply))
 
 
+# The code of the problem, and of its sentence.
 _PROBLEMS = {
-    "unauthorized": ("not_logged_in", f"Codex is not logged in, or its login has expired. {LOGIN}"),
-    "usageLimitExceeded": ("usage_limit", "The usage limit of your Codex account is reached. Try again later."),
-    "rateLimitExceeded": ("rate_limit", "The model refused because of too many requests. Try again in a while."),
-    "sessionBudgetExceeded": (
-        "budget",
-        "The budget of this Codex session is used up. Raise it, or start a new thread.",
-    ),
-    "contextWindowExceeded": (
-        "context_window",
-        "The thread no longer fits into the model's context window. Start a new thread, or fork from an earlier turn.",
-    ),
-    "serverOverloaded": ("overloaded", "The model's servers are overloaded. Try again in a while."),
-    "internalServerError": ("model_error", "The model's servers failed. Try again in a while."),
-    "badRequest": ("bad_request", "The model rejected the request"),
-    "sandboxError": ("sandbox", "Codex could not set up its sandbox; a thread that is careful or yolo needs none"),
-    "cyberPolicy": ("policy", "The model refused this for reasons of policy. Say it in another way."),
-    "misalignmentPolicyViolation": ("policy", "The model was stopped for reasons of policy. Say it in another way."),
-    "tooManyDenials": ("denials", "Codex gave up because too much of what it asked for was denied."),
+    "unauthorized": ("not_logged_in", "codex.login_expired"),
+    "usageLimitExceeded": ("usage_limit", "codex.usage_limit"),
+    "rateLimitExceeded": ("rate_limit", "runtimes.rate_limit"),
+    "sessionBudgetExceeded": ("budget", "codex.budget"),
+    "contextWindowExceeded": ("context_window", "codex.context_window"),
+    "serverOverloaded": ("overloaded", "codex.overloaded"),
+    "internalServerError": ("model_error", "codex.server_error"),
+    "badRequest": ("bad_request", "codex.bad_request"),
+    "sandboxError": ("sandbox", "codex.sandbox"),
+    "cyberPolicy": ("policy", "codex.refused_by_policy"),
+    "misalignmentPolicyViolation": ("policy", "codex.stopped_by_policy"),
+    "tooManyDenials": ("denials", "codex.denials"),
 }
+_QUOTING = frozenset({"codex.bad_request", "codex.sandbox", "codex.connection_failed", "codex.says"})
 _CONNECTIONS = frozenset(
     {
         "httpConnectionFailed",
@@ -130,18 +123,25 @@ _CONNECTIONS = frozenset(
     }
 )
 _STATUS = {401: "unauthorized", 403: "unauthorized", 429: "rateLimitExceeded", 500: "internalServerError"}
-_CONNECTION = ("connection", "The connection to the model failed. Check the network, then try again")
+_CONNECTION = ("connection", "codex.connection_failed")
+_UNKNOWN = ("failed", "codex.says")
 
 
 def problem(error: TurnError | None) -> Problem:
     """Return why a turn failed. For an unknown error the text is Codex's own."""
     if error is None:
-        return Problem("failed", "Codex ended the turn as failed and did not say why. Try again.")
+        return Problem.of("failed", say("codex.unknown_failure"))
     name, status = _info(error.codex_error_info)
     known = _PROBLEMS.get(name) or _PROBLEMS.get(_STATUS.get(status or 0, ""))
     is_cut = name in _CONNECTIONS or error.message.startswith("stream disconnected")
-    code, words = known or (_CONNECTION if is_cut else ("failed", "Codex says"))
-    return Problem(code, words if words.endswith(".") else f"{words}: {error.message}")
+    code, sentence = known or (_CONNECTION if is_cut else _UNKNOWN)
+    return Problem.of(code, _sentence(sentence, error.message))
+
+
+def _sentence(code: str, reply: str) -> Text:
+    if code == "codex.login_expired":
+        return say(code, advice=say("codex.log_in"))
+    return say(code, reply=reply) if code in _QUOTING else say(code)
 
 
 def _info(info: Any) -> tuple[str, int | None]:

@@ -24,6 +24,7 @@ from clew.runtimes.server import Server
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 from clew.support.home import Home
+from clew.texts.catalogue import say
 
 
 class CodexRuntime:
@@ -119,5 +120,5 @@ class CodexRuntime:
 
 def _thread_id(continuity: Continuity) -> str:
     if (position := Position.read(continuity)) is None:
-        raise RuntimeTrouble(f"clew cannot read which Codex thread {continuity.data!r} is.")
+        raise RuntimeTrouble(say("codex.position_unreadable", data=repr(continuity.data)))
     return position.thread

@@ -27,6 +27,7 @@ from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 from clew.runtimes.server import Server
 from clew.runtimes.turn_events import follow
 from clew.support.errors import RuntimeLost, RuntimeTrouble
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +103,7 @@ class CodexSession:
             await self._stop(connection, live)
         elif not live.is_over:
             live.is_interrupted = False
-            raise RuntimeTrouble("Codex has not begun the turn yet, so it cannot be stopped. Try again.")
+            raise RuntimeTrouble(say("codex.not_begun"))
 
     async def answer(self, ref: str, answer: Answer) -> bool:
         live, connection = self._live, self._connection
@@ -131,7 +132,7 @@ class CodexSession:
             await self._close_server()
 
     async def _leave(self, connection: Connection) -> None:
-        self._lose("The session was closed.")
+        self._lose(say("runtimes.session_closed"))
         if connection.forget(self._thread, self):
             with contextlib.suppress(RuntimeTrouble, RpcError):
                 await connection.ask("thread/unsubscribe", {"threadId": self._thread}, dict)
@@ -167,18 +168,18 @@ class CodexSession:
 
     async def _begin(self, request: TurnRequest) -> Live:
         if self._live is not None and not self._live.is_over:
-            raise RuntimeTrouble(f"A turn already runs on this thread ({self._live.turn}).")
+            raise RuntimeTrouble(say("runtimes.turn_already_runs", turn=self._live.turn))
         connection = await self._ready()
         if self._is_renewed:
             # The old thread was never written. The caller must store the new continuity before a turn runs; otherwise
             # the thread could not be found after a crash.
-            raise RuntimeLost("Codex had forgotten the thread; a new one was begun.")
+            raise RuntimeLost(say("codex.thread_forgotten"))
         if self._thread in connection.working:
             # Codex would not queue the message but steer the running turn with it. That turn is not ours: decline its
             # requests, so that it ends.
             self._is_foreign_turn = True
             self._claim(None)
-            raise RuntimeTrouble("Codex is busy with a turn of its own on this thread. Try again when it has ended.")
+            raise RuntimeTrouble(say("codex.busy_elsewhere"))
         self._is_foreign_turn = False
         live = self._live = self._follow(request.turn)
         self._server.mark_busy(live)
@@ -201,11 +202,11 @@ class CodexSession:
         except RpcError as error:
             self._lose(error.message)
             self._connection = None  # the next turn resumes the thread first
-            raise problems.refuses("start the turn", error.message) from error
+            raise problems.refuses(say("codex.do_start_turn"), error.message) from error
         except problems.CodexRefuses as odd:  # an unreadable response: the turn may run all the same
-            self._lose(odd.message)
+            self._lose(odd.words)
             self._live = self._connection = None  # the next `attach` joins it
-            raise RuntimeLost(odd.message) from odd
+            raise RuntimeLost(odd.words) from odd
         live.set_runtime_turn(answer.turn.id)
 
     async def _join(self, turn: str) -> Live:
@@ -213,13 +214,13 @@ class CodexSession:
         self._is_foreign_turn = False
         found = await self.record(turn)
         if found is None or found.state is not RecordState.ALIVE:
-            raise RuntimeLost("The turn does not run any more.")
+            raise RuntimeLost(say("runtimes.turn_over"))
         live = self._live = self._follow(turn, found.runtime_turn)
         self._server.mark_busy(live)
         self._claim(live)
         again = await self._find_turn(turn)
         if again is None or record.as_record(again).state is not RecordState.ALIVE:
-            self._lose("The turn ended before it could be followed.")
+            self._lose(say("codex.ended_before"))
         else:
             live.catch_up(self._thread, again)
         return live
@@ -275,7 +276,7 @@ class CodexSession:
         try:
             return await record.find(connection, self._thread, turn)
         except RpcError as error:
-            raise problems.refuses("list the turns of a thread", error.message) from error
+            raise problems.refuses(say("codex.do_list_turns"), error.message) from error
 
     async def _ready(self) -> Connection:
         """Return the connection, with our thread loaded on it."""

@@ -17,6 +17,7 @@ from clew.runtimes.codex import problems, wire
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.jsonrpc import RpcError
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ async def start(connection: Connection, seat: Seat, config: CodexConfig) -> wire
     try:
         return (await connection.ask("thread/start", settings(seat, config), wire.ThreadAnswer)).thread
     except RpcError as error:
-        raise problems.refuses("start a thread", error.message) from error
+        raise problems.refuses(say("codex.do_start_thread"), error.message) from error
 
 
 async def resume(connection: Connection, thread: str, seat: Seat, config: CodexConfig) -> wire.Thread | None:
@@ -86,7 +87,7 @@ async def _ask_if_known(
         if "active writer" in error.message:
             raise problems.held_elsewhere(thread) from error
         if not _UNKNOWN.search(error.message):
-            raise problems.refuses(f"do {method} with {thread}", error.message) from error
+            raise problems.refuses(say("codex.do_with_thread", method=method, thread=thread), error.message) from error
         log.warning("Codex has no thread %s (%s); starting a new one", thread, error.message)
         return None
 

@@ -36,6 +36,7 @@ from clew.runtimes.codex.items import SILENT, activity
 from clew.runtimes.codex.problems import problem
 from clew.runtimes.codex.wire import Item
 from clew.support.text import LONGEST
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -201,7 +202,7 @@ class Translation:
 
     def _rerouted(self, params: msgspec.Raw) -> Iterable[Event]:
         if (note := wire.read(params, wire.ReroutedNote)) is not None:
-            yield Notice(NoticeKind.WARNING, f"Codex went from the model {note.from_model} to {note.to_model}.")
+            yield Notice(NoticeKind.WARNING, say("codex.model_changed", before=note.from_model, after=note.to_model))
 
     def _shortened(self, item: Item) -> Item:
         return replace(item, text=shortened(item.text or "", self._longest))

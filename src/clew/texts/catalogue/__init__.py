@@ -14,7 +14,9 @@ from importlib import import_module
 from clew.support.coded import Coded, Text, coded_of
 
 AREAS = (
+    "acp",
     "both",
+    "codex",
     "daemon",
     "deliveries",
     "doctor",

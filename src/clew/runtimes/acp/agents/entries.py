@@ -10,6 +10,7 @@ from clew.config import plugins
 from clew.runtimes.acp.agents.known import KNOWN, Entry
 from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.support.errors import ConfigError
+from clew.texts.catalogue import say
 
 
 def entries(config: Mapping[str, AcpConfig]) -> dict[str, tuple[Entry, AcpConfig]]:
@@ -17,10 +18,10 @@ def entries(config: Mapping[str, AcpConfig]) -> dict[str, tuple[Entry, AcpConfig
     found = {name: (entry, AcpConfig()) for name, entry in KNOWN.items()}
     for name, settings in config.items():
         if name in plugins.BUILT_IN[plugins.RUNTIMES]:
-            raise ConfigError(f"runtimes.acp.{name}: {name} is a built-in runtime. Choose another name")
+            raise ConfigError(say("acp.name_taken", name=name))
         if name not in KNOWN and not settings.command:
             known = ", ".join(KNOWN)
-            raise ConfigError(f'runtimes.acp.{name} needs `command`, such as ["{name}", "acp"]; known agents: {known}')
+            raise ConfigError(say("acp.needs_command", name=name, known=known))
         entry = KNOWN.get(name) or Entry(name, name, settings.command)
         found[name] = replace(entry, command=settings.command or entry.command), settings
     return found

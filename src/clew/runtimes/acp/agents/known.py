@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from clew.model.turns import Problem
 from clew.runtimes.acp.agents import hermes
+from clew.texts.catalogue import say
 
 
 class Quirks(Struct, frozen=True):
@@ -25,8 +26,8 @@ class Entry(Struct, frozen=True):
     name: str
     title: str
     command: tuple[str, ...]
-    install: str = "Install it."
-    login: str = "Run it by hand and log in there."
+    install: str = say("acp.install")
+    login: str = say("acp.log_in")
     env: Mapping[str, str] = field(default_factory=dict)
     quirks: Quirks = Quirks()
 
@@ -47,37 +48,37 @@ KNOWN: Mapping[str, Entry] = {
             "hermes",
             "Hermes",
             ("hermes", "acp"),
-            "Install Hermes with its `acp` extra (`pipx install 'hermes-agent[acp]'`).",
-            "Run `hermes setup`, or name a model in $HERMES_HOME/config.yaml.",
+            say("acp.install_hermes"),
+            say("acp.log_in_hermes"),
             quirks=_HERMES,
         ),
         Entry(
             "opencode",
             "OpenCode",
             ("opencode", "acp"),
-            "Install OpenCode (`npm install -g opencode-ai`).",
-            "Run `opencode auth login`.",
+            say("acp.install_opencode"),
+            say("acp.run", command="opencode auth login"),
         ),
         Entry(
             "gemini",
             "Gemini",
             ("gemini", "--acp"),
-            "Install the Gemini CLI (`npm install -g @google/gemini-cli`).",
-            "Run `gemini` once and log in, or set GEMINI_API_KEY and `auth`.",
+            say("acp.install_gemini"),
+            say("acp.log_in_gemini"),
         ),
         Entry(
             "codex-acp",
             "Codex by ACP",
             ("codex-acp",),
-            "Install it (`npm install -g @zed-industries/codex-acp`).",
-            "Run `codex login`.",
+            say("acp.install_npm", package="@zed-industries/codex-acp"),
+            say("acp.run", command="codex login"),
         ),
         Entry(
             "claude-acp",
             "Claude by ACP",
             ("claude-code-acp",),
-            "Install it (`npm install -g @zed-industries/claude-code-acp`).",
-            "Run `claude` once and log in, or set ANTHROPIC_API_KEY.",
+            say("acp.install_npm", package="@zed-industries/claude-code-acp"),
+            say("acp.log_in_claude"),
         ),
     )
 }

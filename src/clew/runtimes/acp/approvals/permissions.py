@@ -17,6 +17,7 @@ from clew.runtimes.acp.approvals.grants import Grant
 from clew.runtimes.acp.approvals.plans import Plan
 from clew.runtimes.acp.wire import Option, PermissionRequest, ToolCall
 from clew.support.errors import BadInput
+from clew.texts.catalogue import say
 
 QUESTION = "option"
 CLAIMED = "The agent says, unchecked · 代理的说明，未经核实:"
@@ -137,10 +138,10 @@ def _chosen(options: tuple[Option, ...], answer: Answer) -> str | None:
             said = [word for name, words in answer.replies if name == QUESTION for word in words]
             known = names(options)
             if len(said) != 1 or said[0] not in known:
-                raise BadInput(f"Choose one of: {', '.join(known)}.")
+                raise BadInput(say("runtimes.choose_one", names=", ".join(known)))
             return known[said[0]]
         case Decision.ACCEPT:
-            raise BadInput(f"A yes is not enough here. Choose one of: {', '.join(names(options))}.")
+            raise BadInput(say("runtimes.yes_is_not_enough", names=", ".join(names(options))))
         case _:
             no = [
                 option.option_id

@@ -13,6 +13,7 @@ from clew.model.gates import Answer, Decision
 from clew.runtimes.codex import wire
 from clew.runtimes.codex.approvals import forms, requests
 from clew.support.errors import BadInput
+from clew.texts.catalogue import say
 
 NO = Answer(Decision.DECLINE)
 
@@ -53,9 +54,9 @@ def _input(request: wire.Request, answer: Answer) -> object:
         return {"answers": {question.id: {"answers": []} for question in request.questions}}
     said = {id: [word for word in words if word] for id, words in answer.replies}
     if strange := said.keys() - {question.id for question in request.questions}:
-        raise BadInput(f"There is no question {', '.join(sorted(strange))} here.")
+        raise BadInput(say("runtimes.no_such_question", names=", ".join(sorted(strange))))
     if not any(said.values()):
-        raise BadInput("This is a question: answer it with words.")
+        raise BadInput(say("runtimes.wants_words"))
     return {
         "answers": {each.id: {"answers": _check_options(each, said.get(each.id, []))} for each in request.questions}
     }
@@ -65,8 +66,9 @@ def _check_options(question: wire.Question, said: list[str]) -> list[str]:
     labels = [option.label for option in question.options or ()]
     strange = [word for word in said if word not in labels]
     if labels and strange and not question.is_other:
-        given = "another answer" if question.is_secret else repr(strange[0])
-        raise BadInput(f"{question.question} takes one of {', '.join(labels)}, not {given}.")
+        given = say("runtimes.another_answer") if question.is_secret else repr(strange[0])
+        wanted = say("runtimes.one_of", names=", ".join(labels))
+        raise BadInput(say("runtimes.takes_not", name=question.question, wanted=wanted, given=given))
     return said
 
 
@@ -85,7 +87,7 @@ def _no_such_tool(request: wire.Request, answer: Answer) -> object:
 
 def _yes_or_no(answer: Answer) -> Decision:
     if answer.decision is Decision.REPLY:
-        raise BadInput("This wants a yes or a no, not words.")
+        raise BadInput(say("runtimes.wants_yes_or_no"))
     return answer.decision
 
 

@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from clew.model.gates import Question
+from clew.support.coded import Text
 from clew.support.errors import BadInput
+from clew.texts.catalogue import say
 
 YES, NO = ("yes", "true", "y"), ("no", "false", "n")
 
@@ -44,7 +46,7 @@ class Field(Struct, frozen=True):
         if self.kind == "array":
             return self._several(said)
         if len(said) != 1:
-            raise self._bad_input("takes one answer")
+            raise self._bad_input(say("runtimes.one_answer"))
         return self._one(said[0])
 
     def _one(self, said: str) -> Any:
@@ -62,35 +64,36 @@ class Field(Struct, frozen=True):
             return self.choices[wanted]
         if wanted in self.choices.values():
             return wanted
-        raise self._bad_input(f"takes one of {', '.join(self.choices)}, not {said!r}")
+        raise self._bad_input(say("runtimes.one_of", names=", ".join(self.choices)), said)
 
     def _several(self, said: Sequence[str]) -> list[Any]:
         chosen = [self._chosen(each) if self.choices else each for each in said]
-        self._within(len(chosen), "minItems", "maxItems", "answers")
+        self._within(len(chosen), "minItems", "maxItems", "runtimes.answers")
         return chosen
 
     def _number(self, said: str) -> int | float:
         try:
             number = int(said) if self.kind == "integer" else float(said)
         except ValueError:
-            whole = "a whole number" if self.kind == "integer" else "a number"
-            raise self._bad_input(f"takes {whole}, not {said!r}") from None
+            wanted = say("runtimes.a_whole_number") if self.kind == "integer" else say("runtimes.a_number")
+            raise self._bad_input(wanted, said) from None
         if number != number or number in (float("inf"), float("-inf")):
-            raise self._bad_input(f"takes a number, not {said!r}")
+            raise self._bad_input(say("runtimes.a_number"), said)
         self._within(number, "minimum", "maximum")
         return number
 
     def _check_text(self, said: str) -> str:
-        self._within(len(said), "minLength", "maxLength", "characters")
-        words, looks_right = _FORMATS.get(str(self.schema.get("format")), ("", bool))
-        if words and not _matches(looks_right, said):
-            raise self._bad_input(f"takes {words}, not {said!r}")
+        self._within(len(said), "minLength", "maxLength", "runtimes.characters")
+        wanted, looks_right = _FORMATS.get(str(self.schema.get("format")), ("", bool))
+        if wanted and not _matches(looks_right, said):
+            raise self._bad_input(say(wanted), said)
         return said
 
     def _within(self, size: float, least: str, most: str, of: str = "") -> None:
+        """`of`: the code of what is counted."""
         low, high = self.schema.get(least), self.schema.get(most)
         if (low is not None and size < low) or (high is not None and size > high):
-            raise self._bad_input(f"takes {_span(low, high, of)}")
+            raise self._bad_input(say(of, limit=_span(low, high)) if of else _span(low, high))
 
     def _text(self) -> str:
         """Return the title with description and limits."""
@@ -107,8 +110,11 @@ class Field(Struct, frozen=True):
         kind = "whole number" if self.kind == "integer" else "number"
         return f"{kind}, {_span(low, high)}" if low is not None or high is not None else kind
 
-    def _bad_input(self, words: str) -> BadInput:
-        return BadInput(f"{self.schema.get('title') or self.name} {words}.")
+    def _bad_input(self, wanted: str, given: str | None = None) -> BadInput:
+        name = str(self.schema.get("title") or self.name)
+        if given is None:
+            return BadInput(say("runtimes.takes", name=name, wanted=wanted))
+        return BadInput(say("runtimes.takes_not", name=name, wanted=wanted, given=repr(given)))
 
 
 def fields(schema: Any) -> list[Field] | None:
@@ -125,9 +131,9 @@ def fill(schema: Any, replies: Replies) -> dict[str, Any]:
     said = {name: tuple(word for word in words if word.strip()) for name, words in replies}
     known = fields(schema) or []
     if strange := said.keys() - {field.name for field in known}:
-        raise BadInput(f"There is no question {', '.join(sorted(strange))} here.")
+        raise BadInput(say("runtimes.no_such_question", names=", ".join(sorted(strange))))
     if missing := [field.name for field in known if field.is_required and not said.get(field.name)]:
-        raise BadInput(f"This still needs an answer to: {', '.join(missing)}.")
+        raise BadInput(say("runtimes.needs_answers", names=", ".join(missing)))
     return {field.name: field.value(said[field.name]) for field in known if said.get(field.name)}
 
 
@@ -143,12 +149,12 @@ def _choices(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): value for name, value in zip(names, values, strict=False)}
 
 
-def _span(low: Any, high: Any, of: str = "") -> str:
-    if low is None or high is None:
-        limit = f"at most {high:g}" if low is None else f"at least {low:g}"
-    else:
-        limit = f"{low:g} to {high:g}"
-    return f"{limit} {of}".strip()
+def _span(low: Any, high: Any) -> Text:
+    if low is None:
+        return say("runtimes.at_most", high=f"{high:g}")
+    if high is None:
+        return say("runtimes.at_least", low=f"{low:g}")
+    return say("runtimes.between", low=f"{low:g}", high=f"{high:g}")
 
 
 def _matches(looks_right: Callable[[str], object], said: str) -> bool:
@@ -159,8 +165,8 @@ def _matches(looks_right: Callable[[str], object], said: str) -> bool:
 
 
 _FORMATS: dict[str, tuple[str, Callable[[str], object]]] = {
-    "email": ("an e-mail address", lambda said: "@" in said.strip("@")),
-    "uri": ("an address such as https://example.org", lambda said: urlsplit(said).scheme),
-    "date": ("a date such as 2026-08-31", date.fromisoformat),
-    "date-time": ("a time such as 2026-08-31T12:00:00Z", datetime.fromisoformat),
+    "email": ("runtimes.an_email", lambda said: "@" in said.strip("@")),
+    "uri": ("runtimes.an_address", lambda said: urlsplit(said).scheme),
+    "date": ("runtimes.a_date", date.fromisoformat),
+    "date-time": ("runtimes.a_time", datetime.fromisoformat),
 }

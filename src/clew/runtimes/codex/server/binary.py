@@ -15,6 +15,7 @@ from clew.runtimes.codex import problems
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.process import spawn
 from clew.support.clock import Clock
+from clew.texts.catalogue import say
 
 OLDEST = (0, 163, 0)  # the first that can list turns; clew is tested with it
 _UNRELEASED = (0, 0, 0)  # the version of a build from source
@@ -45,20 +46,20 @@ def locate(config: CodexConfig) -> str:
         if found := shutil.which(wanted):
             return str(found)
         _refuse_unusable(wanted)
-        raise problems.missing(f"`runtimes.codex.command` is {config.command}")
+        raise problems.missing(say("codex.command_is", command=str(config.command)))
     if found := shutil.which("codex") or _bundled():
         return found
     for folder in filter(None, os.environ.get("PATH", "").split(os.pathsep)):
         if (path := Path(folder) / "codex").is_file():
             _refuse_unusable(path)
-    raise problems.missing("neither on PATH nor bundled")
+    raise problems.missing(say("codex.nowhere"))
 
 
 def _refuse_unusable(path: Path) -> None:
     if path.is_dir():
-        raise problems.unusable(str(path), "it is a folder")
+        raise problems.unusable(str(path), say("codex.is_folder"))
     if path.exists():
-        raise problems.unusable(str(path), f"it is not executable; `chmod +x {path}` makes it so")
+        raise problems.unusable(str(path), say("codex.not_executable", path=str(path)))
 
 
 def _bundled() -> str | None:
@@ -73,7 +74,7 @@ async def _read_version(path: str, time_limit: float, clock: Clock, marks: Marks
     try:
         child = await spawn([path, "--version"], marks.next(), clock, lines.append, name="codex")
     except OSError as error:
-        raise problems.unusable(path, f"the system says: {error.strerror}") from error
+        raise problems.unusable(path, say("codex.system_says", error=error.strerror or str(error))) from error
     try:
         await child.wait_exited(time_limit)
         hangs = child.exit_code is None

@@ -24,6 +24,7 @@ from clew.runtimes.process import spawn
 from clew.support.clock import Clock
 from clew.support.errors import BadInput, RuntimeLost, RuntimeTrouble
 from clew.support.version import __version__
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -107,12 +108,10 @@ class Connection(AnyConnection[Route]):
         except RpcError as error:
             if error.message.startswith(DRAINING):
                 await self.kill()
-                raise RuntimeLost("Codex was about to end.") from error
+                raise RuntimeLost(say("codex.about_to_end")) from error
             raise
         if (answer := wire.read(raw, kind)) is None:
-            raise problems.refuses(
-                method, "it answered in a shape that clew does not know; is it much newer than clew?"
-            )
+            raise problems.refuses(say("codex.do_method", method=method), say("codex.odd_answer"))
         return answer
 
     async def _kill_if_frozen(self) -> None:
@@ -206,7 +205,7 @@ async def connect(config: CodexConfig, clock: Clock, marks: Marks, binary: Binar
     try:
         child = await spawn(argv, marks.next(), clock, connection.feed, name="codex", env=environment(config))
     except OSError as error:
-        raise problems.missing(f"{binary.path}: {error.strerror}") from error
+        raise problems.cannot_start(binary.path, error) from error
     connection.use(child)
     await handshake(connection, config.start_timeout)
     return connection
@@ -220,14 +219,14 @@ async def handshake(connection: Connection, time_limit: float) -> None:
         await connection.initialize()
     except RpcTimeout:
         await connection.close()
-        raise problems.exits(path, f"no answer within {time_limit:g} s") from None
+        raise problems.exits(path, say("runtimes.silent_for", seconds=f"{time_limit:g}")) from None
     except RuntimeLost:
         why = await connection.start_error()
         await connection.close()
         raise why from None
     except RpcError as error:
         await connection.leave()
-        raise problems.refuses("initialise", error.message) from error
+        raise problems.refuses(say("codex.do_start"), error.message) from error
     except RuntimeTrouble:
         await connection.close_if_idle()
         raise

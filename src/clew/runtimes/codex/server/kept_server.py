@@ -25,8 +25,10 @@ from clew.runtimes.codex.server.connection import Connection, environment, hands
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.process import child_environment
 from clew.support.clock import Clock
+from clew.support.coded import Text
 from clew.support.errors import RuntimeLost
 from clew.support.home import Home
+from clew.texts.catalogue import say
 
 if TYPE_CHECKING:
     from clew.runtimes.websocket import WebSocket
@@ -60,10 +62,10 @@ class Visit:
         try:
             self._socket.write(data.rstrip(b"\n"))
         except RuntimeLost:
-            raise RuntimeLost(f"Codex is out of reach ({self.exit_reason()})") from None
+            raise RuntimeLost(say("codex.out_of_reach", why=self.exit_reason())) from None
 
     def exit_reason(self) -> str:
-        return "the connection was cut" if self.survives_disconnect else "it has ended"
+        return say("codex.connection_cut") if self.survives_disconnect else say("codex.has_ended")
 
     async def wait_exited(self) -> None:
         return
@@ -145,7 +147,7 @@ class Keeping(Struct, frozen=True):
         except OSError as error:
             if isinstance(error, NO_ANSWER):
                 await kept_programs.end(kept, self.clock)
-            raise RuntimeLost(f"Codex was kept, but does not answer ({error})") from error
+            raise RuntimeLost(say("codex.kept_silent", error=_words(error))) from error
         connection.use(Attached(kept, self.clock, socket))
         await handshake(connection, self.config.start_timeout)
         return connection
@@ -161,7 +163,7 @@ class Keeping(Struct, frozen=True):
             seen = kept_programs.read(kept_programs.record(self.home, name)) or kept
             if seen.fate or self.clock.monotonic() > deadline:
                 await kept_programs.end(kept, self.clock)
-                silence = f"no answer within {self.config.start_timeout:g} s"
+                silence = say("runtimes.silent_for", seconds=f"{self.config.start_timeout:g}")
                 raise problems.exits(binary.path, seen.fate or silence, seen.words)
             await self.clock.sleep(0.01)
         return kept
@@ -181,10 +183,15 @@ class Keeping(Struct, frozen=True):
                 version=binary.version,
             )
         except OSError as error:
-            raise problems.missing(f"{binary.path}: {error.strerror}") from error
+            raise problems.cannot_start(binary.path, error) from error
         if kept is None:
-            raise problems.exits(binary.path, "its keeper did not begin")
+            raise problems.exits(binary.path, say("codex.keeper_missing"))
         return kept
+
+
+def _words(error: OSError) -> str:
+    """What the system says, or a sentence of clew with its code."""
+    return next((text for text in error.args if isinstance(text, Text)), str(error))
 
 
 def _import_websocket() -> Callable[[Path, Callable[[bytes], None], float], Awaitable[WebSocket]]:
