@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from clew.model.surface import Down, InDoubt, NotSent
 from clew.support.addresses import without_secrets
 from clew.surfaces.local import one_line
+from clew.texts.catalogue import say
 
 if TYPE_CHECKING:
     import ssl
@@ -32,11 +33,12 @@ class Unread(Down):
 
 
 class Caller:
-    """Sends requests. `unusable`: the error text if the settings give no valid URL; `base`: the base URL of the
-    settings."""
+    """Sends requests. `table`: the name of its settings; `unusable`: the error text if the settings give no valid URL;
+    `base`: the base URL of the settings."""
 
-    def __init__(self, platform: str, secret: str, unusable: str, base: str = "") -> None:
+    def __init__(self, platform: str, table: str, secret: str, unusable: str, base: str = "") -> None:
         self._platform = platform
+        self._table = table
         self._secret = secret
         self._unusable = unusable
         self._base = base
@@ -55,9 +57,9 @@ class Caller:
             async with asyncio.timeout(CONNECT + 2 * time_limit), sending as response:
                 return response.status_code, response.headers, await _read(response, largest)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
-            raise Down(f"{self._platform} is out of reach: {self._describe(error)}") from error
+            raise Down(say("surfaces.out_of_reach", platform=self._platform, error=self._describe(error))) from error
         except (httpx.HTTPError, TimeoutError) as error:
-            raise InDoubt(f"{self._platform} gave no answer: {self._describe(error)}") from error
+            raise InDoubt(say("surfaces.no_answer", platform=self._platform, error=self._describe(error))) from error
         except (httpx.InvalidURL, UnicodeError) as error:
             raise Down(self._unusable) from error
 
@@ -65,12 +67,10 @@ class Caller:
         """Return the error for a response that is not the platform's own, such as a proxy's page: InDoubt after a
         success, a server error or a timeout, because the platform may have got the request; otherwise Unread."""
         if 200 <= status < 300 or status >= 500 or status == TIMED_OUT:
-            return InDoubt(f"{self._platform}'s answer to {what} cannot be read (HTTP {status})", retry_after)
-        return Unread(
-            f"HTTP {status} to {what}, and not from {self._platform}: check base_url of [surfaces."
-            f"{self._platform.lower()}] and what stands on the way there (a proxy, a firewall, a page to log in)",
-            retry_after,
-        )
+            words = say("surfaces.unreadable", platform=self._platform, what=what, status=status)
+            return InDoubt(words, retry_after)
+        words = say("surfaces.not_the_platform", platform=self._platform, what=what, status=status, table=self._table)
+        return Unread(words, retry_after)
 
     def redact(self, words: str) -> str:
         return one_line(without_secrets(words.replace(self._secret, "[secret]") if self._secret else words, self._base))

@@ -21,6 +21,7 @@ from clew.model.delivery import DeliveryKind
 from clew.model.messages import Conversation
 from clew.model.surface import Inbox, Never, Outgoing, Receipt, SurfaceCan
 from clew.support.errors import BadInput
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +124,7 @@ class LocalSurface:
     def resolve(self, address: str) -> Conversation:
         """The address is empty, or the terminal that started the work, which `clew start --notify local` adds."""
         if address and not _TERMINAL.fullmatch(address):
-            raise BadInput(f"`local` takes no address: say `local`, not `local:{one_line(address)}`")
+            raise BadInput(say("surfaces.local_address", address=one_line(address)))
         return Conversation(self.name, address)
 
     async def run(self, inbox: Inbox) -> None:
@@ -145,7 +146,7 @@ class LocalSurface:
         return "receipt"
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
-        raise Never("what was shown on this machine cannot be edited")
+        raise Never(say("surfaces.local_edit"))
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return None

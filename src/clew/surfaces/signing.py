@@ -7,6 +7,7 @@ import hmac
 import re
 
 from clew.support.errors import ClewError
+from clew.texts.catalogue import say
 
 WINDOW = 300  # seconds by which a timestamp may be off, in both directions
 
@@ -34,14 +35,12 @@ def verify(secret: str, timestamp: str | None, signature: str | None, body: byte
     The signature is checked before the time, so that only someone with the secret learns anything about our clock.
     """
     if not timestamp or not signature:
-        raise BadSignature("unsigned", "X-Clew-Timestamp and X-Clew-Signature are both needed")
+        raise BadSignature("unsigned", say("surfaces.unsigned"))
     if not _TIMESTAMP.fullmatch(timestamp):
-        raise BadSignature("bad_timestamp", "X-Clew-Timestamp must be Unix time in whole seconds")
+        raise BadSignature("bad_timestamp", say("surfaces.bad_timestamp"))
     expected = sign(secret, int(timestamp), body)
     if not hmac.compare_digest(expected.encode(), signature.encode("utf-8", "replace")):
-        raise BadSignature("bad_signature", "X-Clew-Signature is not that of this timestamp and body")
+        raise BadSignature("bad_signature", say("surfaces.bad_signature"))
     if abs(now - int(timestamp)) > WINDOW:
-        raise BadSignature(
-            "expired", f"X-Clew-Timestamp is more than {WINDOW} seconds off; sign again, check the clock"
-        )
+        raise BadSignature("expired", say("surfaces.signature_expired", seconds=WINDOW))
     return int(timestamp)

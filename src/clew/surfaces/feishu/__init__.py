@@ -15,8 +15,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from clew.config.plugin import Connecting, Plugin
-from clew.support.errors import ConfigError
+from clew.support.errors import ClewError, ConfigError
 from clew.surfaces.feishu.settings import FeishuConfig
+from clew.texts.catalogue import say
 
 if TYPE_CHECKING:
     from clew.support.clock import Clock
@@ -30,12 +31,9 @@ def make(config: FeishuConfig, clock: Clock, home: Home) -> FeishuSurface | None
         return None
     secret = config.app_secret or os.environ.get(config.app_secret_env or "", "").strip()
     if not secret:
-        raise ConfigError(
-            "[surfaces.feishu] has an app_id and no secret: set app_secret, or app_secret_env to the name of an"
-            " environment variable that is set where clew runs"
-        )
+        raise ConfigError(say("surfaces.feishu_no_secret"))
     if find_spec("websockets") is None:
-        raise RuntimeError("it needs the package websockets: pip install 'clew[feishu]'")
+        raise ClewError(say("surfaces.feishu_no_websockets"))
     from clew.surfaces.feishu.surface import FeishuSurface
 
     return FeishuSurface(config, secret, clock, home.files)

@@ -12,20 +12,14 @@ from msgspec import Struct
 
 from clew.model.surface import Down, InDoubt, NotSent
 from clew.support.clock import Clock
+from clew.support.coded import coded_of, plain
 from clew.surfaces.http_calls import ANSWER, BUSY, PLAIN, UPLOAD, Caller
 from clew.surfaces.local import one_line
+from clew.texts.catalogue import say
 
 EARLY = 1200.0  # seconds before its expiry at which a token is renewed; Feishu gives a new one in the last 1800
 STALE = frozenset({99991661, 99991663, 99991664, 99991668, 99991671})  # error codes for an invalid token
 NOT_ALLOWED = frozenset({99991672, 99991679, 230027})  # the app lacks a permission
-
-REFUSED = (
-    "Feishu refuses the app: check app_id, app_secret and base_url of [surfaces.feishu] (for Lark it is"
-    " https://open.larksuite.com), then `clew restart`"
-)
-
-
-UNUSABLE = "the base_url of [surfaces.feishu] cannot be used as an address"
 
 
 class Refusal(Exception):
@@ -34,7 +28,7 @@ class Refusal(Exception):
     def __init__(self, code: int, words: str, retry_after: float | None = None) -> None:
         super().__init__(f"{words} ({code})")
         self.code = code
-        self.words = f"{words} ({code})"
+        self.words = say("surfaces.feishu_code", words=words, code=code) if coded_of(words) else f"{words} ({code})"
         self.retry_after = retry_after
 
 
@@ -60,7 +54,7 @@ class OpenApi:
         self._secret = secret
         self._base = base_url.rstrip("/")
         self._clock = clock
-        self._caller = Caller("Feishu", secret, UNUSABLE, base_url)
+        self._caller = Caller(say("surfaces.feishu"), "feishu", secret, say("surfaces.feishu_unusable"), base_url)
         self._token: _Token | None = None
         self._token_lock = asyncio.Lock()
 
@@ -120,9 +114,9 @@ class OpenApi:
         try:
             found = msgspec.convert(answer.get("data"), Endpoint)
         except msgspec.ValidationError as error:
-            raise InDoubt(f"Feishu returned no address to connect to: {error}") from error
+            raise InDoubt(say("surfaces.feishu_no_endpoint", error=str(error))) from error
         if self._base.startswith("https://") and not found.URL.startswith("wss://"):
-            raise InDoubt("Feishu returned an address that is not encrypted; clew does not use it")
+            raise InDoubt(say("surfaces.feishu_unencrypted"))
         return found
 
     async def close(self) -> None:
@@ -137,8 +131,8 @@ class OpenApi:
                 except NotSent as error:
                     raise Down(error.reason, error.retry_after) from error
                 except Refusal as refusal:
-                    words = "Feishu is busy" if is_rate_limit(refusal.code) else REFUSED
-                    raise Down(f"{words}: {refusal.words}", refusal.retry_after) from refusal
+                    code = "surfaces.feishu_busy" if is_rate_limit(refusal.code) else "surfaces.feishu_refused_says"
+                    raise Down(say(code, reply=refusal.words), refusal.retry_after) from refusal
             return self._token
 
     async def _get_token(self) -> _Token:
@@ -148,7 +142,7 @@ class OpenApi:
         answer = await self._ask("POST", path, _as_json(body), None, None)
         value, lasts = answer.get("tenant_access_token"), answer.get("expire")
         if not isinstance(value, str) or not isinstance(lasts, int | float):
-            raise InDoubt("Feishu returned no readable token")
+            raise InDoubt(say("surfaces.feishu_no_token"))
         return _Token(value, asked + lasts - min(EARLY, lasts / 4))
 
     def _forget_if_stale(self, token: _Token, refusal: Refusal) -> None:
@@ -170,9 +164,9 @@ class OpenApi:
         code = answer.get("code") if answer is not None else None
         wait = _seconds(headers.get("x-ogw-ratelimit-reset") or headers.get("retry-after"))
         if status == BUSY or (isinstance(code, int) and is_rate_limit(code)):
-            return Refusal(BUSY, "too many calls", wait)
+            return Refusal(BUSY, say("surfaces.feishu_too_many_calls"), wait)
         if status >= 500:
-            return InDoubt(f"Feishu failed at {one_line(path, 60)} (HTTP {status})", wait)
+            return InDoubt(say("surfaces.feishu_failed", path=one_line(path, 60), status=status), wait)
         if isinstance(code, int):
             return Refusal(code, one_line(str((answer or {}).get("msg", ""))) or f"HTTP {status}", wait)
         if status in PLAIN:
@@ -201,7 +195,10 @@ def is_rate_limit(code: int) -> bool:
 def _as_json(body: Mapping[str, object] | None) -> dict[str, Any]:
     if body is None:
         return {}
-    return {"content": msgspec.json.encode(body), "headers": {"Content-Type": "application/json; charset=utf-8"}}
+    return {
+        "content": msgspec.json.encode(body, enc_hook=plain),
+        "headers": {"Content-Type": "application/json; charset=utf-8"},
+    }
 
 
 def _read_json(data: bytes) -> dict[str, Any] | None:

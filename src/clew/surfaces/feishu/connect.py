@@ -7,6 +7,7 @@ from clew.model.surface import NotSent
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput
 from clew.surfaces.feishu.api import OpenApi, Refusal
+from clew.texts.catalogue import say
 
 SURFACE = "feishu"
 FIELDS: tuple[Field, ...] = (
@@ -25,15 +26,15 @@ async def check(values: dict[str, str]) -> Connected:
     """Check the app and return its name. Raises BadInput with what to do."""
     app_id, secret = values["app_id"].strip(), values["app_secret"].strip()
     if not app_id.startswith("cli_"):
-        raise BadInput("That is not an App ID. It looks like cli_a1b2c3d4e5f6 and is on the page of your app.")
+        raise BadInput(say("surfaces.feishu_not_an_app"))
     api = OpenApi(app_id, secret, values["base_url"], SystemClock())
     try:
         bot = (await api.call("GET", "/open-apis/bot/v3/info")).get("bot")
         await api.endpoint()
     except Refusal as refusal:
-        raise BadInput(f"Feishu refuses: {refusal.words}. Add the feature Bot to the app, and publish it.") from None
+        raise BadInput(say("surfaces.feishu_add_bot", reply=refusal.words)) from None
     except NotSent as error:
-        raise BadInput(f"{error.reason}. Check the network and what you gave, then try again.") from None
+        raise BadInput(say("surfaces.check_given", reason=error.reason)) from None
     finally:
         await api.close()
     name = str(bot.get("app_name") or "your app") if isinstance(bot, dict) else "your app"

@@ -16,9 +16,11 @@ from msgspec.structs import replace
 
 from clew.model.surface import Down
 from clew.support.clock import Clock
+from clew.support.coded import plain
 from clew.surfaces.feishu.api import Endpoint, OpenApi, Refusal
 from clew.surfaces.feishu.frames import CONTROL, DATA, LARGEST, Assembler, BadFrame, Frame, decode, encode
 from clew.surfaces.local import one_line
+from clew.texts.catalogue import say
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -64,9 +66,8 @@ async def _connected(endpoint: Endpoint) -> AsyncIterator[ClientConnection]:
         words = one_line(headers.get("Handshake-Msg", "")) or f"HTTP {error.response.status_code}"
         raise Refusal(int(code) if code.isdecimal() else error.response.status_code, words) from error
     except (OSError, TimeoutError, WebSocketException) as error:
-        raise Down(
-            f"the connection to Feishu cannot be kept: {one_line(str(error)) or type(error).__name__}"
-        ) from error
+        said = one_line(str(error)) or type(error).__name__
+        raise Down(say("surfaces.feishu_cannot_keep", error=said)) from error
 
 
 class _Connection:
@@ -125,7 +126,7 @@ class _Connection:
             took = int((self._clock.monotonic() - received_at) * 1000)
             body: dict[str, object] = {"code": code, "headers": {}}
             if data is not None:
-                body["data"] = base64.b64encode(msgspec.json.encode(data)).decode()
+                body["data"] = base64.b64encode(msgspec.json.encode(data, enc_hook=plain)).decode()
             headers = (*frame.headers, ("biz_rt", str(took)))
             await self._send(replace(frame, headers=headers, payload=msgspec.json.encode(body)))
 

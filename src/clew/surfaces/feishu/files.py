@@ -12,6 +12,7 @@ from clew.model.surface import InDoubt, Never, TryAgain
 from clew.support.files import read
 from clew.surfaces.feishu.api import NOT_ALLOWED, STALE, OpenApi, Refusal
 from clew.surfaces.http_calls import BUSY, Unread
+from clew.texts.catalogue import say
 
 LARGEST_IMAGE = 10 << 20  # bytes; a larger picture is sent as a file
 
@@ -34,8 +35,8 @@ async def upload_file(api: OpenApi, file: Attachment) -> dict[str, str]:
     except Refusal as refusal:
         if refusal.code in STALE | {BUSY}:
             raise
-        allow = "; give the app the permission im:resource" if refusal.code in NOT_ALLOWED else ""
-        raise Never(f"Feishu does not take it: {refusal.words}{allow}") from refusal
+        code = "surfaces.feishu_no_resource" if refusal.code in NOT_ALLOWED else "surfaces.feishu_not_taken"
+        raise Never(say(code, reply=refusal.words)) from refusal
 
 
 async def _image(api: OpenApi, name: str, data: bytes) -> dict[str, str]:
@@ -50,5 +51,5 @@ async def _file(api: OpenApi, name: str, data: bytes) -> dict[str, str]:
 
 def _message(kind: str, key: str, got: dict[str, object]) -> dict[str, str]:
     if not isinstance(got.get(key), str):
-        raise InDoubt("Feishu took a file but returned no key for it")
+        raise InDoubt(say("surfaces.feishu_no_key"))
     return {"msg_type": kind, "content": msgspec.json.encode({key: got[key]}).decode()}

@@ -9,6 +9,7 @@ from msgspec import Struct
 from clew.model.messages import Conversation
 from clew.support.errors import BadInput
 from clew.surfaces.local import one_line
+from clew.texts.catalogue import say
 
 NAME = "feishu"
 _ADDRESS = re.compile(r"(oc_[A-Za-z0-9_-]{1,100})(?:/(omt_[A-Za-z0-9_-]{1,100}))?", re.ASCII)
@@ -26,8 +27,5 @@ class Place(Struct, frozen=True):
 def place(address: str) -> Place:
     found = _ADDRESS.fullmatch(address)
     if found is None:
-        raise BadInput(
-            f"{one_line(address)!r} is not a Feishu chat. It looks like feishu:oc_a0553eda9014c201e6969b478895c230,"
-            " for a thread with /omt_… behind it. Say /home in the chat that you mean, or run `clew where`"
-        )
+        raise BadInput(say("surfaces.feishu_no_chat", address=repr(one_line(address))))
     return Place(found[1], found[2])

@@ -24,12 +24,13 @@ from clew.support.clock import Clock
 from clew.support.errors import StoreError
 from clew.support.files import LARGEST, safe_names, save
 from clew.surfaces.feishu import events
-from clew.surfaces.feishu.api import REFUSED, OpenApi, Refusal
+from clew.surfaces.feishu.api import OpenApi, Refusal
 from clew.surfaces.feishu.connection import Answer, OnEvent, listen
 from clew.surfaces.feishu.content import File
 from clew.surfaces.feishu.events import Event, Pressed, Reacted, Said, Skipped
 from clew.surfaces.feishu.markup import plain
 from clew.surfaces.feishu.names import Names
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +44,6 @@ TAKEN, FAILED = 200, 500  # answers to the platform
 
 UNSTORED = "Not stored yet: if the card does not change, press again. 尚未保存：如果卡片没有变化，请再按一次。"
 BROKEN = "clew could not take this; its log says why. 未能处理，原因见日志。"
-TOO_MANY = (
-    "too many connections of this app are open: end the other programs that use it, or make an app of its own for clew"
-)
 _WRONG_APP = frozenset({401, 403, 514, 10003, 10005, 10012, 10014, 1000040344, 1000040345})
 _MANY = 1000040350
 
@@ -89,14 +87,14 @@ class Receiver:
             await listen(self._api, self._clock, self._recover, on_event)
         except (NotSent, Refusal) as error:
             return error
-        return Down("Feishu has ended the connection; it is opened again")
+        return Down(say("surfaces.feishu_ended"))
 
     async def _get_bot_id(self) -> str:
         """Return the bot's id, by which people mention it."""
         bot = (await self._api.call("GET", "/open-apis/bot/v3/info")).get("bot")
         name = bot.get("open_id") if isinstance(bot, dict) else None
         if not isinstance(name, str) or not name:
-            raise InDoubt("Feishu returned no bot: add the feature Bot to the app, and publish a version")
+            raise InDoubt(say("surfaces.feishu_no_bot"))
         return name
 
     async def _take(self, inbox: Inbox, work: asyncio.TaskGroup, payload: bytes, answer: Answer) -> None:
@@ -156,7 +154,7 @@ class Receiver:
             try:
                 done = await ask()
             except StoreError as error:
-                self._set_trouble(f"what arrives cannot be stored: {error.message}")
+                self._set_trouble(say("surfaces.not_stored", why=error.words))
                 await self._clock.sleep(wait)
                 wait = min(2 * wait, LONGEST_WAIT)
             else:
@@ -282,8 +280,10 @@ def _describe(error: NotSent | Refusal) -> str:
     if isinstance(error, NotSent):
         return error.reason
     if error.code in _WRONG_APP:
-        return f"{REFUSED}: {error.words}"
-    return f"{TOO_MANY}: {error.words}" if error.code == _MANY else f"Feishu refuses: {error.words}"
+        return say("surfaces.feishu_refused_says", reply=error.words)
+    if error.code == _MANY:
+        return say("surfaces.feishu_too_many", reply=error.words)
+    return say("surfaces.refuses", platform=say("surfaces.feishu"), reply=error.words)
 
 
 def _toast(words: str, kind: str = "info") -> object:

@@ -29,12 +29,13 @@ from clew.support.clock import Clock
 from clew.support.errors import BadInput
 from clew.support.files import LARGEST
 from clew.surfaces.feishu import markup, streaming
-from clew.surfaces.feishu.api import NOT_ALLOWED, REFUSED, STALE, OpenApi, Refusal
+from clew.surfaces.feishu.api import NOT_ALLOWED, STALE, OpenApi, Refusal
 from clew.surfaces.feishu.files import upload_file
 from clew.surfaces.feishu.places import NAME, Place, place
 from clew.surfaces.feishu.receiving import Receiver
 from clew.surfaces.feishu.settings import FeishuConfig
 from clew.surfaces.feishu.streaming import Streaming
+from clew.texts.catalogue import say
 
 LONGEST = 20_000  # bytes of text; the platform takes 30 KB of JSON, in which a newline or quote is two or three
 PACE = 0.2  # seconds between two messages to one chat: the platform accepts five a second
@@ -84,7 +85,7 @@ class FeishuSurface:
     def resolve(self, address: str) -> Conversation:
         """Parse an address; an empty one means the `home` of the config."""
         if not address and self._config.home is None:
-            raise BadInput("say which chat, as in feishu:oc_…, or set `home` in [surfaces.feishu]")
+            raise BadInput(say("surfaces.feishu_which_chat"))
         return place(address or self._config.home or "").conversation
 
     async def run(self, inbox: Inbox) -> None:
@@ -211,7 +212,7 @@ class FeishuSurface:
         names = [item.get("message_id") for item in found if not item.get("deleted")]
         name = next((name for name in names if isinstance(name, str)), None)
         if name is None:
-            raise Never("the thread on Feishu is gone, or nothing in it can be read")
+            raise Never(say("surfaces.feishu_thread_gone"))
         self._anchor(thread, name)
         return name
 
@@ -248,25 +249,25 @@ def _place(conversation: Conversation) -> Place:
     try:
         return place(conversation.address)
     except BadInput as error:
-        raise Never(error.message) from error
+        raise Never(error.words) from error
 
 
 def _message_id(message: Mapping[str, Any]) -> str:
     name = message.get("message_id")
     if not isinstance(name, str) or not name:
-        raise InDoubt("Feishu took the message but returned no id for it")
+        raise InDoubt(say("surfaces.feishu_no_id"))
     return name
 
 
 def _to_not_sent(refusal: Refusal) -> NotSent:
     """Convert a refusal to the delivery's error."""
-    words = f"Feishu refuses: {refusal.words}"
+    words = say("surfaces.refuses", platform=say("surfaces.feishu"), reply=refusal.words)
     if refusal.code == 429:
         return TryAgain(words, refusal.retry_after)
     if refusal.code == _ON_ITS_WAY:
         return InDoubt(words, refusal.retry_after or 1.0)
     if refusal.code in STALE:
-        return Down(REFUSED)
+        return Down(say("surfaces.feishu_refused"))
     if refusal.code in NOT_ALLOWED:
-        return Down(f"{words}; give the app that permission, and publish a version of it")
+        return Down(say("surfaces.feishu_not_allowed", reply=refusal.words))
     return Never(words)

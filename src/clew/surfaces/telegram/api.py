@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Struct
 
 from clew.model.surface import InDoubt
+from clew.support.coded import plain
 from clew.surfaces.http_calls import ANSWER, CONNECT, PLAIN, UPLOAD, Caller
-
-UNUSABLE = "the base_url or the token of [surfaces.telegram] cannot be used in an address"
+from clew.texts.catalogue import say
 
 
 class Upload(Struct, frozen=True):
@@ -57,7 +57,8 @@ class BotApi:
     def __init__(self, token: str, base_url: str) -> None:
         self._token = token
         self._base = base_url.rstrip("/")
-        self._caller = Caller("Telegram", token, UNUSABLE, base_url)
+        unusable = say("surfaces.telegram_unusable")
+        self._caller = Caller("Telegram", "telegram", token, unusable, base_url)
 
     async def call(
         self, method: str, fields: Mapping[str, object], time_limit: float = ANSWER, upload: Upload | None = None
@@ -77,7 +78,7 @@ class BotApi:
         wanted = {"offset": offset, "timeout": seconds, "allowed_updates": kinds}
         updates = await self.call("getUpdates", wanted, seconds + CONNECT)
         if not isinstance(updates, list):
-            raise InDoubt("Telegram's updates are not a list")
+            raise InDoubt(say("surfaces.telegram_not_a_list"))
         return updates
 
     async def download(self, path: str, largest: int) -> bytes:
@@ -85,7 +86,7 @@ class BotApi:
         url = f"{self._base}/file/bot{self._token}/{quote(path)}"
         status, _, data = await self._caller.exchange("GET", url, {}, ANSWER, largest)
         if status != 200:
-            raise self._refusal("a download", status, _read(data))
+            raise self._refusal(say("surfaces.a_download"), status, _read(data))
         if len(data) > largest:
             raise Refusal(413, "the file is larger than it was said to be")
         return data
@@ -111,7 +112,7 @@ def _read(data: bytes) -> _Answer | None:
 
 
 def _as_json(body: Mapping[str, object]) -> dict[str, Any]:
-    return {"content": msgspec.json.encode(body), "headers": {"Content-Type": "application/json"}}
+    return {"content": msgspec.json.encode(body, enc_hook=plain), "headers": {"Content-Type": "application/json"}}
 
 
 def _as_form(body: Mapping[str, object], upload: Upload) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from clew.config.plugin import Connected, Field
 from clew.model.surface import NotSent
 from clew.support.errors import BadInput
 from clew.surfaces.telegram.api import BotApi, Refusal
+from clew.texts.catalogue import say
 
 SURFACE = "telegram"
 FIELDS: tuple[Field, ...] = (
@@ -21,14 +22,14 @@ async def check(values: dict[str, str]) -> Connected:
     """Check the token and return the bot's name. Raises BadInput with what to do."""
     token = values["token"].strip()
     if not _TOKEN.fullmatch(token):
-        raise BadInput("That is not a bot token. It looks like 7123456789:AAF… and comes from @BotFather.")
+        raise BadInput(say("surfaces.telegram_not_a_token"))
     api = BotApi(token, values["base_url"])
     try:
         me = await api.call("getMe", {})
     except Refusal as refusal:
-        raise BadInput(f"Telegram does not know this token ({refusal.words}); ask @BotFather for a new one.") from None
+        raise BadInput(say("surfaces.telegram_unknown_token", reply=refusal.words)) from None
     except NotSent as error:
-        raise BadInput(f"{error.reason}. Check the network, then try again.") from None
+        raise BadInput(say("surfaces.check_network", reason=error.reason)) from None
     finally:
         await api.close()
     name = str(me.get("username") or me.get("first_name") or "your bot")

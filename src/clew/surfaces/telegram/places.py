@@ -10,6 +10,7 @@ from msgspec import Struct
 from clew.model.messages import Conversation
 from clew.support.errors import BadInput
 from clew.surfaces.local import one_line
+from clew.texts.catalogue import say
 
 NAME = "telegram"
 _ADDRESS = re.compile(r"(-?[1-9][0-9]{0,18})(?:/([1-9][0-9]{0,18}))?", re.ASCII)
@@ -27,8 +28,5 @@ class Place(Struct, frozen=True):
 def place(address: str) -> Place:
     found = _ADDRESS.fullmatch(address)
     if found is None:
-        raise BadInput(
-            f"{one_line(address)!r} is not a Telegram chat. Give a number such as telegram:123456789, for a topic with"
-            " its number behind it, as in telegram:-100123456789/42"
-        )
+        raise BadInput(say("surfaces.telegram_no_chat", address=repr(one_line(address))))
     return Place(int(found[1]), int(found[2]) if found[2] else None)

@@ -12,12 +12,9 @@ from pathlib import Path
 from types import TracebackType
 
 from clew.support.clock import Clock
+from clew.texts.catalogue import say
 
 EVERY = 5.0  # seconds between two attempts
-HELD = (
-    "another clew of yours receives the messages of this bot: stop it (`clew down` with its CLEW_HOME), or make another"
-    " bot for this one with @BotFather"
-)
 
 
 class PollLock:
@@ -32,7 +29,7 @@ class PollLock:
 
     async def __aenter__(self) -> None:
         while not self._take():
-            self._tell(HELD)
+            self._tell(say("surfaces.telegram_held"))
             await self._clock.sleep(EVERY)
         self._tell("")
 

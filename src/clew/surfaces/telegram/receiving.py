@@ -30,6 +30,7 @@ from clew.surfaces.telegram.updates import (
     read,
     to_inbound,
 )
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -38,13 +39,6 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
 TOAST = 200  # characters of the answer to a button press
 TRIES = 5  # attempts to fetch a file
 MOST_LOGGED = 100  # kinds of skipped updates that are logged
-
-REFUSED = "Telegram refuses the token: get a new one from @BotFather, put it into [surfaces.telegram], `clew restart`"
-TAKEN = (
-    "another program receives the messages of this bot: end it, or make a bot of its own for clew with @BotFather."
-    " Until then each of them gets only some of the messages"
-)
-HOOKED = "a webhook is set for this bot, so messages go there: remove it (the Bot API's deleteWebhook)"
 
 
 class Receiver:
@@ -87,7 +81,7 @@ class Receiver:
         try:
             return msgspec.convert(await self._api.call("getMe", {}), User)
         except msgspec.ValidationError as error:
-            raise InDoubt(f"Telegram's answer to getMe does not look as it should: {error}") from error
+            raise InDoubt(say("surfaces.telegram_odd_bot", error=str(error))) from error
 
     async def _take(self, inbox: Inbox, me: User, raw: object) -> None:
         """Handle an update. Raises only errors after which the same update should be retried."""
@@ -191,14 +185,14 @@ class Receiver:
 
 def _describe(error: NotSent | Refusal | StoreError) -> str:
     if isinstance(error, StoreError):
-        return f"what arrives cannot be stored: {error.message}"
+        return say("surfaces.not_stored", why=error.words)
     if isinstance(error, NotSent):
         return error.reason
     if error.code in (401, 404):
-        return REFUSED
+        return say("surfaces.telegram_refused")
     if error.code == 409:
-        return HOOKED if "webhook" in error.words.lower() else TAKEN
-    return f"Telegram refuses: {error.words}"
+        return say("surfaces.telegram_hooked" if "webhook" in error.words.lower() else "surfaces.telegram_taken")
+    return say("surfaces.refuses", platform="Telegram", reply=error.words)
 
 
 def _retry_after(error: Exception) -> float | None:

@@ -35,9 +35,10 @@ from clew.surfaces.telegram.entities import shown
 from clew.surfaces.telegram.menu import set_menu
 from clew.surfaces.telegram.places import NAME, Place, place
 from clew.surfaces.telegram.poll_lock import PollLock
-from clew.surfaces.telegram.receiving import REFUSED, Receiver
+from clew.surfaces.telegram.receiving import Receiver
 from clew.surfaces.telegram.settings import TelegramConfig
 from clew.surfaces.telegram.updates import Chat
+from clew.texts.catalogue import say
 
 LONGEST = 4096
 LONGEST_DATA = 64  # bytes of a button's data
@@ -84,7 +85,7 @@ class TelegramSurface:
     def resolve(self, address: str) -> Conversation:
         """Parse an address; an empty one means the `home` of the config."""
         if not address and self._config.home is None:
-            raise BadInput("say which chat, as in telegram:123456789, or set `home` in [surfaces.telegram]")
+            raise BadInput(say("surfaces.telegram_which_chat"))
         return place(address or self._config.home or "").conversation
 
     async def run(self, inbox: Inbox) -> None:
@@ -180,7 +181,7 @@ class TelegramSurface:
         try:
             sent = msgspec.convert(message, _Sent)
         except msgspec.ValidationError as error:
-            raise InDoubt("Telegram took the message but returned no number for it") from error
+            raise InDoubt(say("surfaces.telegram_no_number")) from error
         return sent.chat.message_id_in_clew(self._bot, sent.message_id)
 
     def _number(self, name: str) -> int:
@@ -188,13 +189,13 @@ class TelegramSurface:
         here."""
         bot, _, number = name.rpartition(":")
         if not number.isdecimal():
-            raise Never(f"{name!r} is not a Telegram message")
+            raise Never(say("surfaces.telegram_no_message", name=repr(name)))
         if bot not in ("", str(self._bot)):
-            raise Never("another bot sent this message; [surfaces.telegram] has a different bot now")
+            raise Never(say("surfaces.telegram_other_bot"))
         return int(number)
 
     def _no_token(self) -> str:
-        return f"the environment variable {self._config.token_env} of [surfaces.telegram] is not set where clew runs"
+        return say("surfaces.telegram_no_token", name=str(self._config.token_env))
 
     def _set_trouble(self, words: str) -> None:
         self._receiver.trouble = words
@@ -204,7 +205,7 @@ def _place(conversation: Conversation) -> Place:
     try:
         return place(conversation.address)
     except BadInput as error:
-        raise Never(error.message) from error
+        raise Never(error.words) from error
 
 
 def _bot_of(token: str) -> int:
@@ -229,11 +230,11 @@ def _keyboard(buttons: tuple[Button, ...]) -> dict[str, object] | None:
 
 def _to_not_sent(refusal: Refusal) -> NotSent:
     """Convert a refusal to the delivery's error."""
-    words = f"Telegram refuses: {refusal.words}"
+    words = say("surfaces.refuses", platform="Telegram", reply=refusal.words)
     if refusal.code == 429:
         return TryAgain(words, refusal.retry_after)
     if refusal.code in (401, 404):
-        return Down(REFUSED)
+        return Down(say("surfaces.telegram_refused"))
     if refusal.code >= 500:
         return InDoubt(words, refusal.retry_after)  # it may have failed after the message was taken
     return Never(words)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from clew.config.plugin import Finding, HttpRoute, Plugin
 from clew.config.rules import Name
 from clew.surfaces.webhook.settings import WebhookConfig
+from clew.texts.catalogue import say
 
 if TYPE_CHECKING:
     from clew.support.clock import Clock
@@ -35,7 +36,7 @@ def targets(config: Hooks) -> list[str]:
 
 def checks(config: Hooks, port: int | None) -> Iterator[Finding]:
     if config and port is None:
-        todo = "webhooks can only send; set `port` under [http] so that they can receive"
+        todo = say("surfaces.webhook_send_only")
         yield Finding("webhook", True, ", ".join(sorted(config)), todo)
 
 

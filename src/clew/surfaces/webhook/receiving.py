@@ -10,7 +10,9 @@ import msgspec
 from msgspec import Struct, field
 
 from clew.model.messages import Accepted
+from clew.support.coded import coded_in
 from clew.support.errors import BadInput, ClewError, StoreError
+from clew.texts.catalogue import say
 
 MAX_BODY = 1 << 20  # bytes
 RETRY_LATER = 5  # seconds, in `Retry-After` if the message cannot be stored now
@@ -50,12 +52,12 @@ def parse(body: bytes) -> Message:
     try:
         message = msgspec.json.decode(body, type=Message)
     except msgspec.ValidationError as error:
-        raise BadInput(f"the body does not fit: {error}") from error
+        raise BadInput(say("surfaces.webhook_bad_body", error=str(error))) from error
     except (ValueError, RecursionError) as error:
-        raise BadInput("the body is not JSON in UTF-8") from error
+        raise BadInput(say("surfaces.webhook_not_json")) from error
     for name in Message.__struct_fields__:
         if "\0" in getattr(message, name):  # PostgreSQL cannot store one
-            raise BadInput(f"the body does not fit: a NUL character - at `$.{name}`")
+            raise BadInput(say("surfaces.webhook_bad_body", error=say("surfaces.webhook_nul", name=name)))
     return message
 
 
@@ -73,11 +75,11 @@ def reply_to(accepted: Accepted) -> Reply:
 
 def refusal(error: ClewError) -> Reply:
     if isinstance(error, StoreError):
-        return _problem(error, "clew cannot store this now; send it again", {"Retry-After": str(RETRY_LATER)})
-    return _problem(error, error.message)
+        return _problem(error, say("surfaces.webhook_not_stored"), {"Retry-After": str(RETRY_LATER)})
+    return _problem(error, error.words)
 
 
 def _problem(error: ClewError, detail: str, headers: Mapping[str, str] | None = None) -> Reply:
     title = HTTPStatus(error.status).phrase
     fields = {"type": "about:blank", "title": title, "status": error.status, "detail": detail, "code": error.code}
-    return Reply(error.status, fields, headers or {})
+    return Reply(error.status, {**fields, "texts": coded_in(detail=detail)}, headers or {})

@@ -21,6 +21,7 @@ from clew.support.version import __version__
 from clew.surfaces.http_calls import certificates
 from clew.surfaces.local import one_line
 from clew.surfaces.signing import sign
+from clew.texts.catalogue import say
 
 if TYPE_CHECKING:
     import httpx
@@ -39,8 +40,10 @@ class Target(Struct, frozen=True):
     secret: str
     timeout: float
 
-    def __str__(self) -> str:
-        return f"webhook {self.name} at {origin(self.url)}"
+    @property
+    def words(self) -> str:
+        """What people call it."""
+        return say("surfaces.webhook_at", name=self.name, origin=origin(self.url))
 
     def redact(self, words: str) -> str:
         """Remove the secret and the URL from a receiver's text or an error, which may repeat them."""
@@ -82,11 +85,15 @@ class Sender:
             async with asyncio.timeout(2 * target.timeout), sending as response:
                 return Response(response.status_code, dict(response.headers), await _read(response))
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise Never(f"the url of webhook {target.name} cannot be used: {_describe(error, target)}") from error
+            raise Never(say("surfaces.webhook_bad_url", name=target.name, error=_describe(error, target))) from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
-            raise Down(f"{target} is out of reach: {_describe(error, target)}") from error
+            raise Down(
+                say("surfaces.webhook_out_of_reach", target=target.words, error=_describe(error, target))
+            ) from error
         except (httpx.HTTPError, TimeoutError) as error:
-            raise InDoubt(f"{target} gave no answer to what was sent: {_describe(error, target)}") from error
+            raise InDoubt(
+                say("surfaces.webhook_no_answer", target=target.words, error=_describe(error, target))
+            ) from error
 
     def _open(self) -> httpx.AsyncClient:
         if self._client is None:
@@ -130,14 +137,19 @@ def judge(outgoing: Outgoing, answer: Response, target: Target, now: int) -> Rec
     if 200 <= status < 300:
         return Receipt(outgoing.conversation, _message_id(answer.body) or outgoing.id)
     if 300 <= status < 400:
-        raise Never(
-            f"{target} answered {status}, {_redirect(target.url, answer.headers)}; set `url` to where it listens"
-        )
+        redirect = _redirect(target.url, answer.headers)
+        raise Never(say("surfaces.webhook_redirects", target=target.words, status=status, redirect=redirect))
     said = one_line(target.redact(answer.body.decode(errors="replace")))
-    reason = f"{target} answered {status}: {said}" if said else f"{target} answered {status}"
+    reason = _answered(target, status, said)
     if status in _LATER or status >= 500:
         raise TryAgain(reason, retry_after(answer.headers.get("retry-after"), now))
     raise Never(reason)
+
+
+def _answered(target: Target, status: int, reply: str) -> str:
+    if reply:
+        return say("surfaces.webhook_answered_with", target=target.words, status=status, reply=reply)
+    return say("surfaces.webhook_answered", target=target.words, status=status)
 
 
 def retry_after(value: str | None, now: int) -> float | None:
@@ -181,12 +193,14 @@ def _message_id(body: bytes) -> str | None:
 def _redirect(url: str, headers: Mapping[str, str]) -> str:
     location = headers.get("location")
     if not location:
-        return "a redirect to nowhere"
+        return say("surfaces.redirect_nowhere")
     try:
         place = origin(urljoin(url, location))
     except ValueError:
-        return "a redirect to a malformed address"
-    return f"a redirect to another path of {place}" if place == origin(url) else f"a redirect to {one_line(place)}"
+        return say("surfaces.redirect_malformed")
+    if place == origin(url):
+        return say("surfaces.redirect_path", place=place)
+    return say("surfaces.redirect_to", place=one_line(place))
 
 
 def _describe(error: Exception, target: Target) -> str:

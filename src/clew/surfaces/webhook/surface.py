@@ -16,12 +16,14 @@ from clew.config.plugin import HttpReply, HttpRequest, HttpRoute
 from clew.model.messages import Accepted, Conversation, Inbound
 from clew.model.surface import Inbox, Never, Outgoing, Receipt, SurfaceCan
 from clew.support.clock import Clock
+from clew.support.coded import plain
 from clew.support.errors import BadInput, ClewError, ConfigError
 from clew.surfaces.local import one_line
 from clew.surfaces.signing import verify
 from clew.surfaces.webhook.receiving import MAX_BODY, Message, NotYet, Reply, TooLarge, parse, refusal, reply_to
 from clew.surfaces.webhook.sending import Sender, Target
 from clew.surfaces.webhook.settings import WebhookConfig
+from clew.texts.catalogue import say
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
@@ -61,11 +63,11 @@ class WebhookSurface:
         try:
             target = self._target(outgoing.conversation.address)
         except BadInput as error:
-            raise Never(error.message) from error
+            raise Never(error.words) from error
         return await self._sender.send(outgoing, target, self._seconds())
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
-        raise Never("what was posted to a webhook cannot be edited")
+        raise Never(say("surfaces.webhook_edit"))
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return None
@@ -84,13 +86,13 @@ class WebhookSurface:
 
     async def _handle(self, request: HttpRequest) -> HttpReply:
         reply = await self.receive(request.parameters["name"], request.headers, request.body, self.inbox)
-        return HttpReply(reply.status, msgspec.json.encode(reply.json), reply.headers, reply.media_type)
+        return HttpReply(reply.status, msgspec.json.encode(reply.json, enc_hook=plain), reply.headers, reply.media_type)
 
     async def receive(self, name: str, headers: Mapping[str, str], body: bytes, inbox: Inbox | None) -> Reply:
         """Handle an inbound request: verify, parse and accept it, and return the reply."""
         try:
             if len(body) > MAX_BODY:
-                raise TooLarge(f"a message may have {MAX_BODY} bytes at most")
+                raise TooLarge(say("surfaces.webhook_too_large", bytes=MAX_BODY))
             signed_at = self._verify(name, headers, body)
             inbound = _inbound(name, self._config[name], parse(body), signed_at)
             return reply_to(await _accept(inbox, inbound))
@@ -109,10 +111,10 @@ class WebhookSurface:
         name = address.partition("/")[0]
         settings = self._config.get(name)
         if settings is None:
-            known = ", ".join(sorted(self._config)) or "none"
-            raise BadInput(f"there is no webhook {one_line(name)!r}; known: {known}. Each is a [surfaces.webhook.NAME]")
+            known = ", ".join(sorted(self._config)) or say("surfaces.none")
+            raise BadInput(say("surfaces.webhook_unknown", name=repr(one_line(name)), known=known))
         if settings.url is None:
-            raise BadInput(f"webhook {name} only receives: set `url` in [surfaces.webhook.{name}] to send there")
+            raise BadInput(say("surfaces.webhook_receives_only", name=name))
         return Target(name, settings.url, settings.secret, settings.timeout)
 
     def _seconds(self) -> int:
@@ -122,9 +124,9 @@ class WebhookSurface:
 def _check(name: str, settings: WebhookConfig) -> None:
     """Check what the surface relies on, wherever its settings come from."""
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"[surfaces.webhook.{name!r}]: a webhook's name has letters, digits, `_` and `-` only")
+        raise ConfigError(say("surfaces.webhook_bad_name", name=repr(name)))
     if not settings.secret:
-        raise ConfigError(f"[surfaces.webhook.{name}]: `secret` is empty; make one with `openssl rand -hex 32`")
+        raise ConfigError(say("surfaces.webhook_no_secret", name=name))
 
 
 def _inbound(name: str, settings: WebhookConfig, message: Message, signed_at: int) -> Inbound:
@@ -142,5 +144,5 @@ def _inbound(name: str, settings: WebhookConfig, message: Message, signed_at: in
 
 async def _accept(inbox: Inbox | None, inbound: Inbound) -> Accepted:
     if inbox is None:
-        raise NotYet("the webhook surface does not run yet")
+        raise NotYet(say("surfaces.webhook_not_yet"))
     return await inbox.accept(inbound)
