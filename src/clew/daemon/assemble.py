@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -18,8 +18,10 @@ from clew.model.runtime import Outliving, Runtime
 from clew.model.surface import Outgoing, Surface
 from clew.process.scan import Marks
 from clew.support.clock import Clock, SystemClock
-from clew.support.errors import ConfigError
+from clew.support.coded import Text
+from clew.support.errors import ClewError, ConfigError, Refused
 from clew.support.home import Home
+from clew.texts.catalogue import say
 
 if TYPE_CHECKING:
     from clew.server.routing.functions import Router
@@ -124,7 +126,7 @@ def _make(group: str, tables: Mapping[str, Any], given: Mapping[str, Any]) -> _M
                 made.parts.update({own: each for own, each in part.items() if own not in found})
                 continue
             if (called := getattr(part, "name", None)) != name:
-                raise ValueError(f"its name is {called!r}, but its entry point's is {name!r}: they must be the same")
+                raise Refused(say("daemon.plugin_name", called=repr(called), name=repr(name)))
             if plugin.routes is not None:
                 made.routes[name] = list(plugin.routes(part))
             made.parts[name] = part
@@ -132,8 +134,17 @@ def _make(group: str, tables: Mapping[str, Any], given: Mapping[str, Any]) -> _M
             if isinstance(error, ConfigError) and name in plugins.BUILT_IN[group]:
                 raise
             log.warning("%s %s cannot be created", group, name, exc_info=True)
-            troubles.append(PluginTrouble(group, name, str(error) or type(error).__name__))
+            troubles.append(PluginTrouble(group, name, _words(error)))
     return made
+
+
+def _words(error: Exception) -> str:
+    return error.words if isinstance(error, ClewError) else str(error) or type(error).__name__
+
+
+def left_out(troubles: Iterable[PluginTrouble]) -> list[Text]:
+    """The parts that could not be created, and why, for people."""
+    return [say("daemon.plugin_trouble", group=each.group, name=each.name, error=each.error) for each in troubles]
 
 
 def call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:

@@ -21,11 +21,12 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from clew.config import logs
 from clew.config import settings as config_settings
-from clew.config.plugins import PluginTrouble
 from clew.daemon import holding
-from clew.daemon.assemble import Parts, assemble, close_all, reattach_runtimes
+from clew.daemon.assemble import Parts, assemble, close_all, left_out, reattach_runtimes
 from clew.engine.engine import Engine
 from clew.engine.live import Live
 from clew.model.views import DaemonView, Notified
@@ -36,7 +37,7 @@ from clew.server.listen.servers import HttpServers
 from clew.store import Store
 from clew.support import private_files
 from clew.support.clock import Clock, SystemClock
-from clew.support.coded import with_texts
+from clew.support.coded import coded_in, with_texts
 from clew.support.errors import ClewError
 from clew.support.home import Home
 from clew.support.version import __version__
@@ -83,8 +84,9 @@ class ReadyPipe:
     def ready(self) -> None:
         self._write({"ready": True, "pid": os.getpid()})
 
-    def failed(self, code: str, message: str) -> None:
-        self._write({"error": {"code": code, "message": message}})
+    def failed(self, code: str, words: str) -> None:
+        texts = msgspec.to_builtins(coded_in(message=words))
+        self._write({"error": {"code": code, "message": words, "texts": texts}})
 
     def _write(self, report: object) -> None:
         if self.pipe is None:
@@ -137,7 +139,7 @@ async def _serve(
                 http=None,
                 supervised=False,
                 environment=parts.environment(),
-                left_out=[_left_out(trouble) for trouble in parts.troubles],
+                left_out=list(left_out(parts.troubles)),
             )
         )
         door = AppState(engine, home, about, stop.ask, settings)
@@ -155,10 +157,6 @@ async def _end_parts(home: Home, clock: Clock, store: Store, parts: Parts, stop:
     await scan.sweep(
         lambda: [each for each in kept_programs.children(home, store.id) if each.mark not in spared], clock
     )
-
-
-def _left_out(trouble: PluginTrouble) -> str:
-    return say("daemon.left_out", group=trouble.group, name=trouble.name, error=trouble.error)
 
 
 def build_engine(
@@ -289,11 +287,11 @@ def main() -> int:
     try:
         run(Home.find(), report.ready)
     except ClewError as error:
-        report.failed(error.code, error.message)
+        report.failed(error.code, error.words)
         print(f"clew: {error.message}", file=sys.stderr)
         return error.exit
     except Exception as error:
-        report.failed("error", f"the daemon cannot start: {type(error).__name__}: {error}; `clew logs` tells more")
+        report.failed("error", say("daemon.cannot_start", error=f"{type(error).__name__}: {error}"))
         raise
     return 0
 

@@ -13,6 +13,7 @@ from clew.model.surface import Inbox, Never, Outgoing, Receipt, Surface, Surface
 from clew.model.views import Notified
 from clew.support.clock import SystemClock
 from clew.support.home import Home
+from clew.texts.catalogue import say
 
 Notifier = Callable[[Outgoing], Awaitable[str | None]]
 """Delivers one answer. Its return value is stored as the receipt's message id. If it raises `TryAgain`, `Down` or
@@ -66,7 +67,7 @@ class _Injected:
         return Receipt(outgoing.conversation, await self._notifier(outgoing) or self.name)
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
-        raise Never("what was given to a notifier cannot be edited")
+        raise Never(say("daemon.notifier_edit"))
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return None

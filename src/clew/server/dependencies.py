@@ -32,8 +32,8 @@ class AppState:
     new_id: Callable[[], str] = field(default_factory=lambda: SystemClock().ulid)
     listen: Callable[[HttpConfig], Awaitable[None]] | None = None  # opens the TCP listener, also while the daemon runs
     logins: Logins | None = None  # of browsers; None without a TCP listener
-    not_ready_reason: str | None = None  # set until the daemon is ready
-    stop_reason: str | None = field(default=None)  # set once the daemon stops
+    not_ready_reason: str | None = None  # set until the daemon is ready: starting, stopping, restarting
+    stop_reason: str | None = field(default=None)  # set once the daemon stops: stopping, restarting
 
 
 def json_response(view: Any, status: int = 200) -> Response:

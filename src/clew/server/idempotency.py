@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from clew.engine.services.stored_responses import StoredResponse, StoredResponses
 from clew.server.problems import refusal
 from clew.support.errors import StoreError
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class IdempotencyMiddleware:
         if key is None:
             await self._app(scope, receive, send)
         elif not key or len(key) > MAX_KEY:
-            words = f"an Idempotency-Key must have 1 to {MAX_KEY} characters"
+            words = say("daemon.bad_idempotency_key", most=MAX_KEY)
             await refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "bad_input", words)(scope, receive, send)
         else:
             await self._one_at_a_time(key, scope, receive, send)
@@ -69,7 +70,7 @@ class IdempotencyMiddleware:
         if known is None:
             await self._run_and_store(StoredResponse(key, digest, 0, "", ""), body, scope, receive, send)
         elif known.digest != digest:
-            words = "this Idempotency-Key was used for another request; use a new one"
+            words = say("daemon.idempotency_key_used")
             await refusal(HTTPStatus.CONFLICT, "refused", words)(scope, receive, send)
         else:
             await Response(known.body, known.status, media_type=known.media_type)(scope, receive, send)

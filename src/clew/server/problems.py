@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clew.support.coded import coded_in
 from clew.support.errors import ClewError, NotFound
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ def refusal(status: int, code: str, detail: str) -> Response:
 
 
 def unexpected(error: Exception) -> str:
-    return f"internal error in clew ({type(error).__name__}); `clew logs` tells more"
+    return say("daemon.unexpected", error=type(error).__name__)
 
 
 def install(app: Starlette, larger: Mapping[str, int] | None = None) -> None:
@@ -65,7 +66,7 @@ class BodyLimit:
             message = await receive()
             read += len(message.get("body", b""))
             if read > largest:
-                raise HTTPException(TOO_LARGE, f"the request is larger than {largest >> 20} MiB; attach a file instead")
+                raise HTTPException(TOO_LARGE, say("daemon.request_too_large", size=largest >> 20))
             return message
 
         await self.app(scope, limited_receive, send)
@@ -94,10 +95,11 @@ async def _clew_error(request: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == NotFound.status:
-        return _problem(NotFound.status, NotFound.code, f"{request.url.path} does not exist")
+        return _problem(NotFound.status, NotFound.code, say("daemon.no_such_path", path=request.url.path))
     if error.status_code == TOO_LARGE:
         return _problem(TOO_LARGE, "too_large", error.detail)
-    return _problem(error.status_code, "http", f"{request.method} {request.url.path}: {error.detail}")
+    words = say("daemon.http", method=request.method, path=request.url.path, detail=error.detail)
+    return _problem(error.status_code, "http", words)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

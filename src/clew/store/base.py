@@ -119,7 +119,7 @@ class Store:
         try:
             done = await self._executor.write(body, self._committed)
         except StoreError as error:
-            self.trouble = error.message
+            self.trouble = error.words
             raise
         self.trouble = None
         return done

@@ -12,6 +12,7 @@ from clew.store.sqlite.driver import SqliteConnection, WriterThread, connect, ex
 from clew.support import crash
 from clew.support.clock import Clock
 from clew.support.errors import StoreError
+from clew.texts.catalogue import say
 
 CODES = 15  # the migration whose rows are rewritten by `recode`
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -25,7 +26,7 @@ def open_store(path: Path, clock: Clock) -> Store:
     except sqlite3.Error as error:
         raise explain(error, path) from error
     except OSError as error:
-        raise StoreError(f"cannot open {path}: {error}") from error
+        raise StoreError(say("daemon.cannot_open", path=str(path), error=str(error))) from error
 
 
 def migrations() -> list[tuple[int, Path]]:
@@ -72,16 +73,11 @@ def _prepare(path: Path, clock: Clock) -> str:
         return _make(path, clock)
     file.put_aside_saved(path)
     if path.stat().st_size == 0:
-        raise StoreError(
-            f"{path} is empty, so it is no database of clew. Put a backup in its place, or remove it to start anew."
-        )
+        raise StoreError(say("daemon.empty_file", path=str(path)))
     done = _inspect(path)
     newest = migrations()[-1][0]
     if done > newest:
-        raise StoreError(
-            f"{path} was written by a newer clew (schema {done}; this program knows {newest}). Update clew."
-            " The file is unchanged."
-        )
+        raise StoreError(say("daemon.newer_store", path=str(path), found=done, known=newest))
     return _bring_up(path, clock, copy=path.with_name(f"{path.name}.before-{newest:04}") if done < newest else None)
 
 
@@ -116,7 +112,7 @@ def _inspect(path: Path) -> int:
         connection = SqliteConnection(raw)
         done = version(connection)
         if done == 0 and connection.all("SELECT 1 FROM sqlite_master LIMIT 1", ()):
-            raise StoreError(f"{path} is a database of another program. Move it away. The file is unchanged.")
+            raise StoreError(say("daemon.other_database", path=str(path)))
         return done
     finally:
         raw.close()

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clew.server.problems import refusal
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -72,11 +73,9 @@ class Guard:
         if path in PUBLIC or path.startswith(self._signed):
             return None
         if headers.get("host", "") not in self._hosts:
-            return refusal(
-                HTTPStatus.FORBIDDEN, "host", "this Host is not an address of clew; `clew status` shows the right one"
-            )
+            return refusal(HTTPStatus.FORBIDDEN, "host", say("daemon.wrong_host"))
         if not self._is_ours(headers.get("origin")):
-            return refusal(HTTPStatus.FORBIDDEN, "origin", "pages of other sites may not use clew")
+            return refusal(HTTPStatus.FORBIDDEN, "origin", say("daemon.other_site"))
         if method in SAFE_METHODS and (path in SHELL or path.startswith(FILES)):
             return None
         if "authorization" not in headers and self._has_cookie(headers.get("cookie", ""), headers.get(KEY, "")):
@@ -98,19 +97,18 @@ class Guard:
         site = headers.get("sec-fetch-site", "same-origin")
         if site in ("same-origin", "none") and (method in SAFE_METHODS or "origin" in headers):
             return None
-        return refusal(HTTPStatus.FORBIDDEN, "origin", "only the page itself may use the cookie")
+        return refusal(HTTPStatus.FORBIDDEN, "origin", say("daemon.other_page"))
 
     def _check_token(self, authorization: str) -> Response | None:
         scheme, _, given = authorization.partition(" ")
         if scheme.lower() == "bearer" and given and self._is_token(given.strip()):
             return None  # also while others guess: they must not lock out the owner
         if given and self._is_flooded():
-            return refusal(HTTPStatus.TOO_MANY_REQUESTS, "too_many", "too many wrong tokens; wait a minute")
+            return refusal(HTTPStatus.TOO_MANY_REQUESTS, "too_many", say("daemon.too_many_tokens"))
         if given:
             self._failed.append(self._now())
             log.warning("a request with a wrong token was refused")
-        words = "a token is required: `Authorization: Bearer TOKEN`; `clew token` prints it. A browser needs `clew web`"
-        return refusal(HTTPStatus.UNAUTHORIZED, "unauthorized", words)
+        return refusal(HTTPStatus.UNAUTHORIZED, "unauthorized", say("daemon.needs_token"))
 
     def _is_flooded(self) -> bool:
         return len(self._failed) == FAILURES and self._now() - self._failed[0] < MINUTE

@@ -8,6 +8,7 @@ import secrets
 from pathlib import Path
 
 from clew.support.errors import ConfigError
+from clew.texts.catalogue import say
 
 
 def read(path: Path) -> str:
@@ -16,9 +17,9 @@ def read(path: Path) -> str:
         with path.open("rb") as file:
             mode, text = os.fstat(file.fileno()).st_mode, file.read(200)
     except FileNotFoundError:
-        raise ConfigError(f"there is no token at {path} yet: `clew up` creates one if http.port is set") from None
+        raise ConfigError(say("daemon.no_token_yet", path=str(path))) from None
     if mode & 0o077:
-        raise ConfigError(f"other users can read {path}: `clew token rotate` creates a new, private one")
+        raise ConfigError(say("daemon.token_readable", path=str(path)))
     return text.decode("ascii", "replace").strip()
 
 

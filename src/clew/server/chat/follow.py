@@ -37,15 +37,14 @@ from clew.server.chat.reducer import ChatState, reduce
 from clew.server.problems import unexpected
 from clew.server.sse import BEAT, HEARTBEAT
 from clew.support.errors import ClewError, StoreError
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 StopReason = Callable[[], str | None]  # returns None while the daemon runs
 Files = Callable[[str], AbstractAsyncContextManager[tuple[Attachment, ...]]]  # the files of the message, by thread
-AGAIN = "Ask again with the same message_id: the turn goes on without you."
-ONCE = "Ask again with the same message_id: it runs once, whatever became of this try."
-ENDINGS = {"stopping": "clew is being stopped.", "restarting": "clew is being restarted."}
+ENDINGS = {"stopping": "daemon.stream_stopping", "restarting": "daemon.stream_restarting"}
 NOT_ACTIVITIES = frozenset({TEXT, "gate", "notice"})  # kinds of items
 TRIES = 10  # of a read from the store
 PAUSE = 1.0  # seconds between tries: shorter than the time that a stopping daemon gives open requests
@@ -94,9 +93,9 @@ async def _stream(
 def _error_frame(error: Exception, info: StreamInfo) -> Error:
     if not isinstance(error, ClewError):
         log.error("the chat stream of message %s failed", info.message_id, exc_info=error)
-        return failure("internal", f"{unexpected(error)}. {ONCE}")
-    frame = failure(error.code, error.message)
-    return replace(frame, message=f"{frame.message.rstrip('.')}. {ONCE}") if frame.retryable else frame
+        return failure("internal", say("daemon.stream_failed", why=unexpected(error)))
+    frame = failure(error.code, error.words)
+    return failure(error.code, say("daemon.stream_failed", why=error.words)) if frame.retryable else frame
 
 
 async def _read_with_retry(read: Callable[[], Awaitable[T]], stop_reason: StopReason) -> T:
@@ -199,7 +198,7 @@ class TurnFollower:
             found += await self._take(frame)
         if not frames:
             code = self._stop_reason() or "stopping"
-            found += self._apply(StreamEnded(code, f"{ENDINGS.get(code, code)} {AGAIN}"))
+            found += self._apply(StreamEnded(code, say(ENDINGS.get(code, "daemon.stream_stopping"))))
         return found
 
     async def _take(self, frame: LiveFrame) -> list[Frame]:
@@ -208,7 +207,7 @@ class TurnFollower:
         envelope = opened(frame.data)
         event = typed(frame.kind, envelope.data or {})
         if isinstance(event, Cut):
-            return self._apply(StreamEnded("too_slow", f"This reader was too slow, so its stream was cut. {AGAIN}"))
+            return self._apply(StreamEnded("too_slow", say("daemon.stream_too_slow")))
         if isinstance(event, SteerQueued) and envelope.turn and event.message == self._info.message_id:
             return self._move_on(envelope.turn, "queued")
         if envelope.turn != self._turn:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from clew.model.turns import Usage
-from clew.support.coded import plain
+from clew.support.coded import Coded, coded_in, plain
 
 RESTARTED, GATE = "restarted", "gate"
 
@@ -48,11 +48,12 @@ class Chunk(msgspec.Struct, frozen=True):
     content: str
 
 
-class Error(msgspec.Struct, frozen=True):
+class Error(msgspec.Struct, frozen=True, omit_defaults=True):
     event: ClassVar[str] = "error"
     code: str
     message: str
     retryable: bool
+    texts: dict[str, Coded] = {}  # `message` as a code, if it is a sentence of clew
 
 
 class Done(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -74,4 +75,4 @@ def wire(frame: Frame) -> bytes:
 
 
 def failure(code: str, message: str) -> Error:
-    return Error(code, message, code in RETRYABLE)
+    return Error(code, message, code in RETRYABLE, coded_in(message=message))

@@ -26,6 +26,7 @@ from clew.server.chat.inputs import (
     TurnResult,
     safe,
 )
+from clew.texts.catalogue import say
 
 STAGES = {"thought": "thinking", "plan": "planning"}  # other activities are tools
 NAMELESS = frozenset({"tool", "other"})  # these are named by their title
@@ -154,8 +155,8 @@ def _ended(state: ChatState, ended: TurnResult) -> Step:
     over = replace(state, is_over=True)
     if ended.problem is not None or ended.state == "failed":
         problem = ended.problem
-        code, words = (problem.code, problem.message) if problem else ("failed", "The turn failed.")
-        return over, (failure(code, safe(words)),)
+        code, words = (problem.code, problem.text) if problem else ("failed", say("threads.turn_failed"))
+        return over, (replace(failure(code, words), message=safe(words)),)
     if state.shown.begins(ended.text):
         _, last = _more(state, ended.text[state.shown.length :])
     else:

@@ -15,8 +15,7 @@ from clew.model.messages import Attachment
 from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
 from clew.support.files import LARGEST, safe_names, save
-
-NO_FILE = "it is not a regular file"
+from clew.texts.catalogue import say
 
 
 @asynccontextmanager
@@ -50,7 +49,7 @@ def _copy(source: Path, target: Path) -> Attachment:
 
 def _read(source: Path) -> bytes:
     if not source.is_absolute():
-        raise BadInput(f"{_shown(source)}: give the absolute path of the file")
+        raise BadInput(say("daemon.absolute_path", path=_shown(source)))
     try:
         with _open(source) as handle:
             data = _bytes(handle)
@@ -59,7 +58,7 @@ def _read(source: Path) -> bytes:
     except ValueError as error:  # a path that no file system accepts
         raise _unattachable(source, str(error)) from error
     if len(data) > LARGEST:
-        raise _unattachable(source, f"it is larger than {LARGEST >> 20} MiB")
+        raise _unattachable(source, say("daemon.larger_than", size=LARGEST >> 20))
     return data
 
 
@@ -69,11 +68,11 @@ def _open(source: Path) -> Iterator[int]:
     since the path may lead to another file by then. Without O_NONBLOCK, opening a pipe without a writer blocks for
     ever."""
     if not stat.S_ISREG(source.stat().st_mode):
-        raise _unattachable(source, NO_FILE)
+        raise _unattachable(source, say("daemon.not_regular"))
     handle = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _unattachable(source, NO_FILE)
+            raise _unattachable(source, say("daemon.not_regular"))
         yield handle
     finally:
         os.close(handle)
@@ -86,7 +85,7 @@ def _bytes(handle: int) -> bytes:
 
 
 def _unattachable(source: Path, why: str) -> BadInput:
-    return BadInput(f"{_shown(source)} cannot be attached: {why}")
+    return BadInput(say("daemon.not_attachable", path=_shown(source), why=why))
 
 
 def _shown(source: Path) -> str:

@@ -16,6 +16,7 @@ from clew.model.views import UploadView
 from clew.support import private_files
 from clew.support.errors import BadInput, ClewError, NotFound, StoreError
 from clew.support.files import LARGEST, MAGIC_BYTES, safe_names
+from clew.texts.catalogue import say
 
 MAX_PENDING = 200 << 20  # bytes of all uploads that no message has named yet
 DAY = 24 * 3600  # seconds after which an unused upload is removed
@@ -42,7 +43,8 @@ def checked_type(given: str) -> str:
     kind = given.partition(";")[0].strip().lower()
     if kind in TYPES or (kind.startswith(TEXT) and kind != TEXT):
         return kind
-    raise WrongType(f"Files of type {kind or '(none)'} are not accepted. Accepted: {', '.join(TYPES)}, text/*.")
+    accepted = ", ".join((*TYPES, "text/*"))
+    raise WrongType(say("daemon.type_not_accepted", kind=kind or say("daemon.no_type"), accepted=accepted))
 
 
 async def store(folder: Path, id: str, name: str, kind: str, body: AsyncIterator[bytes], now: float) -> UploadView:
@@ -68,12 +70,12 @@ async def _write(path: Path, kind: str, body: AsyncIterator[bytes]) -> int:
         async for piece in body:
             size += len(piece)
             if size > LARGEST:
-                raise TooLarge(f"The file is larger than {LARGEST >> 20} MiB.")
+                raise TooLarge(say("daemon.file_too_large", size=LARGEST >> 20))
             file.write(piece)
     if not size:
-        raise BadInput("The file is empty; send its bytes as the body.")
+        raise BadInput(say("daemon.file_empty"))
     if kind in MAGIC_BYTES and not _head(path).startswith(MAGIC_BYTES[kind]):
-        raise WrongType(f"The file does not look like {kind}.")
+        raise WrongType(say("daemon.file_looks_wrong", kind=kind))
     return size
 
 
@@ -93,7 +95,7 @@ def _make_room(folder: Path, now: float) -> None:
             sizes = [file.stat() for file in place.iterdir()]
             held += sum(each.st_size for each in sizes if each.st_nlink == 1)  # others are linked into a thread already
     if held > MAX_PENDING:
-        raise Full(f"{MAX_PENDING >> 20} MiB of uploads are not used by a message yet. Send their messages first.")
+        raise Full(say("daemon.uploads_full", size=MAX_PENDING >> 20))
 
 
 @asynccontextmanager
@@ -121,7 +123,7 @@ def _claim_or_existing(ids: Sequence[str], folder: Path, target: Path) -> tuple[
             raise
         return ()
     except OSError as error:
-        raise StoreError(f"files cannot be stored: {error.strerror}; `clew doctor` tells more") from error
+        raise StoreError(say("daemon.files_not_stored", error=error.strerror or str(error))) from error
 
 
 def _claim(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attachment, ...]:
@@ -137,9 +139,7 @@ def _about(place: Path) -> tuple[str, str]:
     try:
         name, kind = (place / "about").read_text().splitlines()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFound(
-            f"There is no file {place.name}; an upload is deleted if no message names it within a day."
-        ) from error
+        raise NotFound(say("daemon.no_upload", id=place.name)) from error
     return name, kind
 
 

@@ -19,6 +19,7 @@ import uvicorn
 from clew.server.listen.connections import ConnectionLimit
 from clew.support.errors import ClewError, ConfigError, StoreError
 from clew.support.home import remove_socket
+from clew.texts.catalogue import say
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -116,10 +117,7 @@ def _check(listener: socket.socket, token: str | None) -> None:
     if is_loopback(own):
         return
     if token is None:
-        raise ConfigError(
-            f"{own} can be reached from other machines, so a token has to be set on purpose:"
-            " `clew config set http.token -`; or set `host` under [http] to 127.0.0.1"
-        )
+        raise ConfigError(say("daemon.token_not_set", address=own))
     logging.getLogger(__name__).warning("clew listens on %s, beyond this machine; put TLS in front of it", own)
 
 
@@ -163,7 +161,7 @@ def _bind_unix(path: Path) -> socket.socket:
         listener.bind(str(path))
     except OSError as error:
         listener.close()
-        raise StoreError(f"cannot listen at {path}: {error.strerror}. Set CLEW_HOME to another folder.") from error
+        raise StoreError(say("daemon.cannot_listen_socket", path=str(path), error=_words(error))) from error
     finally:
         os.umask(before)
     return listener
@@ -173,9 +171,7 @@ def _bind(host: str, port: int) -> socket.socket:
     try:
         family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise ClewError(
-            f"cannot listen at {host}: {error.strerror}. Set `host` under [http] in config.toml."
-        ) from error
+        raise ClewError(say("daemon.cannot_listen_host", host=host, error=_words(error))) from error
     listener = socket.socket(family, kind)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -184,18 +180,17 @@ def _bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            raise PortTaken(
-                f"port {port} on {host} is taken by another program: end that program, or set another `port` under"
-                " [http] in config.toml"
-            ) from error
-        raise ClewError(
-            f"cannot listen at {host}, port {port}: {error.strerror}. See [http] in config.toml."
-        ) from error
+            raise PortTaken(say("daemon.port_taken", port=port, host=host)) from error
+        raise ClewError(say("daemon.cannot_listen_port", host=host, port=port, error=_words(error))) from error
     return listener
+
+
+def _words(error: OSError) -> str:
+    return error.strerror or str(error)
 
 
 def _remove_stale(path: Path) -> None:
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise StoreError(f"{path} is not a socket; move it away")
+            raise StoreError(say("daemon.not_a_socket", path=str(path)))
         path.unlink()

@@ -19,7 +19,7 @@ from clew.server.dependencies import AppState
 from clew.server.page import forward
 from clew.server.routing.functions import Router
 from clew.support.errors import NotFound
-from clew.texts.catalogue import AREAS, sentences
+from clew.texts.catalogue import AREAS, say, sentences
 
 router = Router(tag="page")
 
@@ -56,7 +56,7 @@ async def file(request: Request, name: str) -> Response:
 async def _file(request: Request, name: str) -> Response:
     found = await asyncio.to_thread(_read, name)
     if found is None:
-        raise NotFound(f"the page has no file {name}")
+        raise NotFound(say("daemon.no_page_file", name=name))
     return _content(request, found, _type(name))
 
 
@@ -87,7 +87,7 @@ async def login(request: Request, state: AppState, code: str = "") -> Response:
     """The link of `clew web`. A browser that is logged in may use an old link."""
     logins = state.logins
     if logins is None:
-        raise NotFound("the page is not served at this address: `clew web` opens it")
+        raise NotFound(say("daemon.no_page_here"))
     if logins.redeem(code):
         forward.remove(state.home, code)
         cookie = logins.cookie()

@@ -20,8 +20,9 @@ from clew.server.metrics import MEDIA_TYPE, Measurements, render
 from clew.server.metrics import metrics as figures
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
-from clew.support.coded import plain
+from clew.support.coded import Text, coded_in, plain
 from clew.support.errors import ClewError
+from clew.texts.catalogue import say
 
 router = Router(tag="daemon")
 
@@ -32,16 +33,20 @@ LINES = "application/x-ndjson"
 async def healthz(state: AppState) -> Response:
     """Status 200, or 503 with the reasons. It needs no token, so it reveals nothing about threads, files or people."""
     reasons = [reason async for reason in _reasons(state)]
-    return json_response(schemas.Ready(not reasons, reasons), 503 if reasons else 200)
+    texts = {f"reasons.{place}": reason.coded for place, reason in enumerate(reasons)}
+    return json_response(schemas.Ready(not reasons, list(reasons), texts), 503 if reasons else 200)
 
 
-async def _reasons(state: AppState) -> AsyncIterator[str]:
-    if state.not_ready_reason or state.stop_reason:
-        yield f"clew is {state.stop_reason or state.not_ready_reason}"
+_STATES = {"starting": "daemon.is_starting", "stopping": "daemon.is_stopping", "restarting": "daemon.is_restarting"}
+
+
+async def _reasons(state: AppState) -> AsyncIterator[Text]:
+    if why := state.stop_reason or state.not_ready_reason:
+        yield say(_STATES.get(why, "daemon.is_stopping"))
     if not await state.engine.status.can_read_store():
-        yield "the database cannot be read; `clew doctor` tells more"
+        yield say("daemon.store_unreadable")
     if not state.engine.status.can_write_store():
-        yield "the database cannot be written; `clew doctor` tells more"
+        yield say("daemon.store_unwritable")
 
 
 @router.get("/api/status", gives=StatusView, summary="Show the state of the daemon, its runtimes and surfaces")
@@ -115,4 +120,5 @@ async def _verdicts(state: AppState, thread: str | None) -> AsyncIterator[bytes]
         async for verdict in state.engine.threads.verify(thread):
             yield msgspec.json.encode(verdict, enc_hook=plain) + b"\n"
     except ClewError as error:
-        yield msgspec.json.encode({"error": {"code": error.code, "message": error.message}}) + b"\n"
+        told = {"code": error.code, "message": error.message, "texts": coded_in(message=error.words)}
+        yield msgspec.json.encode({"error": told}) + b"\n"

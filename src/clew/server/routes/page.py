@@ -15,6 +15,7 @@ from clew.server.dependencies import AppState, json_response
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
 from clew.support.errors import BadInput, Refused
+from clew.texts.catalogue import say
 
 router = Router("/api", "page")
 
@@ -29,7 +30,7 @@ async def login(state: AppState) -> Response:
     if state.logins is None:
         settings = await asyncio.to_thread(config_settings.load, state.home.config)
         if settings.http.port is None:
-            raise Refused("clew has no port for a browser: `clew web` sets one and opens the page")
+            raise Refused(say("daemon.no_port"))
         if state.logins is None and state.listen is not None:
             await state.listen(settings.http)
     assert state.logins is not None
@@ -41,7 +42,7 @@ async def login(state: AppState) -> Response:
 async def markdown(state: AppState, body: schemas.Markdown) -> Response:
     """For a text that is being written, send only the part after `stable` the next time."""
     if sum(map(len, body.texts)) > MAX_TEXTS:
-        raise BadInput(f"texts: must not be longer than {MAX_TEXTS} characters in total; send several requests")
+        raise BadInput(say("daemon.field", field="texts", rule=say("daemon.too_long_in_total", bound=MAX_TEXTS)))
     async with _one_at_a_time:
         rendered = await asyncio.to_thread(_rendered, body.texts)
     return json_response(schemas.MarkdownView(rendered))

@@ -11,6 +11,7 @@ from clew.server.dependencies import AppState, json_response
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
 from clew.support.errors import Refused
+from clew.texts.catalogue import say
 
 router = Router("/api", "people")
 
@@ -28,7 +29,7 @@ async def asking(state: AppState) -> Response:
 @router.post("/people", gives=PersonView, status=201, summary="Let somebody in by their code")
 async def pair(state: AppState, request: Request, body: schemas.Pair) -> Response:
     if body.force and not request.app.state.is_local:
-        raise Refused("Forcing works only on the machine that clew runs on: `clew pair CODE --force` there.")
+        raise Refused(say("daemon.force_locally"))
     person = await state.engine.access.pair(body.code, Role(body.role), body.sender, force=body.force)
     return json_response(person, 201)
 

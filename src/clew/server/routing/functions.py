@@ -22,6 +22,7 @@ from starlette.routing import Route as StarletteRoute
 from clew.server.dependencies import AppState
 from clew.server.routing.validation import Body, read_json, read_text
 from clew.support.errors import BadInput
+from clew.texts.catalogue import say
 
 Handler = Callable[..., Awaitable[Response]]
 
@@ -52,7 +53,7 @@ class Value:
     def read(self, request: Request) -> Any:
         found = self._source(request).get(self.key)
         if found is None and self.required:
-            raise BadInput(f"{self.key}: must be given")
+            raise BadInput(say("daemon.field", field=self.key, rule=say("daemon.must_be_given")))
         return self.default if found is None else read_text(self.key, found, self.kind)
 
     def _source(self, request: Request) -> Mapping[str, str]:
@@ -138,7 +139,7 @@ class Router:
 async def _read_body(request: Request, kind: type[Body]) -> Body:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
-        raise BadInput("the body must be JSON with the Content-Type application/json")
+        raise BadInput(say("daemon.must_be_json"))
     return read_json(await request.body(), kind)
 
 

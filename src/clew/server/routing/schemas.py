@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from clew.server.routing.validation import Body
+from clew.support.coded import Coded
 
 ID = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$(?!\n)"
 MessageId = Annotated[str, Meta(pattern=ID)]  # also used as the name of a folder
@@ -193,3 +194,4 @@ class MarkdownView(Struct, frozen=True):
 class Ready(Struct, frozen=True):
     ready: bool
     reasons: list[str]  # why it is not ready
+    texts: dict[str, Coded] = {}  # the same as codes, as `reasons.0` and so on

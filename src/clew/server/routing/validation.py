@@ -8,19 +8,20 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 
 from clew.support.errors import BadInput
+from clew.texts.catalogue import say
 
 T = TypeVar("T")
 
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<at>.*)`)?$", re.DOTALL)
 _KINDS = {
-    "str": "must be text",
-    "bool": "must be true or false",
-    "int": "must be a whole number",
-    "float": "must be a number",
-    "array": "must be a list",
-    "object": "must be an object",
+    "str": "daemon.must_be_text",
+    "bool": "daemon.must_be_bool",
+    "int": "daemon.must_be_whole",
+    "float": "daemon.must_be_number",
+    "array": "daemon.must_be_list",
+    "object": "daemon.must_be_an_object",
 }
-_BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+_BOUNDS = {">=": "daemon.at_least", "<=": "daemon.at_most", ">": "daemon.more_than", "<": "daemon.less_than"}
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True):
@@ -33,7 +34,7 @@ def read_json(body: bytes, kind: type[T]) -> T:
     except msgspec.ValidationError as error:
         raise BadInput(_words(str(error), kind)) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise BadInput("the body is not JSON") from None
+        raise BadInput(say("daemon.not_json")) from None
 
 
 def read_text(name: str, text: str, kind: Any) -> Any:
@@ -41,7 +42,7 @@ def read_text(name: str, text: str, kind: Any) -> Any:
     try:
         return msgspec.convert(text, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{name}: {_rule(str(error), kind)}") from None
+        raise BadInput(say("daemon.field", field=name, rule=_rule(str(error), kind))) from None
 
 
 def _words(message: str, kind: type) -> str:
@@ -49,12 +50,13 @@ def _words(message: str, kind: type) -> str:
     assert found is not None
     what, at = found["what"], _path(found["at"] or "")
     if field := re.fullmatch(r"Object missing required field `(.*)`", what, re.DOTALL):
-        return f"{'.'.join((*at, field[1]))}: must be given"
+        return say("daemon.field", field=".".join((*at, field[1])), rule=say("daemon.must_be_given"))
     if field := re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL):
-        return f"{'.'.join((*at, field[1]))}: is not a known field"
+        return say("daemon.field", field=".".join((*at, field[1])), rule=say("daemon.unknown_field"))
     if not at:
-        return "the body must be an object"
-    return f"{'.'.join(at)}: {_rule(what, get_type_hints(kind, include_extras=True).get(at[0]))}"
+        return say("daemon.must_be_object")
+    rule = _rule(what, get_type_hints(kind, include_extras=True).get(at[0]))
+    return say("daemon.field", field=".".join(at), rule=rule)
 
 
 def _path(at: str) -> tuple[str, ...]:
@@ -64,23 +66,22 @@ def _path(at: str) -> tuple[str, ...]:
 
 def _rule(what: str, kind: Any) -> str:
     if what.startswith("Invalid enum value"):
-        return f"must be {_listed(_literals(kind))}"
+        return say("daemon.must_be", listed=_listed(_literals(kind)))
     if "matching regex" in what:
-        return "must be letters, digits and _ . : - only, at most 128 of them"
+        return say("daemon.must_be_name")
     if length := re.search(r"Expected `(\w+)` of length (\S+) (\d+)", what):
         return _length(length[1], length[2], int(length[3]))
     if bound := re.search(r"Expected `\w+` (\S+) (\S+?)(?:\.0)?$", what):
-        return f"must be {_BOUNDS[bound[1]]} {bound[2]}"
+        return say(_BOUNDS[bound[1]], bound=bound[2])
     expected = re.search(r"Expected `(\w+)", what)
-    return _KINDS.get(expected[1] if expected else _name(kind), what)
+    known = _KINDS.get(expected[1] if expected else _name(kind))
+    return say(known) if known else what
 
 
 def _length(kind: str, sign: str, bound: int) -> str:
     if sign == ">=":
-        return "must not be empty"
-    return (
-        f"must not be longer than {bound} characters" if kind == "str" else f"must not have more than {bound} entries"
-    )
+        return say("daemon.not_empty")
+    return say("daemon.too_long", bound=bound) if kind == "str" else say("daemon.too_many", bound=bound)
 
 
 def _literals(kind: Any) -> list[str]:
@@ -90,7 +91,7 @@ def _literals(kind: Any) -> list[str]:
 
 
 def _listed(values: list[str]) -> str:
-    return " or ".join(filter(None, (", ".join(values[:-1]), values[-1])))
+    return say("daemon.or", some=", ".join(values[:-1]), last=values[-1]) if values[1:] else values[0]
 
 
 def _name(kind: Any) -> str:

@@ -19,6 +19,7 @@ from clew.store.base import Body, Committed, Row, Tx
 from clew.store.sqlite.file import OpenFile
 from clew.support import crash
 from clew.support.errors import SearchBusy, SearchTooLong, StoreError
+from clew.texts.catalogue import say
 
 T = TypeVar("T")
 SERIAL = "INTEGER PRIMARY KEY AUTOINCREMENT"
@@ -93,22 +94,16 @@ def explain(error: sqlite3.Error, path: Path | str) -> StoreError:
     """Turn an SQLite error into one that says what is wrong with the file, and what to do."""
     words = str(error)
     if "full" in words:
-        return StoreError(f"no room left for {path}. Free some disk space. Nothing that was accepted is lost.")
+        return StoreError(say("daemon.no_room", path=str(path)))
     if "readonly" in words or "unable to open" in words:
-        return StoreError(f"cannot write {path}. Check the permissions of the file and its folder.")
+        return StoreError(say("daemon.cannot_write", path=str(path)))
     if "not a database" in words or "malformed" in words:
-        return StoreError(
-            f"{path} is damaged ({words}). Replace it with a copy (`clew.db.before-*` beside it, or your own backup),"
-            " or move it away to start anew. The file is unchanged."
-        )
+        return StoreError(say("daemon.damaged", path=str(path), error=words))
     if "locked" in words:
-        return StoreError(f"{path} is locked by another program. Close that program, then try again.")
+        return StoreError(say("daemon.locked", path=str(path)))
     if "I/O" in words:
-        return StoreError(
-            f"cannot write or read {path} ({words}): its disk is full, read-only now, or failing. Run `clew doctor`."
-            " Nothing that was accepted is lost."
-        )
-    return StoreError(f"{path}: {words}")
+        return StoreError(say("daemon.disk_trouble", path=str(path), error=words))
+    return StoreError(say("daemon.store_error", path=str(path), error=words))
 
 
 @dataclass(slots=True)
@@ -157,7 +152,7 @@ class WriterThread:
 
     async def search(self, body: Body[T]) -> T:
         if self._searching >= _SEARCHES:
-            raise SearchBusy(f"{_SEARCHES} searches run or wait already. Try again in a few seconds.")
+            raise SearchBusy(say("daemon.searches_busy", count=_SEARCHES))
         until = self._now() + self._search_seconds
         self._searching += 1
         try:
@@ -200,7 +195,7 @@ class WriterThread:
             raise  # a bug of the body
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-                raise SearchTooLong(f"The search took longer than {self._search_seconds:g} s.") from error
+                raise SearchTooLong(say("daemon.search_too_long", seconds=f"{self._search_seconds:g}")) from error
             raise explain(error, self._path) from error
 
     def _work(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from clew.support import crash
 from clew.support.errors import StoreError
+from clew.texts.catalogue import say
 
 _log = logging.getLogger(__name__)
 REMOVED = 74  # the exit code after the file was removed and restored
@@ -56,7 +57,9 @@ class OpenFile:
         except (FileNotFoundError, NotADirectoryError):
             return True
         except OSError as error:  # a failing disk, a folder without permission: neither gone nor replaced
-            raise StoreError(f"{self._path} cannot be inspected: {error.strerror}. Run `clew doctor`.") from error
+            raise StoreError(
+                say("daemon.cannot_inspect", path=str(self._path), error=error.strerror or str(error))
+            ) from error
         return False
 
     def _restore_and_exit(self, raw: sqlite3.Connection) -> None:
@@ -69,20 +72,19 @@ class OpenFile:
         """The error after a replacement. The content is saved once, and nothing is written until the next start."""
         with self._lock:
             if self._replaced is None:
-                self._replaced = StoreError(f"{self._path} was replaced while clew was running. {self._save(raw)}")
+                saved = self._save(raw)
+                self._replaced = StoreError(say("daemon.replaced", path=str(self._path), saved=str(saved)))
                 _log.critical("%s", self._replaced.message)
             return self._replaced
 
-    def _save(self, raw: sqlite3.Connection) -> str:
+    def _save(self, raw: sqlite3.Connection) -> Path:
         try:
             saved = save_copy(raw, self._path)
         except (OSError, sqlite3.Error) as error:
             self._replaced = None  # try again at the next use
-            raise StoreError(
-                f"{self._path} was replaced while clew was running, and its old content cannot be saved: {error}"
-            ) from error
+            raise StoreError(say("daemon.replaced_not_saved", path=str(self._path), error=str(error))) from error
         self._remove_old_log()
-        return f"Its old content is saved in {saved}. `clew restart` continues with the new file."
+        return saved
 
     def _remove_old_log(self) -> None:
         """Remove our write-ahead log: it is named after the file, and would be read as a part of the new one."""
@@ -101,7 +103,7 @@ def put_back(raw: sqlite3.Connection, path: Path) -> None:
         if not take_back(path):
             raise FileNotFoundError(f"{saved_of(path)} was removed, too")
     except (OSError, sqlite3.Error) as error:
-        raise StoreError(f"{path} was removed while clew was running, and cannot be restored: {error}") from error
+        raise StoreError(say("daemon.removed_not_restored", path=str(path), error=str(error))) from error
 
 
 def saved_of(path: Path) -> Path:

@@ -7,6 +7,7 @@ from clew.model.history import Content, Node
 from clew.store.base import Row, Tx
 from clew.store.tables import threads
 from clew.support.errors import StoreError
+from clew.texts.catalogue import say
 
 
 def append(tx: Tx, thread: str, head: str | None, content: Content) -> str:
@@ -14,7 +15,7 @@ def append(tx: Tx, thread: str, head: str | None, content: Content) -> str:
     node = history.make(content, head)
     insert(tx, node)
     if not threads.move_head(tx, thread, head, node.hash):
-        raise StoreError(f"thread {thread} was changed by another writer meanwhile. Nothing was written.")
+        raise StoreError(say("daemon.changed_meanwhile", thread=thread))
     return node.hash
 
 
