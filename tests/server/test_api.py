@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from clew.client.wire import problem_of
+from clew.model.runtime import Health, HealthState
 from clew.support.errors import StoreError
+from clew.texts.bilingual import zh
+from clew.texts.catalogue import say
 from tests.server.conftest import Api
 
 
@@ -81,6 +85,30 @@ async def test_an_error_is_a_problem_response(
     assert answer.headers["content-type"] == "application/problem+json"
     assert (answer.status_code, problem["status"], problem["code"]) == (status, status, code)
     assert words in problem["detail"]
+
+
+async def test_a_problem_names_the_code_of_its_sentence(api: Api) -> None:
+    problem = (await api.client.get("/api/threads?limit=0")).json()
+    rule = {"code": "daemon.at_least", "args": {"bound": "1"}}
+    assert problem["texts"] == {"detail": {"code": "daemon.field", "args": {"field": "limit", "rule": rule}}}
+    error = problem_of(422, json.dumps(problem).encode())
+    assert (error.code, error.message, zh(error.words)) == ("bad_input", problem["detail"], "字段 limit：不能小于 1")
+
+
+async def test_the_reason_of_a_health_keeps_its_code(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def health() -> Health:
+        return Health(HealthState.STOPPED, say("runtimes.idle"))
+
+    monkeypatch.setattr(api.runtime, "health", health)
+    [runtime] = (await api.client.get("/api/status")).json()["runtimes"]
+    assert runtime["reason"] == "not needed now; it starts by itself"
+    assert runtime["texts"] == {"reason": {"code": "runtimes.idle"}}
+
+
+async def test_healthz_names_the_codes_of_its_reasons(api: Api) -> None:
+    api.app_state.not_ready_reason = "starting"
+    answer = (await api.client.get("/healthz")).json()
+    assert answer["texts"] == {"reasons.0": {"code": "daemon.is_starting"}}
 
 
 async def test_an_invalid_json_body_is_a_problem(api: Api) -> None:

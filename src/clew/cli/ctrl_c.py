@@ -8,6 +8,7 @@ import sys
 from threading import Event, Thread
 from types import FrameType
 
+from clew.cli.language import in_locale
 from clew.cli.view.screen import Screen
 from clew.client import requests
 from clew.client.sync import Asks
@@ -45,4 +46,4 @@ class CtrlC:
         try:
             self._client.ask(requests.stop(self._thread))
         except ClewError as error:
-            self._screen.say(f"clew: {error.message}")
+            self._screen.say(f"clew: {in_locale(error.words)}")

@@ -12,6 +12,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from clew.cli.follow import WORKING
+from clew.cli.language import in_locale
 from clew.cli.output import Out
 from clew.cli.shown_gates import ShownGates
 from clew.cli.view.events import PLAIN
@@ -88,7 +89,7 @@ class GatePrompt:
             refuse_secrets(text, gates)
             return self._client.ask(requests.send(self._thread, text, sees=[view.id for view in gates])).words
         except ClewError as error:
-            return f"clew: {error.message}"
+            return f"clew: {in_locale(error.words)}"
 
 
 def _is_foreground() -> bool:

@@ -151,7 +151,7 @@ def _run(out: Out) -> int:
     except click.ClickException as error:
         return _usage(out, error)
     except ClewError as error:
-        out.error(error.code, error.message)
+        out.error(error.code, error.words)
         return error.exit
     except (click.Abort, KeyboardInterrupt):
         return 130

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
+from clew.cli.language import in_locale
 from clew.cli.view.columns import table as table
 from clew.support.text import visible
 
@@ -47,10 +48,14 @@ class Out:
         else:
             self.line(line)
 
-    def error(self, code: str, message: str) -> None:
-        print(f"clew: {visible(message)}", file=sys.stderr, flush=True)
+    def error(self, code: str, words: str) -> None:
+        """Print an error: in the language of the terminal, and for scripts in English with its code."""
+        print(f"clew: {visible(in_locale(words))}", file=sys.stderr, flush=True)
         if self.as_json:
-            self.json({"error": {"code": code, "message": message}})
+            from clew.support.coded import coded_in
+
+            texts = coded_in(message=words)
+            self.json({"error": {"code": code, "message": words, **({"texts": texts} if texts else {})}})
 
     def client(
         self,
@@ -72,7 +77,9 @@ def json_text(value: object, indent: int | None = None) -> str:
 
     from msgspec import to_builtins
 
-    return json.dumps(to_builtins(value), indent=indent)
+    from clew.support.coded import plain
+
+    return json.dumps(to_builtins(value, enc_hook=plain), indent=indent)
 
 
 def _set_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from clew.client.requests import Request
 from clew.client.wire import Lost, Response, Transport, api_path, encode_body, problem_of
+from clew.support.coded import Coded, with_code
 from clew.support.errors import ClewError, OutOfReach, error_of
 
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class AsyncClient:
 class _LineError(Struct, frozen=True):
     code: str
     message: str
+    texts: dict[str, Coded] = {}
 
 
 class _ErrorLine(Struct, frozen=True):
@@ -96,7 +98,7 @@ def _decode_line(line: bytes, gives: type[T]) -> T:
         error = msgspec.json.decode(line, type=_ErrorLine).error
     except msgspec.ValidationError:
         return _decode(line, gives)
-    raise error_of(error.code, error.message)
+    raise error_of(error.code, with_code(error.message, error.texts.get("message")))
 
 
 def _decode(body: bytes, gives: type[T]) -> T:

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 
+from clew.support.coded import Coded, with_code
 from clew.support.errors import BadInput, ClewError, error_of
 
 JsonObject = Mapping[str, Any]  # a decoded JSON object whose fields only its reader knows
@@ -96,6 +97,7 @@ def encode_body(body: Mapping[str, object]) -> bytes:
 class _Problem(Struct, frozen=True):
     code: str
     detail: str
+    texts: dict[str, Coded] = {}
 
 
 def problem_of(status: int, body: bytes) -> ClewError:
@@ -106,4 +108,4 @@ def problem_of(status: int, body: bytes) -> ClewError:
         problem = msgspec.json.decode(body, type=_Problem)
     except msgspec.DecodeError:
         return ClewError(f"the daemon answered with HTTP status {status}; `clew logs` tells more")
-    return error_of(problem.code, problem.detail)
+    return error_of(problem.code, with_code(problem.detail, problem.texts.get("detail")))

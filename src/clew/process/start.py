@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from msgspec import Struct
 
 from clew.process import hung, lock, supervisor
+from clew.support.coded import Coded, with_code
 from clew.support.errors import ClewError, NotAnswering, OutOfReach, StoreHeld, error_of
 from clew.support.home import Home
 from clew.support.sockets import is_listening
@@ -198,7 +199,13 @@ def _await_ready(home: Home, pipe: int, begin: int) -> None:
 
     told: dict[str, Any] = json.loads(news)
     if error := told.get("error"):
-        raise error_of(error["code"], error["message"])
+        raise error_of(error["code"], with_code(error["message"], _coded(error.get("texts") or {})))
+
+
+def _coded(texts: dict[str, Any]) -> Coded | None:
+    from msgspec import convert  # only after a failed start
+
+    return convert(texts["message"], Coded) if "message" in texts else None
 
 
 def _what_ended(home: Home) -> str:

@@ -30,10 +30,19 @@ class Text(str):
         text.coded = coded
         return text
 
+    def __getnewargs__(self) -> tuple[str, Coded]:  # type: ignore[override]
+        """For `copy`, which `dataclasses.asdict` uses."""
+        return str.__str__(self), self.coded
+
 
 def coded_of(text: str | None) -> Coded | None:
     """The code of a sentence of clew; None for any other text."""
     return text.coded if isinstance(text, Text) else None
+
+
+def with_code(text: str, coded: Coded | None) -> str:
+    """A text that was received with its code."""
+    return Text(text, coded) if coded else text
 
 
 def coded_in(**texts: str | None) -> dict[str, Coded]:

@@ -18,6 +18,10 @@ class ClewError(Exception):
         self.message = str.__str__(message)
         self.words = message  # may be a Text or a Bilingual, for other languages
 
+    def reword(self, words: str) -> None:
+        """Say more than the message said."""
+        self.message, self.words = str.__str__(words), words
+
 
 class Refused(ClewError):
     """The request cannot be done in the current state."""

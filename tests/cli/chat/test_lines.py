@@ -21,9 +21,9 @@ from clew.cli.chat.lines import (
     parse_file_argument,
     parse_line,
     path_argument,
-    reads_chinese,
     suggestions,
 )
+from clew.cli.language import reads_chinese
 from clew.cli.view.events import InfoLine, TextChunk
 from clew.texts import commands
 

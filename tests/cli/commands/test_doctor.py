@@ -18,6 +18,7 @@ from clew.model.events.logged import RuntimeNotice
 from clew.process import lock
 from clew.store.migrate import open_store
 from clew.support.clock import SystemClock
+from clew.support.coded import Text
 from clew.support.home import Home
 from tests.helpers.daemons import SCRIPTED, Clew
 
@@ -159,3 +160,30 @@ def test_codex_is_needed_only_if_a_setting_or_the_default_names_it(tmp_path: Pat
     for text, wanted in (("", True), (missing, True), (other, False), (other + missing, True)):
         (tmp_path / "config.toml").write_text(text)
         assert ("codex" in configured(load(tmp_path / "config.toml"))) is wanted
+
+
+@pytest.mark.process
+def test_doctor_takes_the_advice_of_an_agent_from_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path))
+    [gemini] = [each for each in agents(load(tmp_path / "config.toml")) if each.check == "gemini"]
+    assert (gemini.ok, gemini.detail) == (None, "available: not installed")
+    assert gemini.todo and gemini.todo.startswith("Install the Gemini CLI (")
+    assert isinstance(gemini.todo, Text) and gemini.todo.coded.code == "acp.or_set_command"
+
+
+@pytest.mark.process
+def test_doctor_speaks_chinese_in_a_chinese_terminal(tmp_path: Path) -> None:
+    idle = Clew(tmp_path / "home")
+    chinese = idle.run("doctor", env={"LC_ALL": "zh_CN.UTF-8"}).out
+    assert "还没有；会在首次使用时创建" in chinese and "none yet" not in chinese
+    told = idle.run("doctor", "--json", env={"LC_ALL": "zh_CN.UTF-8"}).json
+    [store] = [each for each in told if each["check"] == "store"]
+    assert store["detail"] == "none yet; it is created at first use"
+    assert store["texts"] == {"detail": {"code": "doctor.no_store"}}
+
+
+@pytest.mark.process
+def test_an_error_of_the_server_is_chinese_in_a_chinese_terminal(tmp_path: Path) -> None:
+    result = Clew(tmp_path / "home").run("token", env={"LC_ALL": "zh_CN.UTF-8"})
+    assert result.code == 1 and "还没有令牌" in result.err

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from clew.cli.follow import ThreadRenderer
+from clew.cli.language import in_locale
 from clew.cli.view.columns import duration, fit, one_line
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
@@ -63,7 +64,7 @@ class Follower(threading.Thread):
         except Closed:
             return
         except ClewError as error:
-            self._emit([InfoLine(f"clew: {error.message}")])
+            self._emit([InfoLine(f"clew: {in_locale(error.words)}")])
         finally:
             self.running = self.away = None
 

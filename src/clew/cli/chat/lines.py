@@ -6,7 +6,7 @@ import base64
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -180,9 +180,3 @@ def help_lines(about: str = "", *, chinese: bool = False) -> list[str]:
     rows = commands.help_lines(Place.TERMINAL, Role.OWNER, about, chinese=chinese)
     notes = (zh(_NOTES) if chinese else str(_NOTES)).splitlines() if len(rows) > 1 else []
     return [*table([(f"  {usage}", line) for usage, line in rows]), *notes]
-
-
-def reads_chinese(environ: Mapping[str, str]) -> bool:
-    """Whether the locale of the terminal is Chinese."""
-    names = ("LC_ALL", "LC_MESSAGES", "LANG")
-    return next((environ[name] for name in names if environ.get(name)), "").lower().startswith("zh")

@@ -31,6 +31,7 @@ from clew.cli.chat.lines import (
 from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.commands.run import ThreadOptions, absolute, start_request
 from clew.cli.commands.threads import state_words, status_words, trace_words, waits_for
+from clew.cli.language import in_locale
 from clew.cli.output import moment
 from clew.cli.view.columns import one_line, table
 from clew.cli.view.gates import is_secret, refuse_secrets, secret_message
@@ -43,6 +44,7 @@ from clew.model.views import WhereRow
 from clew.support.errors import ClewError, Refused
 from clew.support.text import clean
 from clew.texts import commands, messages
+from clew.texts.catalogue import say
 
 LIST_SIZE = 20
 PASTED = "clew-pasted-"
@@ -81,7 +83,7 @@ class Talk:
         try:
             return self._do(line, sees, asks)
         except ClewError as error:
-            return Reply((f"clew: {error.message}",), failed=True)
+            return Reply((f"clew: {in_locale(error.words)}",), failed=True)
 
     def is_own(self, text: str) -> bool:
         """Whether this message was sent from here. May be called from any Python thread."""
@@ -121,7 +123,7 @@ class Talk:
         except ClewError as error:
             delete_pasted(files)
             if files:
-                error.message += f" Nothing was sent. Attach {_names(files)} again."
+                error.reword(say("daemon.nothing_sent", error=error.words, names=_names(files)))
             raise
         if accepted.fate == "refused":
             raise Refused(accepted.words)

@@ -34,8 +34,8 @@ def chat_command(out: Out, /, thread: str | None, **options: Unpack[ThreadOption
 
 
 def _talk(client: Asks, thread: str | None, options: ThreadOptions) -> Talk:
-    from clew.cli.chat.lines import reads_chinese
     from clew.cli.chat.talk import Talk
+    from clew.cli.language import reads_chinese
     from clew.client import requests
 
     found = client.ask(requests.drive(thread)).id if thread else None

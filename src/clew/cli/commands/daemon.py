@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clew.cli.language import in_locale
 from clew.cli.output import Out, json_option, moment, table
 from clew.support.errors import OutOfReach
 from clew.support.home import Home
 
 if TYPE_CHECKING:
-    from clew.model.views import StatusView
+    from clew.model.views import RuntimeView, StatusView, SurfaceView
 
 
 GRACE = 10.0
@@ -121,11 +122,11 @@ def _print_unreachable(out: Out, error: OutOfReach) -> None:
 
     home = Home.find()
     hangs = isinstance(error, NotAnswering)
-    words = error.message if hangs else starting_message(home) or start.why_given_up(home) or error.message
+    words = error.words if hangs else starting_message(home) or start.why_given_up(home) or error.words
     if out.as_json:
         trouble = {"code": error.code, "message": words, "pid": hung.pid(home) if hangs else None}
         out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0, "error": trouble})
-    out.say(f"clew: {words}")
+    out.say(f"clew: {in_locale(words)}")
 
 
 def _waiting(out: Out, status: StatusView) -> list[str]:
@@ -151,21 +152,22 @@ def starting_message(home: Home) -> str | None:
     import time
 
     from clew.process import lock, start
+    from clew.texts.catalogue import say
 
     holder = None if lock.is_free(home.lock) else lock.read(home.lock)
     is_new = holder is None or time.time() - holder.since / 1000 < start.START
     if start.is_supervised(home) and is_new:
-        return "the daemon is just being started by its supervisor; `clew up` waits for it"
+        return say("doctor.being_started")
     if holder and is_new:
-        return f"the clew {holder.what} with pid {holder.pid} is just starting or stopping; `clew up` waits for it"
+        return say("doctor.starting_or_stopping", what=holder.what, pid=holder.pid)
     return None
 
 
 def _status_lines(status: StatusView) -> list[str]:
     daemon = status.daemon
     fates = ", ".join(f"{count} {fate}" for fate, count in status.fates.items()) or "none yet"
-    parts = [("runtime", each.name, each.health, each.reason) for each in status.runtimes]
-    parts += [("surface", each.name, each.state, each.reason) for each in status.surfaces]
+    parts = [("runtime", each.name, each.health, _reason(each)) for each in status.runtimes]
+    parts += [("surface", each.name, each.state, _reason(each)) for each in status.surfaces]
     return [
         f"clew {daemon.version} is up: pid {daemon.pid}, since {moment(daemon.since)}, home {daemon.home}",
         f"http      {daemon.http or 'only the Unix socket; clew web opens a port for the page'}",
@@ -174,6 +176,12 @@ def _status_lines(status: StatusView) -> list[str]:
         *table(parts),
         f"messages  {fates}",
     ]
+
+
+def _reason(view: RuntimeView | SurfaceView) -> str:
+    from clew.support.coded import with_code
+
+    return in_locale(with_code(view.reason or "", view.texts.get("reason")))
 
 
 @click.command("logs", short_help="Show the daemon's log.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
+from clew.cli.language import in_locale
 from clew.cli.output import Out, json_option
+from clew.support.coded import coded_in
 
 if TYPE_CHECKING:
     from clew.config.plugin import Finding
@@ -32,14 +33,14 @@ def doctor_command(out: Out, clean: bool) -> None:
 
     if clean:
         for line in clean_up(Home.find()):
-            out.say(line)
+            out.say(in_locale(line))
     findings = []
     for finding in all_checks(Home.find()):
         findings.append(finding)
         if not out.as_json:
             out.line(_line(finding))
     if out.as_json:
-        out.json([asdict(finding) for finding in findings])
+        out.json([_row(finding) for finding in findings])
     if broken := [finding.exit for finding in findings if finding.ok is False]:
         raise click.exceptions.Exit(max(broken))
 
@@ -51,22 +52,29 @@ def clean_up(home: Home) -> list[str]:
 
     from clew.process import kept_programs, lock, scan
     from clew.support.clock import SystemClock
+    from clew.texts.catalogue import say
 
     holder = lock.read(home.lock)
     if holder is None or holder.store is None:
-        return ["clew was never started here"]
+        return [say("doctor.never_started")]
     store = holder.store
     kept = kept_programs.running(home) if lock.is_free(home.lock) else []
     ended = asyncio.run(scan.end_all(lambda: kept_programs.leftovers(home, store), SystemClock()))
     left = kept_programs.leftovers(home, store)
     return [
-        *(f"ended pid {process.pid}, {process.command}" for process in ended),
-        *(f"pid {process.pid}, {process.command}, cannot be ended: no permission" for process in left),
-        *([] if ended or left else ["no process was left behind"]),
-        *(f"pid {each.program.pid} is kept for the next daemon; clew down ends it" for each in kept),
+        *(say("doctor.ended", pid=process.pid, command=process.command) for process in ended),
+        *(say("doctor.cannot_end", pid=process.pid, command=process.command) for process in left),
+        *([] if ended or left else [say("doctor.nothing_left")]),
+        *(say("doctor.kept_one", pid=each.program.pid) for each in kept),
     ]
 
 
+def _row(finding: Finding) -> dict[str, object]:
+    """The finding for scripts: the texts in English, and their codes."""
+    texts = coded_in(detail=finding.detail, todo=finding.todo)
+    return {"check": finding.check, "ok": finding.ok, "detail": finding.detail, "todo": finding.todo, "texts": texts}
+
+
 def _line(finding: Finding) -> str:
-    todo = f"\n             → {finding.todo}" if finding.todo else ""
-    return f"{_MARKS[finding.ok]} {finding.check:<10} {finding.detail}{todo}"
+    todo = f"\n             → {in_locale(finding.todo)}" if finding.todo else ""
+    return f"{_MARKS[finding.ok]} {finding.check:<10} {in_locale(finding.detail)}{todo}"

@@ -144,7 +144,9 @@ def add_way_back(thread: str) -> Iterator[None]:
     try:
         yield
     except ClewError as error:
-        error.message += f"; clew watch {thread} returns to it"
+        from clew.texts.catalogue import say
+
+        error.reword(say("daemon.watch_returns", error=error.words, thread=thread))
         raise
 
 

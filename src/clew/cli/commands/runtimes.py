@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clew.cli.language import in_locale
 from clew.cli.output import Out, json_option
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def runtimes_command(out: Out) -> None:
         out.line(line)
     for row in rows:
         if row.todo:
-            out.say(f"{row.name}: {row.todo}")
+            out.say(f"{row.name}: {in_locale(row.todo)}")
     out.hint("clew ping RUNTIME tries one; clew run --runtime RUNTIME 'say hello'")
 
 
@@ -75,7 +76,7 @@ async def _row(name: str, runtime: Runtime, health: str | None) -> Row:
     except ClewError as error:
         state = "missing" if error.code.endswith("_missing") else "trouble"
         login = False if error.code.endswith("_not_logged_in") else None
-        return Row(name, state, "", "", login, _can(runtime), error.message)
+        return Row(name, state, "", "", login, _can(runtime), error.words)
     finally:
         await runtime.close()
     return Row(name, health or "stopped", found.version, found.path, found.logged_in, _can(runtime), None)

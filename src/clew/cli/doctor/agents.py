@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 
+from clew.cli.doctor.finding import not_checked
 from clew.config import plugins
 from clew.config.plugin import Finding
 from clew.config.settings import Config
 from clew.daemon.assemble import own_runtimes
 from clew.model.runtime import Runtime
 from clew.runtimes.probe import look
-from clew.support.errors import ClewError
+from clew.support.errors import ClewError, RuntimeTrouble
+from clew.texts.catalogue import say
 
 
 def agents(settings: Config) -> Iterator[Finding]:
@@ -43,14 +45,15 @@ async def _agent(runtime: Runtime, needed: set[str]) -> Finding:
         found = await look(runtime)
     except ClewError as error:
         if runtime.name in needed:
-            return Finding(runtime.name, False, error.message)
+            return Finding(runtime.name, False, error.words)
         if error.code.endswith("_missing"):
-            return Finding(runtime.name, None, "available: not installed", error.message.partition(". ")[2])
-        return Finding(runtime.name, None, error.message, "no setting uses it, so this may be intended")
+            advice = error.advice if isinstance(error, RuntimeTrouble) else ""
+            return Finding(runtime.name, None, say("doctor.not_installed"), advice or error.words)
+        return Finding(runtime.name, None, error.words, say("doctor.not_used"))
     except Exception as error:  # a plugin's code
-        return Finding(runtime.name, False, f"could not be checked: {type(error).__name__}: {error}")
+        return Finding(runtime.name, False, not_checked(error))
     finally:
         await runtime.close()
     if not found.path:
-        return Finding(runtime.name, True, f"clew ping {runtime.name} tries it")
-    return Finding(runtime.name, True, f"{found.version}, {found.path}, starts and is logged in")
+        return Finding(runtime.name, True, say("doctor.ping_it", name=runtime.name))
+    return Finding(runtime.name, True, say("doctor.agent_works", version=found.version, path=found.path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import shutil
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from clew.cli.commands.daemon import starting_message
 from clew.cli.doctor.agents import agents
-from clew.cli.doctor.finding import Unanswered
+from clew.cli.doctor.finding import Unanswered, all_of, not_checked
 from clew.cli.doctor.surfaces import own_checks, surfaces
 from clew.cli.output import moment
 from clew.client import requests
@@ -25,7 +26,7 @@ from clew.client.sync import Client
 from clew.config import plugins
 from clew.config import settings as config_settings
 from clew.config.plugin import Finding
-from clew.daemon.assemble import environment_of, own_runtimes
+from clew.daemon.assemble import environment_of, left_out, own_runtimes
 from clew.model.views import DaemonView
 from clew.process import kept_programs, lock, start
 from clew.store import audit
@@ -34,9 +35,11 @@ from clew.store.sqlite.driver import SqliteConnection, connect, explain
 from clew.store.sqlite.file import saved_of
 from clew.support import version as version_file
 from clew.support.clock import SystemClock
+from clew.support.coded import Text
 from clew.support.errors import ClewError, NotAnswering
-from clew.support.home import Home, remedy
+from clew.support.home import Home
 from clew.support.version import __version__
+from clew.texts.catalogue import restore, say
 
 MIN_FREE = 200 << 20  # bytes of free disk space
 CLOCK_SLACK = 60_000  # milliseconds that two clocks may differ
@@ -61,20 +64,23 @@ def all_checks(home: Home) -> Iterator[Finding]:
         settings = config_settings.load(home.config)
         yield _config(home)
     except ClewError as error:
-        yield Finding("config", False, error.message, f"fix {home.config}; the checks below use the defaults")
+        yield Finding("config", False, error.words, say("doctor.fix_config", path=str(home.config)))
     state = _ask_daemon(home)
     for check in _CHECKS:
         try:
             yield check(home, settings, state)
         except ClewError as error:
-            yield Finding(check.__name__.strip("_"), False, error.message)
+            yield Finding(check.__name__.strip("_"), False, error.words)
         except Exception as error:  # a failed check is a finding too
-            yield Finding(check.__name__.strip("_"), False, f"could not be checked: {type(error).__name__}: {error}")
+            yield Finding(check.__name__.strip("_"), False, not_checked(error))
     yield from own_checks(home, settings)
     try:
         yield from agents(settings)
     except Exception as error:  # a failed check is a finding too
-        yield Finding("agents", False, f"could not be checked: {type(error).__name__}: {error}")
+        yield Finding("agents", False, not_checked(error))
+
+
+_REMEDIES = {errno.EROFS: "doctor.repair_disk", errno.ENOSPC: "doctor.free_or_move"}
 
 
 def _python() -> Finding:
@@ -88,14 +94,15 @@ def _folder(home: Home) -> Finding:
         with tempfile.TemporaryDirectory(dir=_nearest_folder(home), prefix=".clew-doctor-"):
             pass
     except OSError as error:
-        what = "written" if is_there else "made"
-        return Finding("home", False, f"{home.root} cannot be {what}: {error.strerror}", remedy(error))
+        code = "doctor.home_unwritable" if is_there else "doctor.home_unmakable"
+        detail = say(code, folder=str(home.root), error=error.strerror or str(error))
+        return Finding("home", False, detail, say(_REMEDIES.get(error.errno or 0, "doctor.own_home")))
     if not is_there:
-        return Finding("home", True, f"{home.root} is created at first use")
-    found = home.root.stat()
+        return Finding("home", True, say("doctor.home_new", folder=str(home.root)))
+    found, root = home.root.stat(), str(home.root)
     if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) & 0o022:
-        return Finding("home", False, f"{home.root} can be written by other users", f"chmod 700 {home.root}")
-    return Finding("home", True, str(home.root))
+        return Finding("home", False, say("doctor.home_open", folder=root), say("doctor.chmod_home", folder=root))
+    return Finding("home", True, root)
 
 
 def _nearest_folder(home: Home) -> Path:
@@ -108,8 +115,8 @@ def _config(home: Home) -> Finding:
     from clew.cli.commands.config import mistakes
 
     if found := mistakes(home.config):
-        return Finding("config", False, "; ".join(found), "clew config check says when it is right")
-    return Finding("config", True, str(home.config) if home.config.exists() else "none; defaults are used")
+        return Finding("config", False, all_of(found), say("doctor.check_config"))
+    return Finding("config", True, str(home.config) if home.config.exists() else say("doctor.no_config"))
 
 
 def _store(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
@@ -123,38 +130,40 @@ def _store(home: Home, settings: config_settings.Config, state: DaemonState) -> 
         finally:
             connection.raw.close()
     except ClewError as error:
-        return Finding("store", False, error.message)
+        return Finding("store", False, error.words)
     except sqlite3.Error as error:
-        return Finding("store", False, explain(error, home.database).message)
+        return Finding("store", False, explain(error, home.database).words)
     if found > newest:
-        return Finding("store", False, f"{home.database} has schema {found}, this clew knows {newest}", "update clew")
-    older = "" if found == newest else f"; the next start migrates it to {newest}, after a backup"
-    return Finding("store", True, f"{home.database}, schema {found}{older}")
+        detail = say("doctor.store_newer", path=str(home.database), found=found, known=newest)
+        return Finding("store", False, detail, say("doctor.update_clew"))
+    if found == newest:
+        return Finding("store", True, say("doctor.store", path=str(home.database), found=found))
+    return Finding("store", True, say("doctor.store_older", path=str(home.database), found=found, known=newest))
 
 
 def _no_store(home: Home) -> Finding:
     if (saved := saved_of(home.database)).exists():
-        return Finding("store", True, f"{home.database} was removed; the next start restores it from {saved}")
-    return Finding("store", True, "none yet; it is created at first use")
+        return Finding("store", True, say("doctor.store_removed", path=str(home.database), saved=str(saved)))
+    return Finding("store", True, say("doctor.no_store"))
 
 
 def _disk(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
     folder = _nearest_folder(home)
     total, _, free = shutil.disk_usage(folder)
     if not total:
-        return Finding("disk", False, f"{folder} has no space for files", "set CLEW_HOME to a folder of yours")
-    todo = None if free > MIN_FREE else "free some space"
-    return Finding("disk", free > MIN_FREE, f"{free >> 20:,} MiB free at {folder}", todo)
+        return Finding("disk", False, say("doctor.no_disk", folder=str(folder)), say("doctor.set_home"))
+    todo = None if free > MIN_FREE else say("doctor.free_space")
+    return Finding("disk", free > MIN_FREE, say("doctor.disk", size=f"{free >> 20:,}", folder=str(folder)), todo)
 
 
 def _clock(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
     """Find a clock that is wrong: it must not be behind stored entries, or behind clew's own files."""
     now = SystemClock().now()
-    for what, then in (("this clew", _installed_at()), ("the newest entry of the store", _newest_entry(home))):
+    for what, then in (("doctor.this_clew", _installed_at()), ("doctor.newest_entry", _newest_entry(home))):
         if now + CLOCK_SLACK < then:
-            detail = f"it is {moment(now)} by the clock of this machine, but {what} is of {moment(then)}"
-            return Finding("clock", False, detail, "set the clock, then clew restart; signatures and timeouts use it")
-    return Finding("clock", True, f"{moment(now)}; no entry or file is newer")
+            detail = say("doctor.clock_behind", now=moment(now), what=say(what), then=moment(then))
+            return Finding("clock", False, detail, say("doctor.set_clock"))
+    return Finding("clock", True, say("doctor.clock", now=moment(now)))
 
 
 def _installed_at() -> int:
@@ -176,29 +185,36 @@ def _socket(home: Home, settings: config_settings.Config, state: DaemonState) ->
     try:
         path = home.socket
     except ClewError as error:
-        return Finding("socket", False, error.message)
+        return Finding("socket", False, error.words)
     if state.hangs:
-        return Unanswered("socket", False, f"nothing is answered at {path}")
+        return Unanswered("socket", False, say("doctor.socket_silent", path=str(path)))
     if state.daemon or start.is_answering(home):
-        return Finding("socket", True, f"a daemon answers at {path}")
+        return Finding("socket", True, say("doctor.socket_answers", path=str(path)))
     if words := starting_message(home):
         return Finding("socket", True, words)
     if not lock.is_free(home.lock):
-        return Finding("socket", False, f"no daemon answers, but {lock.describe_holder(home.lock)}", "clew down")
-    return Finding("socket", True, f"no daemon runs; {path} is free")
+        return Finding("socket", False, _held(home), say("doctor.clew_down"))
+    return Finding("socket", True, say("doctor.socket_free", path=str(path)))
+
+
+def _held(home: Home) -> str:
+    if not (holder := lock.read(home.lock)):
+        return say("doctor.socket_held_now", home=str(home.root))
+    since = moment(holder.since)
+    return say("doctor.socket_held", home=str(home.root), what=holder.what, pid=holder.pid, since=since)
 
 
 def _supervisor(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
     if why := start.why_given_up(home):
         return Finding("supervisor", False, why)
     if start.is_supervised(home):
-        return Finding("supervisor", True, "restarts the daemon after a crash")
+        return Finding("supervisor", True, say("doctor.supervised"))
     if not (state.daemon or state.hangs or start.is_answering(home)):
-        return Finding("supervisor", True, "none, because no daemon runs")
+        return Finding("supervisor", True, say("doctor.nothing_to_supervise"))
     holder = lock.read(home.lock)
     if holder and holder.foreground:
-        return Finding("supervisor", True, "none: the daemon runs in the foreground, under its service manager")
-    return Finding("supervisor", False, "nothing would restart the daemon after a crash", "clew up starts a supervisor")
+        return Finding("supervisor", True, say("doctor.foreground"))
+    return Finding("supervisor", False, say("doctor.not_supervised"), say("doctor.clew_up"))
 
 
 def _daemon(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
@@ -207,17 +223,17 @@ def _daemon(home: Home, settings: config_settings.Config, state: DaemonState) ->
         return Unanswered("daemon", False, state.hangs)
     daemon = state.daemon
     if daemon is None:
-        return Finding("daemon", True, "none runs")
-    troubles = []
+        return Finding("daemon", True, say("doctor.no_daemon"))
+    troubles: list[str] = []
     if daemon.version != __version__:
-        troubles.append(f"it runs clew {daemon.version}, and this command is {__version__}")
+        troubles.append(say("doctor.daemon_version", theirs=daemon.version, ours=__version__))
     if daemon.outdated:
-        troubles.append("it has other settings than config.toml")
+        troubles.append(say("doctor.daemon_settings"))
     if names := _differing(daemon.environment, environment_of(own_runtimes("doctor", settings)[0])):
-        troubles.append(f"it was started with another environment than that of this shell: {', '.join(names)}")
-    todo = "clew restart, in a shell with the right environment" if troubles else None
-    detail = "; ".join(troubles) or "has the settings of config.toml and the environment of this shell"
-    return Finding("daemon", not troubles, f"pid {daemon.pid}: {detail}", todo)
+        troubles.append(say("doctor.daemon_environment", names=", ".join(names)))
+    todo = say("doctor.restart_here") if troubles else None
+    detail = all_of(troubles) if troubles else say("doctor.daemon_same")
+    return Finding("daemon", not troubles, say("doctor.daemon", pid=daemon.pid, detail=detail), todo)
 
 
 def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
@@ -228,7 +244,7 @@ def _ask_daemon(home: Home) -> DaemonState:
     try:
         return DaemonState(Client(home, start=False, looks=True).ask(requests.status()).daemon)
     except NotAnswering as error:
-        return DaemonState(hangs=error.message)
+        return DaemonState(hangs=error.words)
     except ClewError:
         return DaemonState()
 
@@ -236,18 +252,19 @@ def _ask_daemon(home: Home) -> DaemonState:
 def _port(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
     host, port = settings.http.host, settings.http.port
     if not port:
-        return Finding("port", True, "no TCP listener is configured" if port is None else "any free one")
+        return Finding("port", True, say("doctor.no_listener" if port is None else "doctor.any_port"))
     if state.hangs:
-        return Finding("port", None, "not checked: the daemon does not answer")
+        return Finding("port", None, say("doctor.port_not_checked"))
     if (ours := _own_address(state)) and ours.endswith(f":{port}"):
-        return Finding("port", True, f"{port} is used by clew: {ours}")
+        return Finding("port", True, say("doctor.port_ours", port=port, address=ours))
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind((host, port))
         except OSError as error:
-            return Finding("port", False, f"{host}:{port}: {error.strerror}", "set another `port` under [http]")
-    return Finding("port", True, f"{host}:{port} is free")
+            detail = say("doctor.port_taken", host=host, port=port, error=error.strerror or str(error))
+            return Finding("port", False, detail, say("doctor.other_port"))
+    return Finding("port", True, say("doctor.port_free", host=host, port=port))
 
 
 def _own_address(state: DaemonState) -> str | None:
@@ -259,15 +276,15 @@ def _children(home: Home, settings: config_settings.Config, state: DaemonState) 
     """Find processes of a daemon that is gone. An agent that is kept for the next daemon is fine."""
     holder = lock.read(home.lock)
     if holder is None or holder.store is None:
-        return Finding("children", True, "none left behind")
+        return Finding("children", True, say("doctor.none_left"))
     if left := kept_programs.leftovers(home, holder.store):
         pids = ", ".join(f"{process.pid} {process.command}" for process in left)
-        return Finding("children", False, f"left by a daemon that is gone: {pids}", "clew doctor --clean ends them")
+        return Finding("children", False, say("doctor.left_behind", processes=pids), say("doctor.clean"))
     kept = ", ".join(f"{_program(each)} {each.version}, pid {each.program.pid}" for each in kept_programs.running(home))
     if kept and lock.is_free(home.lock):
-        return Finding("children", True, f"kept for the next daemon: {kept}; clew down ends it")
+        return Finding("children", True, say("doctor.kept", processes=kept))
     found = kept_programs.children(home, holder.store)
-    return Finding("children", True, f"{len(found)} at work" if found else "none left behind")
+    return Finding("children", True, say("doctor.at_work", count=len(found)) if found else say("doctor.none_left"))
 
 
 def _program(kept: kept_programs.KeptProgram) -> str:
@@ -276,16 +293,30 @@ def _program(kept: kept_programs.KeptProgram) -> str:
 
 
 def _plugins(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
-    names, troubles = [], []
+    names: list[str] = []
+    wrong: list[plugins.PluginTrouble] = []
     for group in (plugins.RUNTIMES, plugins.SURFACES):
-        factories, wrong = plugins.load(group)
+        factories, troubles = plugins.load(group)
         names += sorted(factories)
-        troubles += [str(trouble) for trouble in wrong]
-    left_out = state.daemon.left_out if state.daemon else ()
-    troubles += [each for each in left_out if each not in troubles]
-    if troubles:
-        return Finding("plugins", False, "; ".join(troubles), "fix its settings, or update or remove its package")
+        wrong += troubles
+    known = {(each.group, each.name) for each in wrong}
+    told = [*left_out(wrong), *(each for each in _told_by(state.daemon) if _plugin(each) not in known)]
+    if told:
+        return Finding("plugins", False, all_of(told), say("doctor.fix_plugin"))
     return Finding("plugins", True, ", ".join(names))
+
+
+def _told_by(daemon: DaemonView | None) -> list[str]:
+    """What the daemon says that it could not create."""
+    if daemon is None:
+        return []
+    codes = (daemon.texts.get(f"left_out.{place}") for place in range(len(daemon.left_out)))
+    return [restore(code, words) if code else words for words, code in zip(daemon.left_out, codes, strict=True)]
+
+
+def _plugin(told: str) -> tuple[object, object]:
+    args = told.coded.args if isinstance(told, Text) else {}
+    return args.get("group"), args.get("name")
 
 
 def _surfaces(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from clew.cli.doctor.finding import not_checked
 from clew.config import plugins
 from clew.config.plugin import Finding, Plugin
 from clew.config.settings import Config
@@ -29,7 +30,7 @@ def own_checks(home: Home, settings: Config) -> Iterator[Finding]:
             try:
                 yield from _checked(plugin, given, tables.get(name))
             except Exception as error:  # a plugin's code
-                yield Finding(name, False, f"could not be checked: {type(error).__name__}: {error}")
+                yield Finding(name, False, not_checked(error))
 
 
 def _checked(plugin: Plugin, given: Mapping[str, object], table: object) -> list[Finding]:

@@ -170,6 +170,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "无法在 {host} 的端口 {port} 监听：{error}。请查看 config.toml 的 `[http]`。",
     ),
     "not_a_socket": ("{path} is not a socket; move it away", "{path} 不是套接字；请把它移走"),
+    # What a command adds to an error
+    "watch_returns": ("{error}; clew watch {thread} returns to it", "{error}；可用 `clew watch {thread}` 返回"),
+    "nothing_sent": (
+        "{error} Nothing was sent. Attach {names} again.",
+        "{error} 没有发送任何内容。请重新附加 {names}。",
+    ),
     # The process
     "cannot_start": (
         "the daemon cannot start: {error}; `clew logs` tells more",

@@ -1,0 +1,25 @@
+"""The language of the terminal. Sentences of clew are shown in it; JSON stays English, with the codes beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+
+def reads_chinese(environ: Mapping[str, str]) -> bool:
+    """Whether the locale of the terminal is Chinese."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    return next((environ[name] for name in names if environ.get(name)), "").lower().startswith("zh")
+
+
+def in_locale(text: str) -> str:
+    """A text for the terminal: a sentence of clew in its language, any other as it is. A sentence of a daemon whose
+    version has other sentences stays English."""
+    if type(text) is str or not reads_chinese(os.environ):
+        return text
+    from clew.support.coded import coded_of  # imported late: `clew --help` must be fast
+    from clew.texts.bilingual import zh
+    from clew.texts.catalogue import restore
+
+    coded = coded_of(text)
+    return zh(restore(coded, str.__str__(text)) if coded else text)
