@@ -92,7 +92,7 @@ def test_done_resume_stop_and_cancel_print_the_documented_fields(clew: Clew) -> 
 @pytest.mark.process
 def test_daemon_commands_print_the_documented_fields(clew: Clew) -> None:
     for command in (["up"], ["status"], ["doctor"], ["ping", "scripted"]):
-        assert fields(clew.run(*command, "--json").json) == SHAPES[command[0]]
+        assert fields(clew.run(*command, "--json").json) == SHAPES[command[0]] - {"texts"}
 
 
 @pytest.mark.process
@@ -102,7 +102,7 @@ def test_status_has_the_documented_fields(clew: Clew) -> None:
     for name in ("daemon", "runtimes", "surfaces", "fates"):
         line = re.search(rf"^\* `{name}` ([^;\n]*)", text, re.MULTILINE)
         assert line is not None
-        assert fields(status[name]) == set(re.findall(r"`(\w+)`", line[1])), name
+        assert fields(status[name]) == set(re.findall(r"`(\w+)`", line[1])) - {"texts"}, name
 
 
 def test_every_command_is_documented() -> None:
