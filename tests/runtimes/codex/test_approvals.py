@@ -24,7 +24,7 @@ from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.session import CodexSession
 from clew.support.errors import BadInput, RuntimeLost, RuntimeTrouble
-from clew.testing.scripted_model import Request, ScriptedModel, write_codex_home
+from clew.testing.scripted_model import Request, ScriptedModel, responses, write_codex_home
 from clew.testing.scripted_model.chat import ChatRequest
 from clew.testing.scripted_model.script import Patch, Say, Step
 from tests.runtimes.codex.raw import GUARD, collect, ended, next_of, only, release_when_followed, request
@@ -91,6 +91,19 @@ def runs(folder: Path) -> int:
 COUNTED = "echo ran >> runs"
 
 
+def use_tool(request: Request, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the call of one of Codex's own tools."""
+    if request.tool(responses.CODE_MODE):
+        return responses.custom(responses.CODE_MODE, f"text(await tools.{name}({json.dumps(given)}))")
+    return responses.function(name, given)
+
+
+@pytest.fixture
+def calls_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the scripted model call any tool of Codex: the path of a patch is its name, the text its arguments."""
+    monkeypatch.setattr(responses, "patch_call", lambda asked, path, text: use_tool(asked, path, json.loads(text)))
+
+
 # Commands
 
 
@@ -131,6 +144,26 @@ async def test_a_no_without_a_reason_sends_no_message_to_the_agent(session: Code
     assert await session.answer((await next_of(events, GateOpened)).ref, NO)
     assert ended(await collect(events)).text == "went on"
     assert requests_of(model, "just-no")[-1].prompts[-1].startswith("just-no")
+
+
+@pytest.mark.usefixtures("calls_tools")
+@pytest.mark.parametrize("is_resumed", [False, True], ids=["begun", "resumed"])
+@pytest.mark.parametrize("name", ["gpt-5.5", "gpt-6-sol"])
+async def test_a_yes_to_a_command_lets_the_model_type_nothing_into_it(
+    runtime: CodexRuntime, careful: Seat, model: ScriptedModel, name: str, is_resumed: bool
+) -> None:
+    """It could type `!touch made` into `less`, and nobody would be asked."""
+    session = await runtime.open(replace(careful, model=name))
+    if is_resumed:
+        await collect(session.run(request("!text one")))
+        await session.close()
+        session = await runtime.open(replace(careful, model=name, continuity=session.continuity()))
+    marker = f"type-into-it-{name}-{is_resumed}"
+    given = json.dumps({"cmd": "less README.md", "tty": True, "login": False})
+    model.on(marker, lambda asked: [Say("done")] if asked.acts_done else [Patch("exec_command", given)])
+    assert only(await collect(session.run(request(marker, turn="typed"))), GateOpened) == []
+    assert "TTY execution is disabled" in requests_of(model, marker)[-1].outputs[-1]
+    await session.close()
 
 
 @pytest.mark.parametrize("name", ["gpt-5.5", "gpt-6-sol"])

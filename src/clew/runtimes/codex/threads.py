@@ -35,6 +35,10 @@ POLICIES = {
     Policy.YOLO: ("danger-full-access", "untrusted"),  # clew accepts by itself, so that deny and ask rules still apply
 }
 
+# A command on a terminal goes on reading after a yes: the model could type anything into `less` or `python`, and no
+# request would show it. Without a terminal, Codex closes the command's stdin.
+NO_TERMINAL = {"features.unified_exec_tty": False}
+
 
 def is_sandboxed(seat: Seat) -> bool:
     return POLICIES[seat.policy][0] != "danger-full-access"
@@ -102,6 +106,7 @@ def settings(seat: Seat, config: CodexConfig) -> dict[str, object]:
         "sandbox": sandbox,
         "approvalPolicy": approval,
         "approvalsReviewer": "user",
+        "config": NO_TERMINAL,
         **({"model": model} if model else {}),
     }
 
