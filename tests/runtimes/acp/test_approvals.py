@@ -18,10 +18,9 @@ import pytest
 from clew.cli.view.gates import request_lines
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Decision, Effect, Policy, RuleKind, Scope
-from clew.runtimes.acp import tools
+from clew.runtimes import file_changes
 from clew.runtimes.acp.approvals import permissions
 from clew.runtimes.acp.approvals.permissions import WHICH
-from clew.runtimes.acp.client import files
 from tests.helpers.rig import Rig
 from tests.runtimes.acp.test_engine import World
 
@@ -666,7 +665,7 @@ async def test_a_path_cannot_forge_a_line_of_a_diff(world: World, way: str) -> N
 def test_two_paths_never_have_the_same_line_in_a_diff() -> None:
     """A yes for this thread matches by what was shown."""
     paths = ["a\nb", "a\\nb", '"a\\nb"', "a\tb", "a\\tb", "ab", "аb", "线团"]
-    headers = [tools.diff(path, None, "x").splitlines()[1] for path in paths]
+    headers = [file_changes.diff(path, None, "x").splitlines()[1] for path in paths]
     assert len(set(headers)) == len(paths) and headers[-1] == "+++ 线团", headers
 
 
@@ -852,7 +851,7 @@ async def test_a_file_that_cannot_be_shown_is_not_shown_as_a_new_one(world: Worl
 async def test_a_file_that_is_too_large_is_not_shown_as_a_new_one(world: World) -> None:
     file = world.folder / "log.txt"
     with file.open("wb") as log:
-        log.truncate(files.LARGEST + 1)
+        log.truncate(file_changes.LARGEST + 1)
     async with world.daemon() as rig:
         started = await rig.start(script(put(file, "x\n"), change(file, "piece", "x")), policy=Policy.TRUSTED)
         for number, line in ((1, "+x"), (2, "-piece")):
@@ -1084,13 +1083,13 @@ async def test_a_path_that_looks_like_clews_text_hides_no_title(world: World) ->
 
 async def test_computing_a_diff_does_not_block_the_event_loop(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made_in: list[threading.Thread] = []
-    diff = tools.diff
+    diff = file_changes.diff
 
     def noted(path: str, old: str | None, new: str) -> str:
         made_in.append(threading.current_thread())
         return diff(path, old, new)
 
-    monkeypatch.setattr(tools, "diff", noted)
+    monkeypatch.setattr(file_changes, "diff", noted)
     async with world.daemon() as rig:
         said = await rig.say(script(put(world.folder / "a.txt", "x")))
         await answer(rig, await opened(rig), NO)

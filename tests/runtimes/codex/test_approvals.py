@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,13 +17,16 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
+from clew.engine.rules.decide import decide
 from clew.model.events import Activity, Event, GateClosed, GateOpened, Outcome, Phase
-from clew.model.gates import Answer, Asked, Decision, GateKind, Policy, Question
+from clew.model.gates import Answer, Asked, Decision, Effect, GateKind, Policy, Question, Rule, RuleKind, Scope
 from clew.model.runtime import Seat
 from clew.model.turns import TurnState
+from clew.runtimes.codex.approvals import overwriting
 from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.session import CodexSession
+from clew.runtimes.file_changes import Found
 from clew.support.errors import BadInput, RuntimeLost, RuntimeTrouble
 from clew.testing.scripted_model import Request, ScriptedModel, responses, write_codex_home
 from clew.testing.scripted_model.chat import ChatRequest
@@ -326,7 +330,7 @@ async def test_a_change_is_shown_with_its_complete_diff(session: CodexSession, t
     events = session.run(request("!patch a.txt hello\n!text done"))
     gate = await next_of(events, GateOpened)
     path = str(tmp_path / "a.txt")
-    assert gate.asked.kind is GateKind.CHANGE
+    assert (gate.asked.kind, gate.asked.unjudged) == (GateKind.CHANGE, "")
     assert (gate.asked.title, gate.asked.paths) == (path, (path,))
     assert gate.asked.detail == f"--- /dev/null\n+++ {path}\n+hello\n"
     assert not (tmp_path / "a.txt").exists()
@@ -334,6 +338,72 @@ async def test_a_change_is_shown_with_its_complete_diff(session: CodexSession, t
     rest = await collect(events)
     assert [act.item for act in done(rest)] == [gate.asked.item]
     assert (tmp_path / "a.txt").read_text() == "hello\n"
+
+
+ADD = "*** Add File: {path}\n+new"
+MOVE = "*** Update File: from.txt\n*** Move to: {path}\n@@\n-x = 1\n+x = 2"
+OLD = "def check(token):\n    return verify(token)\n"
+
+
+def use_patch(monkeypatch: pytest.MonkeyPatch, patch: str) -> None:
+    """Let the scripted model apply this patch instead of its own."""
+    patch = f"*** Begin Patch\n{patch}\n*** End Patch\n"
+    monkeypatch.setattr(responses, "patch_call", lambda *_: responses.custom("apply_patch", patch))
+
+
+@pytest.mark.parametrize("patch", [ADD, MOVE], ids=["added", "moved"])
+@pytest.mark.parametrize("content", [OLD.encode(), b"\0\xff" * 50, None], ids=["text", "binary", "outside"])
+async def test_a_file_that_a_new_or_moved_one_replaces_is_shown_and_only_a_person_allows_it(
+    session: CodexSession, tmp_path: Path, outside: Path, monkeypatch: pytest.MonkeyPatch, patch: str, content: bytes
+) -> None:
+    """Codex calls it a new file, or says nothing of it. What lies outside is not read: nobody shared it."""
+    target = outside / "a.py" if content is None else tmp_path / "a.py"
+    target.write_bytes(content or OLD.encode())
+    (tmp_path / "from.txt").write_text("x = 1\n")
+    use_patch(monkeypatch, patch.format(path=target))
+    events = session.run(request("!patch a.py x\n!text done"))
+    asked = (await next_of(events, GateOpened)).asked
+    assert asked.unjudged == f"it replaces what is there already: {target}"
+    if content == OLD.encode():
+        assert "-    return verify(token)" in asked.detail
+    else:
+        assert f"cannot be shown ({len(content or OLD):,} bytes" in asked.detail and "verify" not in asked.detail
+    rule = Rule("R1", Effect.ALLOW, RuleKind.CHANGE, "**", Scope.EVERYWHERE, "", 0)
+    assert decide(asked, Policy.TRUSTED, str(tmp_path), [rule], 1, "t").effect is Effect.ASK
+    await session.interrupt()
+    assert ended(await collect(events)).state is TurnState.INTERRUPTED
+
+
+async def test_a_new_file_that_another_change_of_the_patch_replaces_is_allowed_by_a_person_only(
+    session: CodexSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "from.txt").write_text("x = 1\n")
+    use_patch(monkeypatch, "\n".join(each.format(path="c.py") for each in (ADD, MOVE)))
+    events = session.run(request("!patch a.py x\n!text done"))
+    gate = await next_of(events, GateOpened)
+    assert gate.asked.unjudged == f"it changes a file more than once: {tmp_path}/c.py"
+    assert await session.answer(gate.ref, NO)
+    await collect(events)
+
+
+async def test_a_change_that_is_stopped_while_its_files_are_looked_at_is_never_asked(
+    session: CodexSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking, go_on = threading.Event(), threading.Event()
+
+    def look(paths: Sequence[str], workspace: str) -> dict[str, Found]:
+        looking.set()
+        go_on.wait(GUARD)
+        return {}
+
+    monkeypatch.setattr(overwriting, "look", look)
+    working = asyncio.ensure_future(collect(session.run(request("!patch a.py x\n!text done"))))
+    assert await asyncio.to_thread(looking.wait, GUARD)
+    await session.interrupt()
+    events = await working
+    go_on.set()
+    assert (only(events, GateOpened), only(events, GateClosed)) == ([], [])
+    assert ended(events).state is TurnState.INTERRUPTED and not (tmp_path / "a.py").exists()
 
 
 @pytest.mark.parametrize(("answer", "state"), [(NO, TurnState.COMPLETED), (CANCEL, TurnState.INTERRUPTED)])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shlex
 from typing import Any
 
 from clew.model.events import Activity, ActivityKind, Outcome, Phase
+from clew.runtimes import file_changes
 from clew.runtimes.acp.wire import Part, ToolCall
-from clew.support.display import escape_hidden
 
 _KINDS = {
     "execute": ActivityKind.COMMAND,
@@ -81,29 +80,10 @@ def detail(call: ToolCall) -> str:
     return _flat(call.raw_output)
 
 
-def diff(path: str, old: str | None, new: str) -> str:
-    """Return an exact unified diff. Only a newline ends a line, and a missing last newline is shown."""
-    name = quoted_path(path)
-    before = name if old is not None else "/dev/null"
-    return "\n".join(difflib.unified_diff(_lines(old or ""), _lines(new), before, name, lineterm=""))
-
-
-def quoted_path(path: str) -> str:
-    """Return a path on one line, quoted if it has invisible characters, so that no two paths look alike."""
-    is_plain = path == escape_hidden(path, lines=False) and not path.startswith('"')
-    return path if is_plain else json.dumps(path)
-
-
 def apply_change(now: str, old: str, new: str) -> str:
     """Return the text of a file after a change. Agents send the complete old and new text, or only the changed piece:
     `old` is a piece if it occurs once."""
     return now.replace(old, new, 1) if old and now.count(old) == 1 else new
-
-
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    last = lines.pop()
-    return [*lines, *([f"{last}\n\\ No newline at end of file"] if last else [])]
 
 
 def shown_texts(call: ToolCall) -> str:
@@ -113,7 +93,7 @@ def shown_texts(call: ToolCall) -> str:
 
 def _shown(part: Part) -> str:
     if part.type == "diff":
-        return diff(part.path, part.old_text, part.new_text)
+        return file_changes.diff(part.path, part.old_text, part.new_text)
     if part.content is not None:
         return part.content.text or part.content.uri
     return ""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from clew.model.events import Activity, ActivityKind, Outcome, Phase
+from clew.runtimes import file_changes
 from clew.runtimes.codex.wire import Change, Item
+from clew.runtimes.file_changes import Found
+from clew.texts import doubts
+from clew.texts.catalogue import say
 
 _KINDS = {
     "commandExecution": ActivityKind.COMMAND,
@@ -37,20 +41,34 @@ def activity(item: Item, phase: Phase) -> Activity:
     )
 
 
-def diff(changes: Iterable[Change]) -> str:
-    """Return the complete diff, file by file. For a new or deleted file Codex gives only its text."""
-    return "".join(_file_diff(change) for change in changes)
+def diff(changes: Iterable[Change], there: Mapping[str, Found] | None = None) -> str:
+    """Return the complete diff, file by file. For a new or deleted file Codex gives only its text. `there`: what is
+    already at the paths of new files and at the targets of moves, which Codex does not say."""
+    return "".join(_file_diff(change, there or {}) for change in changes)
 
 
-def _file_diff(change: Change) -> str:
+def _file_diff(change: Change, there: Mapping[str, Found]) -> str:
+    target = change.kind.moved_to or change.path
+    found = there.get(target, Found())
     match change.kind.type:
+        case "add" if found.text is not None:
+            return f"{file_changes.diff(change.path, found.text, change.diff)}\n"
         case "add":
-            return f"--- /dev/null\n+++ {change.path}\n{_prefix_lines('+', change.diff)}"
+            new = f"--- /dev/null\n+++ {change.path}\n{_prefix_lines('+', change.diff)}"
+            return f"{file_changes.replaced(target, found)}\n{new}" if found.is_unseen else new
         case "delete":
             return f"--- {change.path}\n+++ /dev/null\n{_prefix_lines('-', change.diff)}"
         case _:
             body = change.diff if change.diff.endswith("\n") else f"{change.diff}\n"
-            return f"--- {change.path}\n+++ {change.kind.moved_to or change.path}\n{body}"
+            return f"--- {change.path}\n+++ {target}\n{body}{_gone(target, found)}"
+
+
+def _gone(path: str, found: Found) -> str:
+    """Show the file that a move overwrites."""
+    if found.text is None:
+        return f"{file_changes.replaced(path, found)}\n" if found.is_unseen else ""
+    removed = f"--- {path}\n+++ /dev/null\n{_prefix_lines('-', found.text)}"
+    return f"{doubts.in_both(say('approvals.gone'))}\n{removed}"
 
 
 def _prefix_lines(sign: str, text: str) -> str:

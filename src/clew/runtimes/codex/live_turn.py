@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -10,13 +12,16 @@ from msgspec.structs import replace
 from clew.model.events import GateClosed, GateOpened, Notice, NoticeKind
 from clew.model.gates import Asked, GateKind
 from clew.runtimes.codex import wire
-from clew.runtimes.codex.approvals import requests
+from clew.runtimes.codex.approvals import overwriting, requests
 from clew.runtimes.codex.approvals.pending import CANCELLED, Pending
 from clew.runtimes.codex.translate import Translation
+from clew.runtimes.file_changes import Found
 from clew.runtimes.process import within
 from clew.runtimes.turn_events import Events
 from clew.support.errors import RuntimeLost
 from clew.support.text import LONGEST
+
+log = logging.getLogger(__name__)
 
 
 class Live:
@@ -29,12 +34,16 @@ class Live:
         longest_text: int = LONGEST,
         *,
         is_sandboxed: bool = False,
+        workspace: str = "",
     ) -> None:
         self.turn = turn
+        self._workspace = workspace
         self._is_sandboxed = is_sandboxed  # then Codex asks only before it runs something outside its sandbox
         self.translation = Translation(runtime_turn, longest_text)
         self.events: Events = asyncio.Queue()
         self.gates: dict[str, Pending] = {}  # open requests
+        self._unasked: set[str] = set()  # those whose files are looked at first
+        self._looking: set[asyncio.Task[None]] = set()
         self._id_known = asyncio.Event()  # set when Codex's id of the turn is known, or the turn is over
         self._started = asyncio.Event()  # set when the turn has started, or is over
         self.is_over = False
@@ -60,7 +69,14 @@ class Live:
             return self.cancel(pending)
         if pending.ref in self.gates:
             return True
-        pending.asked = pending.asked or self._read(pending)
+        if pending.asked is None and (targets := self._targets(pending)):
+            self.gates[pending.ref] = pending
+            self._unasked.add(pending.ref)
+            task = asyncio.get_running_loop().create_task(self._look_and_ask(pending, targets))
+            self._looking.add(task)
+            task.add_done_callback(self._looking.discard)
+            return True
+        pending.asked = pending.asked or self._read(pending, {})
         if pending.asked is None:
             self._note_declined(pending)
             return False
@@ -68,13 +84,37 @@ class Live:
         self.events.put_nowait(GateOpened(pending.ref, pending.asked))
         return True
 
-    def _read(self, pending: Pending) -> Asked | None:
-        asked = requests.read(pending.method, pending.request, self.translation)
+    def _targets(self, pending: Pending) -> tuple[str, ...]:
+        return requests.targets(pending.method, pending.request, self.translation)
+
+    async def _look_and_ask(self, pending: Pending, targets: tuple[str, ...]) -> None:
+        """Look at the files that the request may overwrite, then open the gate, unless it was answered meanwhile."""
+        asked = await self._look(pending, targets)
+        while (news := self._targets(pending)) != targets:  # the change has grown
+            targets = news
+            asked = await self._look(pending, targets)
+        if pending.ref in self._unasked and not pending.is_answered and not self.is_over and asked is not None:
+            self._unasked.discard(pending.ref)
+            pending.asked = asked
+            self.events.put_nowait(GateOpened(pending.ref, asked))
+
+    async def _look(self, pending: Pending, targets: tuple[str, ...]) -> Asked | None:
+        try:
+            there = await asyncio.to_thread(overwriting.look, targets, self._workspace)
+            return await asyncio.to_thread(self._read, pending, there)
+        except Exception:  # a person must be asked in any case
+            log.exception("could not look at what a change overwrites")
+            return self._read(pending, dict.fromkeys(targets, overwriting.UNKNOWN))
+
+    def _read(self, pending: Pending, there: Mapping[str, Found]) -> Asked | None:
+        asked = requests.read(pending.method, pending.request, self.translation, there)
         is_command = asked is not None and asked.kind is GateKind.COMMAND
         return replace(asked, leaves_sandbox=True) if asked and is_command and self._is_sandboxed else asked
 
     def resolved(self, pending: Pending) -> None:
-        if self.gates.pop(pending.ref, None) is not None:
+        is_asked = pending.ref not in self._unasked
+        self._unasked.discard(pending.ref)
+        if self.gates.pop(pending.ref, None) is not None and is_asked:
             self.events.put_nowait(GateClosed(pending.ref))
 
     def cancel(self, pending: Pending) -> bool:

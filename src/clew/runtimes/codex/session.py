@@ -187,8 +187,8 @@ class CodexSession:
         return live
 
     def _follow(self, turn: str, runtime_turn: str | None = None) -> Live:
-        is_sandboxed = threads.is_sandboxed(self._seat)
-        return Live(turn, runtime_turn, self._seat.longest_text, is_sandboxed=is_sandboxed)
+        is_sandboxed, workspace = threads.is_sandboxed(self._seat), self._seat.workspace
+        return Live(turn, runtime_turn, self._seat.longest_text, is_sandboxed=is_sandboxed, workspace=workspace)
 
     async def _start(self, connection: Connection, live: Live, request: TurnRequest) -> None:
         params = {

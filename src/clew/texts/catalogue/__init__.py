@@ -15,6 +15,7 @@ from clew.support.coded import Coded, Text, coded_of
 
 AREAS = (
     "acp",
+    "approvals",
     "both",
     "codex",
     "daemon",

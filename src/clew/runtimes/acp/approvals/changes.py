@@ -10,12 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.gates import Asked, GateKind, Reason
+from clew.runtimes import file_changes
 from clew.runtimes.acp import tools, wire
 from clew.runtimes.acp.approvals import diff_check, plans, readings
 from clew.runtimes.acp.approvals.grants import Write
 from clew.runtimes.acp.approvals.plans import Plan
 from clew.runtimes.acp.client import files
-from clew.runtimes.acp.client.files import Found
+from clew.runtimes.file_changes import Found
 from clew.support.errors import BadInput
 
 TWICE = "it changes a file more than once"
@@ -37,7 +38,7 @@ class Change(Struct, frozen=True):
     def is_current(self) -> bool:
         """False: the file has changed since it was shown, or cannot be read any more."""
         try:
-            return self.path is None or files.stamp(self.path) == self.found.stamp
+            return self.path is None or file_changes.stamp(self.path) == self.found.stamp
         except OSError:
             return False
 
@@ -45,19 +46,21 @@ class Change(Struct, frozen=True):
 def propose(workspace: str, part: wire.Part) -> Change:
     """Apply an agent's diff to the real file and show that: the agent's own "before" text could hide what it adds. A
     file outside the workspace, or one that is not clearly inside, is shown as the agent describes it."""
-    described = tools.diff(part.path, part.old_text, part.new_text)
+    described = file_changes.diff(part.path, part.old_text, part.new_text)
     unread = Change(described, part.old_text or "", part.new_text, named=part.path)
     if readings.is_odd_path(part.path):
         return unread
     try:
         path = files.inside(workspace, part.path)
-        found = files.look(path)
+        found = file_changes.look(path)
     except (BadInput, OSError):
         return unread
     if part.old_text and not found.mark:
         return Change(described, part.old_text, part.new_text, path, found)
     if found.is_unseen and part.old_text:  # only a piece of the file is known
-        return Change(f"{_replaced(part.path, found)}\n{described}", part.old_text, part.new_text, path, found)
+        return Change(
+            f"{file_changes.replaced(part.path, found)}\n{described}", part.old_text, part.new_text, path, found
+        )
     before = found.text or ""
     text = tools.apply_change(before, part.old_text or "", part.new_text)
     return Change(_shown(part.path, found, text), before, text, path, found, Write(str(path), text, found.mark))
@@ -93,15 +96,8 @@ def with_doubts(asked: Asked, changes: Sequence[Change]) -> Asked:
 
 def _shown(path: str, found: Found, text: str) -> str:
     if not found.mark and not text:
-        return f"A new, empty file · 新的空文件: {tools.quoted_path(path)}"
+        return f"A new, empty file · 新的空文件: {file_changes.quoted_path(path)}"
     if not found.is_unseen:
-        return tools.diff(path, found.text, text)
+        return file_changes.diff(path, found.text, text)
     empties = "It would be empty. · 它会变成空文件。"
-    return f"{_replaced(path, found)}\n{tools.diff(path, '', text) or empties}"
-
-
-def _replaced(path: str, found: Found) -> str:
-    """Describe the replaced file, with a hash, so that a yes for the thread counts for this content only."""
-    size, mark = f"{found.size:,}", found.mark[:16]
-    english = f"Replaces a file that cannot be shown ({size} bytes, {mark})"
-    return f"{english} · 替换一个无法显示的文件（{size} 字节，{mark}）: {tools.quoted_path(path)}"
+    return f"{file_changes.replaced(path, found)}\n{file_changes.diff(path, '', text) or empties}"

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from clew.model.events import ActivityKind
 from clew.model.gates import Answer, Asked, GateKind
+from clew.runtimes import file_changes
 from clew.runtimes.acp import tools, wire
 from clew.runtimes.acp.approvals import changes, permissions, plans
 from clew.runtimes.acp.approvals.grants import Grant, Run, Write
@@ -157,7 +158,7 @@ class RequestHandler:
         path = files.inside(self._workspace, request.path)
         if "\0" in request.content:
             raise BadInput("a text has no NUL in it")
-        found = await asyncio.to_thread(files.look, path)
+        found = await asyncio.to_thread(file_changes.look, path)
         if not self._live.granted.use(Write(str(path), request.content, found.mark)):
             await self._require_yes(id, await asyncio.to_thread(changes.ask_rewrite, path, found, request.content))
         self._refuse_if_stopped()

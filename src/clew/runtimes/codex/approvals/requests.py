@@ -13,8 +13,10 @@ from msgspec.structs import replace
 
 from clew.model.gates import Asked, GateKind, Question
 from clew.runtimes.codex import items, wire
-from clew.runtimes.codex.approvals import forms
+from clew.runtimes.codex.approvals import forms, overwriting
 from clew.runtimes.codex.translate import Translation
+from clew.runtimes.file_changes import Found
+from clew.texts import doubts
 
 COMMAND = "item/commandExecution/requestApproval"
 CHANGE = "item/fileChange/requestApproval"
@@ -33,10 +35,19 @@ _KEYS = re.compile(r"[\x00-\x1f\x7f:!]+")  # before a command that is typed into
 _TOOL_NAME = re.compile(r'run tool "([^"]+)"')
 
 
-def read(method: str, request: wire.Request, turn: Translation) -> Asked | None:
-    """Return what to ask a person; None if a person cannot decide this."""
+def read(
+    method: str, request: wire.Request, turn: Translation, there: Mapping[str, Found] | None = None
+) -> Asked | None:
+    """Return what to ask a person; None if a person cannot decide this. `there`: what is at the paths of `targets`."""
+    if method in _CHANGES:
+        return _change(request, _CHANGES[method](request, turn), there or {})
     reader = _READERS.get(method)
     return reader(request, turn) if reader else None
+
+
+def targets(method: str, request: wire.Request, turn: Translation) -> tuple[str, ...]:
+    """Return the paths to look at before the request is read: those that it may overwrite."""
+    return overwriting.targets(_CHANGES[method](request, turn)) if method in _CHANGES else ()
 
 
 def summary(request: wire.Request) -> str:
@@ -70,27 +81,23 @@ def _read_command(request: wire.Request, turn: Translation) -> Asked:
     )
 
 
-def _read_change(request: wire.Request, turn: Translation) -> Asked:
+def _changes(request: wire.Request, turn: Translation) -> tuple[wire.Change, ...]:
     known = turn.open_item(request.item_id)
-    return _change(request, known.changes or () if known else ())
+    return known.changes or () if known else ()
 
 
-def _read_old_change(request: wire.Request, turn: Translation) -> Asked:
-    return _change(request, _old_changes(request.file_changes))
-
-
-def _change(request: wire.Request, changes: tuple[wire.Change, ...]) -> Asked:
+def _change(request: wire.Request, changes: tuple[wire.Change, ...], there: Mapping[str, Found]) -> Asked:
     """Ask about a change. If it also asks to write later, show that, and let no rule or policy accept it."""
     root = f"it also asks to write below {request.grant_root} from now on" if request.grant_root else ""
     paths = tuple(path for change in changes for path in (change.path, change.kind.moved_to) if path)
     return Asked(
         GateKind.CHANGE,
         ", ".join(paths) or UNSEEN,
-        detail=_lines(root, items.diff(changes)),
+        detail=_lines(root, items.diff(changes, there)),
         reason=request.reason or "",
         paths=paths,
         item=_item(request),
-        unjudged=root,
+        unjudged=doubts.joined((root, *overwriting.doubt(changes, there))),
         removes=any(change.kind.type == "delete" or change.kind.moved_to for change in changes),
     )
 
@@ -247,7 +254,8 @@ def _item(request: wire.Request) -> str | None:
     return request.item_id or request.call_id
 
 
-def _old_changes(changes: Any) -> tuple[wire.Change, ...]:
+def _old_changes(request: wire.Request, turn: Translation) -> tuple[wire.Change, ...]:
+    changes = request.file_changes
     if not isinstance(changes, dict):
         return ()
     return tuple(_old_change(path, change) for path, change in changes.items() if isinstance(change, dict))
@@ -273,9 +281,11 @@ def _json(value: Any) -> str:
 _READERS: dict[str, Callable[[wire.Request, Translation], Asked | None]] = {
     COMMAND: _read_command,
     OLD_COMMAND: _read_command,
-    CHANGE: _read_change,
-    OLD_CHANGE: _read_old_change,
     PERMISSIONS: _permissions,
     INPUT: _questions,
     ELICITATION: _elicitation,
+}
+_CHANGES: dict[str, Callable[[wire.Request, Translation], tuple[wire.Change, ...]]] = {
+    CHANGE: _changes,
+    OLD_CHANGE: _old_changes,
 }

@@ -1,0 +1,10 @@
+"""Sentences about requests of agents: why only a person may allow one, and what else belongs to it."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, tuple[str, str]] = {
+    "also": ("{first}; {other}", "{first}；{other}"),
+    "replaces": ("it replaces what is there already: {paths}", "它会替换已有的内容：{paths}"),
+    "twice": ("it changes a file more than once: {paths}", "它不止一次修改同一个文件：{paths}"),
+    "gone": ("This file is replaced by the one above:", "这个文件会被上面的文件替换："),
+}
