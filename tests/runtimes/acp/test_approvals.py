@@ -19,6 +19,7 @@ from clew.cli.view.gates import request_lines
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Decision, Effect, Policy, RuleKind, Scope
 from clew.runtimes import file_changes
+from clew.runtimes.acp.agents.known import KNOWN, Quirks
 from clew.runtimes.acp.approvals import permissions
 from clew.runtimes.acp.approvals.permissions import WHICH
 from tests.helpers.rig import Rig
@@ -1166,3 +1167,73 @@ async def test_a_program_named_like_a_word_of_the_shell_is_shown_in_quotes(world
         gate = await opened(rig)
         assert gate.title == f"'{argv[0]}' {' '.join(argv[1:])}"
         await answer(rig, gate, NO)
+
+
+# The tool that a call names beside its arguments
+
+
+def tool(name: str, id: str, kind: str = "other", **arguments: object) -> tuple[str, object]:
+    raw = {"tool": name, "arguments": arguments}
+    return "permit", {"toolCallId": id, "kind": kind, "title": "gateway", "rawInput": raw}
+
+
+HERMES = Quirks(edit_tools=KNOWN["hermes"].quirks.edit_tools)
+
+
+@pytest.mark.parametrize("quirks", [Quirks(), HERMES], ids=["any agent", "hermes"])
+async def test_a_tool_beside_its_arguments_is_shown_and_a_yes_is_for_that_tool(world: World, quirks: Quirks) -> None:
+    async with world.daemon(quirks=quirks) as rig:
+        named = (("get_repo", "a"), ("get_repo", "b"), ("delete_repo", "c"))
+        asks = [tool(each, id, repository="prod") for each, id in named]
+        said = await rig.say(script(*asks))
+        first = await opened(rig)
+        assert '"tool": "get_repo"' in first.detail
+        await answer(rig, first, IN_THREAD)
+        third = await opened(rig, 3)
+        assert third.state == "open" and '"tool": "delete_repo"' in third.detail
+        await answer(rig, third, NO)
+        assert (await rig.ended(said.turn)).text == "[yes][yes][no]"
+
+
+@pytest.mark.parametrize("quirks", [Quirks(), HERMES], ids=["any agent", "hermes"])
+@pytest.mark.parametrize("name", ["run_on_production", "terminal", "write_file"])
+async def test_a_command_of_a_named_tool_is_not_taken_for_one_of_the_shell(
+    world: World, quirks: Quirks, name: str
+) -> None:
+    async with world.daemon(quirks=quirks) as rig:
+        await allow(rig, "ls *")
+        said = await rig.say(script(tool(name, "a", "execute", command="ls")))
+        gate = await opened(rig)
+        assert (gate.state, gate.rule) == ("open", None) and f'"tool": "{name}"' in gate.detail
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+@pytest.mark.parametrize(
+    ("quirks", "name", "is_allowed"),
+    [(Quirks(), "write_file", False), (HERMES, "publish_file", False), (HERMES, "write_file", True)],
+    ids=["any agent", "hermes, another tool", "hermes"],
+)
+async def test_a_rule_for_files_allows_only_the_agents_own_edit_tools(
+    world: World, quirks: Quirks, name: str, is_allowed: bool
+) -> None:
+    """Only Hermes names its tools like that, so `write_file` of another agent may be anything."""
+    async with world.daemon(quirks=quirks) as rig:
+        await allow(rig, "src/**", RuleKind.CHANGE)
+        said = await rig.say(script(tool(name, "a", "edit", path="src/x")))
+        gate = await opened(rig)
+        assert f'"tool": "{name}"' in gate.detail and (gate.state == "open") is not is_allowed
+        if not is_allowed:
+            await answer(rig, gate, NO)
+        assert (await rig.ended(said.turn)).text == ("[yes]" if is_allowed else "[no]")
+
+
+async def test_a_tool_that_differs_from_its_announcement_is_asked(world: World) -> None:
+    async with world.daemon(quirks=HERMES) as rig:
+        await allow(rig, "**", RuleKind.CHANGE)
+        _, announced = tool("patch", "a", "edit", path="x")
+        said = await rig.say(script(("announce", announced), tool("write_file", "a", "edit", path="x")))
+        gate = await opened(rig)
+        assert gate.state == "open" and "announced with another tool" in gate.warning and '"patch"' in gate.detail
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)

@@ -8,6 +8,7 @@ from clew.model.turns import Problem
 from clew.texts.catalogue import say
 
 GATE_TIMEOUT = 55.0  # below the 60 s after which Hermes denies an unanswered request, whatever its config says
+EDIT_TOOLS = frozenset({"write_file", "patch"})  # it asks about these as `{"tool": …, "arguments": {…}}`
 _STUCK = re.compile(r"Queued for the next turn\. \(\d+ queued\)")
 # Hermes reports errors of the model as the text of a successful answer.
 _FAILURE = re.compile(r"(?:API call failed after \d+ retries[:.] ?)?(?:Error: )?HTTP (\d{3})\b.*|Error: .*", re.DOTALL)

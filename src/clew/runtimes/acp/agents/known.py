@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 
 from msgspec import Struct, field
 
@@ -20,6 +20,7 @@ class Quirks(Struct, frozen=True):
     refuses_unknown: bool = False  # it answers `refusal` if it does not know the session
     unusable_after_cancel: bool = False  # its session cannot be used after a stopped turn
     runs_in_workspace: bool = True  # False: it may run a command elsewhere and not say so
+    edit_tools: Set[str] = frozenset()  # its own tools that edit a file, if it names them beside their arguments
 
 
 class Entry(Struct, frozen=True):
@@ -39,6 +40,7 @@ _HERMES = Quirks(
     refuses_unknown=True,
     unusable_after_cancel=True,
     runs_in_workspace=False,
+    edit_tools=hermes.EDIT_TOOLS,
 )
 
 KNOWN: Mapping[str, Entry] = {

@@ -29,6 +29,7 @@ PATHS = ("path", "filePath", "filepath", "file_path")
 # Keys that do not change what a rule judges. Keep these lists as short as real agents allow.
 HARMLESS = ("description", "timeout", "timeout_ms")  # of a command
 MODE = "mode"  # how Hermes edits a file
+TOOL, ARGUMENTS = "tool", "arguments"  # how Hermes names its tool beside the arguments
 REMOVING = ("delete", "move")  # kinds of calls
 ODD_PATH = "a program may take a path for another one"
 
@@ -90,11 +91,20 @@ class _KnownCall(Struct, frozen=True):
     differing: Mapping[str, Any]  # announced values that differ from the request
     doubts: tuple[str, ...]
     announced_paths: tuple[str, ...]
+    uses_edit_tool: bool  # the agent's own tool, which only edits the file that it names
 
 
-def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, runs_in_workspace: bool = True) -> Plan:
-    """Return the plan of a call. `runs_in_workspace`: if the agent names no folder, it means the workspace."""
-    known = _merge_announced(announced, asking)
+def read(
+    announced: ToolCall | None,
+    asking: ToolCall,
+    workspace: str,
+    *,
+    runs_in_workspace: bool = True,
+    edit_tools: Set[str] = frozenset(),
+) -> Plan:
+    """Return the plan of a call. `runs_in_workspace`: if the agent names no folder, it means the workspace.
+    `edit_tools`: see `Quirks`."""
+    known = _merge_announced(announced, asking, edit_tools)
     return _with_readings(_read(known, workspace, runs_in_workspace), known)
 
 
@@ -127,16 +137,17 @@ def _with_readings(plan: Plan, known: _KnownCall) -> Plan:
     )
 
 
-def _merge_announced(announced: ToolCall | None, asking: ToolCall) -> _KnownCall:
-    before, now = _given(announced), _given(asking)
+def _merge_announced(announced: ToolCall | None, asking: ToolCall, edit_tools: Set[str]) -> _KnownCall:
+    before, now = _given(announced, edit_tools), _given(asking, edit_tools)
     differing = {key: before[key] for key in now if key in before and before[key] != now[key] and key not in HARMLESS}
     differing |= _differing_content(announced, asking) if announced is not None else {}
     doubts = [f"it was announced with another {', '.join(differing)}"] if differing else []
-    if not is_announced(announced, asking):
+    if not is_announced(announced, asking, edit_tools):
         doubts.append("the agent has not announced all of it")
     if announced is not None and announced.status in ENDED:
         doubts.append("the call that it asks about has ended before")
     removes = any(each is not None and each.kind in REMOVING for each in (announced, asking))
+    inputs = [each.raw_input for each in (announced, asking) if each is not None and each.raw_input is not None]
     return _KnownCall(
         tools.merge(announced, asking),
         removes,
@@ -144,6 +155,7 @@ def _merge_announced(announced: ToolCall | None, asking: ToolCall) -> _KnownCall
         differing,
         tuple(doubts),
         tools.paths(announced) if announced is not None else (),
+        bool(inputs) and all(_is_of_edit_tool(each, edit_tools) for each in inputs),
     )
 
 
@@ -161,12 +173,13 @@ def _differing_content(announced: ToolCall, asking: ToolCall) -> dict[str, Any]:
     return found
 
 
-def is_announced(announced: ToolCall | None, asking: ToolCall) -> bool:
+def is_announced(announced: ToolCall | None, asking: ToolCall, edit_tools: Set[str] = frozenset()) -> bool:
     """False: the agent has announced the call, but not its command yet. The folder comes with the command, so the
     request alone is incomplete. OpenCode may ask before or after it announces."""
     if announced is None or announced.raw_input is None:
         return True
-    return not any(key in _given(asking) for key in COMMANDS) or any(key in _given(announced) for key in COMMANDS)
+    before, now = _given(announced, edit_tools), _given(asking, edit_tools)
+    return not any(key in now for key in COMMANDS) or any(key in before for key in COMMANDS)
 
 
 def with_env(line: str, env: Env) -> str:
@@ -209,11 +222,12 @@ def _command(known: _KnownCall, argv: tuple[str, ...], workspace: str, runs_in_w
 
 def _change(known: _KnownCall, paths: tuple[str, ...]) -> Plan:
     """Return the plan of a file change. Without a diff it is shown as the agent describes it."""
-    rest, changes = _unknown(known.given, {*PATHS, *diff_check.KEYS, MODE}), diffs(known.call)
+    tool = {TOOL: known.given[TOOL]} if known.uses_edit_tool else {}
+    rest, changes = _unknown(known.given, {*PATHS, *diff_check.KEYS, MODE, *tool}), diffs(known.call)
     given = (
         {key: known.given[key] for key in diff_check.KEYS if key in known.given and key not in rest} if changes else {}
     )
-    shown = _json(rest if changes else known.given, known.differing)
+    shown = _json({**rest, **tool} if changes else known.given, known.differing)
     doubts = (*known.doubts, *_doubts(rest))
     return Plan(
         ActivityKind.CHANGE,
@@ -262,13 +276,22 @@ def _is_plain(key: str, value: Any) -> bool:
     return isinstance(value, str) or key in (*COMMANDS, *FOLDERS, "env")
 
 
-def _given(call: ToolCall | None) -> dict[str, Any]:
-    raw = call.raw_input if call is not None else None
-    if isinstance(raw, dict) and raw.keys() == {"tool", "arguments"} and isinstance(raw["arguments"], dict):
-        raw = raw["arguments"]  # the format of Hermes
+def _given(call: ToolCall | None, edit_tools: Set[str]) -> dict[str, Any]:
+    """Return what a call carries. The tool that it names stays a part of it, whatever stands beside it."""
+    raw: Any = call.raw_input if call is not None else None
+    if _is_of_edit_tool(raw, edit_tools):
+        raw = {**raw[ARGUMENTS], TOOL: raw[TOOL]}
     if isinstance(raw, dict):
         return {str(key): value for key, value in raw.items() if value is not None}
     return {} if raw is None else {"rawInput": raw}
+
+
+def _is_of_edit_tool(raw: Any, edit_tools: Set[str]) -> bool:
+    """Whether this is how the agent names one of its own tools that edit a file, beside the arguments. Arguments of any
+    other tool may mean anything, so they are not read as those of a file."""
+    if not isinstance(raw, dict) or raw.keys() != {TOOL, ARGUMENTS} or not isinstance(raw[ARGUMENTS], dict):
+        return False
+    return isinstance(raw[TOOL], str) and raw[TOOL] in edit_tools and TOOL not in raw[ARGUMENTS]
 
 
 def _argv(given: Given) -> tuple[str, ...]:

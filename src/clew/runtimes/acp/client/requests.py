@@ -43,6 +43,7 @@ class RequestHandler:
         self._live = live
         self._workspace = workspace
         self._terminals = own
+        self._edit_tools = connection.entry.quirks.edit_tools
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
@@ -89,14 +90,20 @@ class RequestHandler:
         call = request.tool_call
         with suppress(TimeoutError):
             async with asyncio.timeout(ANNOUNCED):
-                while not plans.is_announced(self._live.translation.tool(call.tool_call_id), call):
+                while not plans.is_announced(self._live.translation.tool(call.tool_call_id), call, self._edit_tools):
                     self._live.changed.clear()
                     await self._live.changed.wait()
 
     def _plan(self, request: wire.PermissionRequest) -> Plan:
         known = self._live.translation.tool(request.tool_call.tool_call_id)
         runs_in_workspace = self._connection.entry.quirks.runs_in_workspace
-        return plans.read(known, request.tool_call, self._workspace, runs_in_workspace=runs_in_workspace)
+        return plans.read(
+            known,
+            request.tool_call,
+            self._workspace,
+            runs_in_workspace=runs_in_workspace,
+            edit_tools=self._edit_tools,
+        )
 
     async def _prepare(self, ref: str, request: wire.PermissionRequest, send: Callable[[Answer], None]) -> Pending:
         plan = self._plan(request)
