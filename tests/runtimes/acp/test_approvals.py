@@ -1077,7 +1077,7 @@ async def test_a_path_that_looks_like_clews_text_hides_no_title(world: World) ->
     async with world.daemon() as rig:
         said = await rig.say(script(("permit", call)))
         gate = await opened(rig)
-        assert (gate.kind, gate.title, gate.reason) == ("change", permissions.UNSEEN, "why")
+        assert (gate.kind, gate.title, gate.detail) == ("change", permissions.UNSEEN, f"{permissions.CLAIMED}\n| why")
         await answer(rig, gate, NO)
         await rig.ended(said.turn)
 
@@ -1237,3 +1237,23 @@ async def test_a_tool_that_differs_from_its_announcement_is_asked(world: World) 
         assert gate.state == "open" and "announced with another tool" in gate.warning and '"patch"' in gate.detail
         await answer(rig, gate, NO)
         await rig.ended(said.turn)
+
+
+@pytest.mark.parametrize("more", [{"rawInput": {"path": "x"}}, {"locations": [{"path": "x"}]}], ids=str)
+async def test_a_yes_for_this_thread_to_a_change_without_a_diff_is_for_one_tool(
+    world: World, more: dict[str, object]
+) -> None:
+    """Only the title says which tool it is."""
+    asks = [
+        ("permit", {"toolCallId": id, "kind": "edit", "title": title, **more})
+        for id, title in (("a", "format_file"), ("b", "format_file"), ("c", "clear_file"))
+    ]
+    async with world.daemon() as rig:
+        said = await rig.say(script(*asks))
+        first = await opened(rig)
+        assert "| format_file" in first.detail and first.reason == "", "it is shown once"
+        await answer(rig, first, IN_THREAD)
+        third = await opened(rig, 3)
+        assert third.state == "open" and "| clear_file" in third.detail
+        await answer(rig, third, NO)
+        assert (await rig.ended(said.turn)).text == "[yes][yes][no]"

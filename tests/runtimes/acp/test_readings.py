@@ -193,3 +193,12 @@ def test_a_file_that_the_agent_has_read_is_not_shown_as_a_new_one(tmp_path: Path
     assert judge(tmp_path, asked, Policy.TRUSTED, rule(Effect.ALLOW, RuleKind.CHANGE, "**")) is Effect.ASK
     new = ask(tmp_path, diff("src/a.py", "", "after"))
     assert "--- /dev/null" in new.detail and judge(tmp_path, new, Policy.TRUSTED) is Effect.ALLOW
+
+
+def test_the_subject_of_a_command_and_of_a_diff_has_no_title(tmp_path: Path) -> None:
+    """A model may word it anew each time, and the hashes of stored rules stay valid."""
+    command = ask(tmp_path, {"kind": "execute", "rawInput": {"command": "make"}})
+    assert command.subject == f"command\0{tmp_path}\0make\0"
+    change = ask(tmp_path, diff("a.txt"))
+    shown = "--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file"
+    assert change.subject == f"change\0\0a.txt\0{shown}"

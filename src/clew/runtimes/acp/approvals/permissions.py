@@ -52,7 +52,11 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
     title, kind = _title(call, plan), _kind(plan)
     nowhere = NOWHERE if plan.argv and plan.folder is None else ""
     removes = REMOVES if plan.removes else ""
-    parts = (removes, nowhere, plan.rest and f"given along: {plan.rest}", diff, _mark_as_claim(tools.shown_texts(call)))
+    # Without a diff only the title says which tool it is, so a yes for the thread must be for that title.
+    said = call.title or ""
+    names_tool = kind is GateKind.CHANGE and not diff and said != title
+    claimed = _mark_as_claim("\n".join(filter(None, (said if names_tool else "", tools.shown_texts(call)))))
+    parts = (removes, nowhere, plan.rest and f"given along: {plan.rest}", diff, claimed)
     detail = "\n".join(filter(None, parts))
     item = call.tool_call_id or None
     is_clear = is_plain(request.options)
@@ -61,7 +65,7 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
         question = Question(QUESTION, text, tuple(names(request.options)), free=False)
         return Asked(GateKind.QUESTION, title, questions=(question,), item=item)
     choice = () if is_clear else (Question(QUESTION, WHICH, tuple(names(request.options)), free=False),)
-    reason = (call.title or "") if call.title != title and not plan.hides_command else ""
+    reason = said if said != title and not plan.hides_command and not names_tool else ""
     unjudged = "; ".join(plan.doubts)
     return Asked(
         kind if is_clear else GateKind.QUESTION,
