@@ -481,6 +481,32 @@ async def test_a_call_that_changes_while_it_is_asked_is_asked_again(world: World
         assert "[no]" in (await rig.ended(said.turn)).text
 
 
+def words(text: str) -> list[object]:
+    return [{"type": "content", "content": {"type": "text", "text": text}}]
+
+
+@pytest.mark.parametrize(
+    "news",
+    [{"content": words("delete table B")}, {"title": "apply the other plan"}],
+    ids=["its text", "its title"],
+)
+async def test_a_call_whose_words_change_while_it_is_asked_is_asked_again(
+    world: World, news: dict[str, object]
+) -> None:
+    """The words are all that a person sees of it."""
+    call = {"toolCallId": "call", "kind": "other", "title": "apply the plan", "content": words("delete table A")}
+    both = [[("permit", {"toolCallId": "call"})], [run("true"), ("update", {"toolCallId": "call", **news})]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("announce", call), ("at-once", both)))
+        asked = {gate.title: gate for gate in (await opened(rig), await opened(rig, 2))}
+        before = asked["apply the plan"]
+        gate = await opened(rig, 3)
+        assert gate.state == "open" and (gate.title, gate.detail) != (before.title, before.detail)
+        assert (await rig.engine.gates.one(before.id)).state == "void"
+        await answer(rig, gate, NO)
+        assert "[no]" in (await rig.ended(said.turn)).text
+
+
 async def test_a_request_waits_for_the_announcement_of_its_folder(world: World) -> None:
     """Otherwise reading would be allowed in an unknown folder."""
     early = {"toolCallId": "call", "kind": "execute", "title": "bash", "rawInput": {"cwd": str(world.folder)}}

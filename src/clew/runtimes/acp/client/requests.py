@@ -7,7 +7,7 @@ import asyncio
 import itertools
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from clew.model.gates import Answer, Asked, GateKind
 from clew.runtimes import file_changes
 from clew.runtimes.acp import tools, wire
 from clew.runtimes.acp.approvals import changes, permissions, plans
+from clew.runtimes.acp.approvals.changes import Change
 from clew.runtimes.acp.approvals.grants import Grant, Run, Write
 from clew.runtimes.acp.approvals.permissions import Pending
 from clew.runtimes.acp.approvals.plans import Plan
@@ -108,17 +109,22 @@ class RequestHandler:
     async def _prepare(self, ref: str, request: wire.PermissionRequest, send: Callable[[Answer], None]) -> Pending:
         plan = self._plan(request)
         found = [await asyncio.to_thread(changes.propose, self._workspace, part) for part in plan.diffs]
-        call = tools.merge(self._live.translation.tool(request.tool_call.tool_call_id), request.tool_call)
         whole = await asyncio.to_thread(changes.check, plan, found)
-        asked = permissions.asked(request, call, whole, "\n".join(filter(None, (each.shown for each in found))))
-        asked = changes.with_doubts(asked, found)
-        asked = replace(asked, item=self._item(request.tool_call.tool_call_id, asked))
+        shown = self._asked(request, whole, found)
+        asked = replace(shown, item=self._item(request.tool_call.tool_call_id, shown))
         granted: list[Grant] = [*_runs(plan), *(each.grant for each in found if each.grant is not None)]
 
         def is_current() -> bool:
-            return self._plan(request) == plan and all(each.is_current() for each in found)
+            is_same = self._plan(request) == plan and self._asked(request, whole, found) == shown
+            return is_same and all(each.is_current() for each in found)
 
         return Pending(ref, asked, send, tuple(granted), is_current)
+
+    def _asked(self, request: wire.PermissionRequest, plan: Plan, found: Sequence[Change]) -> Asked:
+        """Return what a person would be shown now: the agent may change the words of a call at any time."""
+        call = tools.merge(self._live.translation.tool(request.tool_call.tool_call_id), request.tool_call)
+        asked = permissions.asked(request, call, plan, "\n".join(filter(None, (each.shown for each in found))))
+        return changes.with_doubts(asked, found)
 
     def _item(self, id: str, asked: Asked) -> str | None:
         """Return the activity that waits at this gate; some agents ask with another id than they act."""
