@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -202,3 +203,52 @@ def test_the_subject_of_a_command_and_of_a_diff_has_no_title(tmp_path: Path) -> 
     change = ask(tmp_path, diff("a.txt"))
     shown = "--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file"
     assert change.subject == f"change\0\0a.txt\0{shown}"
+
+
+# Content of other kinds
+
+RESOURCE = {"type": "resource", "resource": {"uri": "file:///x", "text": "drop table users"}}
+OTHERS = [
+    {"type": "content", "content": RESOURCE},
+    {"type": "content", "content": {"type": "resource_link", "uri": "https://x", "name": "drop table users"}},
+    {"type": "content", "content": {"type": "image", "data": "drop table users", "mimeType": "image/png"}},
+    {"type": "content", "content": {"type": "text", "text": "fine", "also": "drop table users"}},
+    {"type": "diff", "path": "a.txt", "newText": "x", "then": "drop table users"},
+    {"type": "diff", "path": "a.txt", "newText": ["drop table users"]},
+    {"type": "terminal", "terminalId": "drop table users"},
+    {"type": "spell", "payload": "drop table users"},
+    "drop table users",
+]
+
+
+@pytest.mark.parametrize("part", OTHERS, ids=str)
+@pytest.mark.parametrize("kind", ["execute", "edit", "other"])
+def test_content_that_is_neither_text_nor_a_diff_is_shown_and_allowed_by_a_person_only(
+    tmp_path: Path, part: object, kind: str
+) -> None:
+    call = {"kind": kind, "rawInput": {"command": "ls"} if kind == "execute" else {"path": "a.txt"}}
+    plain, asked = (ask(tmp_path, {**call, "content": content}) for content in ([], [part]))
+    assert json.dumps(part, sort_keys=True) in asked.detail and asked.subject != plain.subject
+    rules = [rule(Effect.ALLOW, each, "**") for each in (RuleKind.COMMAND, RuleKind.CHANGE, RuleKind.TOOL)]
+    assert judge(tmp_path, asked, Policy.TRUSTED, *rules) is Effect.ASK
+    assert judge(tmp_path, asked, Policy.YOLO, rule(Effect.DENY, RuleKind.COMMAND, "drop table *")) is Effect.ASK
+
+
+def test_a_deny_sees_a_command_in_other_content(tmp_path: Path) -> None:
+    asked = ask(tmp_path, {"kind": "other", "content": [{"type": "run", "command": "git push"}]})
+    assert judge(tmp_path, asked, Policy.YOLO, DENY_PUSH) is Effect.DENY
+
+
+def test_text_and_diffs_as_agents_send_them_are_no_other_content(tmp_path: Path) -> None:
+    words = {"type": "text", "text": "why", "annotations": None, "_meta": {"a": 1}}
+    call = diff("a.txt")
+    call["content"] += [{"type": "content", "content": words, "more": None}]
+    asked = ask(tmp_path, call)
+    assert asked.unjudged == "" and "| why" in asked.detail
+
+
+def test_other_content_that_was_announced_and_is_not_asked_about_is_shown(tmp_path: Path) -> None:
+    announced = msgspec.convert({"toolCallId": "c", "kind": "edit", "content": OTHERS[:1]}, ToolCall)
+    asking = msgspec.convert({"toolCallId": "c", "kind": "edit", "rawInput": {"path": "a"}, "content": []}, ToolCall)
+    plan = plans.read(announced, asking, str(tmp_path))
+    assert "drop table users" in plan.rest and any("announced with another" in each for each in plan.doubts)

@@ -68,13 +68,13 @@ def command(call: ToolCall) -> str:
 
 
 def paths(call: ToolCall) -> tuple[str, ...]:
-    diffs = [part.path for part in call.content or () if part.type == "diff"]
+    diffs = [part.path for part in call.parts if part.type == "diff"]
     places = [place.path for place in call.locations or ()]
     return tuple(dict.fromkeys(path for path in (*diffs, *places) if path))
 
 
 def detail(call: ToolCall) -> str:
-    shown = [_shown(part) for part in call.content or ()]
+    shown = [_shown(part) for part in call.parts]
     if any(shown):
         return "\n".join(filter(None, shown))
     return _flat(call.raw_output)
@@ -87,8 +87,8 @@ def apply_change(now: str, old: str, new: str) -> str:
 
 
 def shown_texts(call: ToolCall) -> str:
-    """Return what a call shows beside its diffs."""
-    return "\n".join(filter(None, (_shown(part) for part in call.content or () if part.type != "diff")))
+    """Return the texts that a call shows beside its diffs."""
+    return "\n".join(filter(None, (_shown(part) for part in call.parts if part.is_text)))
 
 
 def _shown(part: Part) -> str:

@@ -4,6 +4,7 @@ ignored."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Set
 from typing import Any, TypeVar
 
 import msgspec
@@ -123,16 +124,57 @@ class Part(Wire, frozen=True):
     new_text: str = ""
     terminal_id: str = ""
 
+    @property
+    def is_text(self) -> bool:
+        return self.type == "content" and self.content is not None and self.content.type == "text"
+
 
 class ToolCall(Wire, frozen=True):
     tool_call_id: str = ""
     title: str | None = None
     kind: str | None = None
     status: str | None = None
-    content: tuple[Part, ...] | None = None
+    content: tuple[Any, ...] | None = None  # as it came: a part may be of a kind that clew does not know
     locations: tuple[Place, ...] | None = None
     raw_input: Any = None
     raw_output: Any = None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The content, as far as it can be read."""
+        return tuple(part for each in self.content or () if (part := _part(each)) is not None)
+
+    @property
+    def others(self) -> tuple[Any, ...]:
+        """All of the content that is neither text nor a diff, as it came."""
+        return tuple(other for each in self.content or () if (other := _other(each)) is not None)
+
+
+_KNOWN_KEYS = {"_meta", "type"}
+_OF_DIFF = {*_KNOWN_KEYS, "path", "oldText", "newText"}
+_OF_CONTENT = {*_KNOWN_KEYS, "content"}
+_OF_TEXT = {*_KNOWN_KEYS, "text", "annotations"}
+
+
+def _part(raw: Any) -> Part | None:
+    try:
+        return msgspec.convert(raw, Part)
+    except msgspec.ValidationError:
+        return None
+
+
+def _other(raw: Any) -> Any:
+    """Return the part itself if it is neither text nor a diff, or if it has more than such a part has."""
+    part = _part(raw)
+    if part is not None and part.type == "diff":
+        return raw if _has_more(raw, _OF_DIFF) else None
+    if part is not None and part.is_text:
+        return raw if _has_more(raw, _OF_CONTENT) or _has_more(raw["content"], _OF_TEXT) else None
+    return raw
+
+
+def _has_more(raw: dict[str, Any], known: Set[str]) -> bool:
+    return any(key not in known and value is not None for key, value in raw.items())
 
 
 class PlanEntry(Wire, frozen=True):

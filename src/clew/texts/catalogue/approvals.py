@@ -6,5 +6,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "also": ("{first}; {other}", "{first}；{other}"),
     "replaces": ("it replaces what is there already: {paths}", "它会替换已有的内容：{paths}"),
     "twice": ("it changes a file more than once: {paths}", "它不止一次修改同一个文件：{paths}"),
+    "other_content": (
+        "it shows something that is neither text nor a diff",
+        "它带有既不是文本也不是差异的内容",
+    ),
     "gone": ("This file is replaced by the one above:", "这个文件会被上面的文件替换："),
 }

@@ -17,6 +17,7 @@ from clew.runtimes.acp.approvals.grants import Grant
 from clew.runtimes.acp.approvals.plans import Plan
 from clew.runtimes.acp.wire import Option, PermissionRequest, ToolCall
 from clew.support.errors import BadInput
+from clew.texts import doubts
 from clew.texts.catalogue import say
 
 QUESTION = "option"
@@ -66,7 +67,7 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
         return Asked(GateKind.QUESTION, title, questions=(question,), item=item)
     choice = () if is_clear else (Question(QUESTION, WHICH, tuple(names(request.options)), free=False),)
     reason = said if said != title and not plan.hides_command and not names_tool else ""
-    unjudged = "; ".join(plan.doubts)
+    unjudged = doubts.joined(plan.doubts)
     return Asked(
         kind if is_clear else GateKind.QUESTION,
         title,

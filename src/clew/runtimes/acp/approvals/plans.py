@@ -20,6 +20,7 @@ from clew.model.events import ActivityKind
 from clew.runtimes.acp import tools
 from clew.runtimes.acp.approvals import diff_check, readings
 from clew.runtimes.acp.wire import Part, ToolCall
+from clew.texts.catalogue import say
 
 SHELL = ("/bin/sh", "-c")
 GRAMMAR = ("if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in", "time")
@@ -124,14 +125,19 @@ def _with_readings(plan: Plan, known: _KnownCall) -> Plan:
     """Add what the call may do besides, for rules that deny or ask."""
     odd = tuple(path for path in plan.paths if readings.is_odd_path(path))
     is_change = plan.kind is ActivityKind.CHANGE
-    said = [known.given, known.differing]
+    others = known.call.others
+    said = [known.given, known.differing, *others]
     run = [line for line in readings.commands(said) if line not in (_line(plan.argv), plan.command)]
     named = [*readings.paths(said), *plan.paths] if is_change else []
     touched = [path for path in (*named, *(part.path for part in plan.diffs)) if path]
     touched += [each for path in touched for each in readings.path_readings(path)]
+    doubts = [f"{ODD_PATH}: {', '.join(odd)}"] if odd else []
+    doubts += [say("approvals.other_content")] if others else []
     return replace(
         plan,
-        doubts=(*plan.doubts, *([f"{ODD_PATH}: {', '.join(odd)}"] if odd else [])),
+        rest="\n".join(filter(None, (plan.rest, *map(_line_of, others)))),
+        doubts=(*plan.doubts, *doubts),
+        mentions=tuple(dict.fromkeys((*plan.mentions, *_words(*others)))),
         may_run=tuple(dict.fromkeys(run)),
         may_touch=tuple(path for path in dict.fromkeys(touched) if path not in plan.paths),
     )
@@ -160,13 +166,13 @@ def _merge_announced(announced: ToolCall | None, asking: ToolCall, edit_tools: S
 
 
 def _differing_content(announced: ToolCall, asking: ToolCall) -> dict[str, Any]:
-    """Return the announced diffs and files if those of the request differ."""
+    """Return the announced diffs, files and other content if those of the request differ."""
     found: dict[str, Any] = {}
-    before = diffs(announced)
-    if before and asking.content is not None and before != diffs(asking):
-        found["toolCall.content"] = [
-            {"path": part.path, "oldText": part.old_text, "newText": part.new_text} for part in before
-        ]
+    before, others = diffs(announced), announced.others
+    is_same = before == diffs(asking) and others == asking.others
+    if (before or others) and asking.content is not None and not is_same:
+        shown = [{"path": part.path, "oldText": part.old_text, "newText": part.new_text} for part in before]
+        found["toolCall.content"] = [*shown, *others]
     places = [{place.path for place in call.locations or ()} for call in (announced, asking)]
     if all(places) and places[0] != places[1]:
         found["toolCall.locations"] = sorted(places[0])
@@ -188,7 +194,7 @@ def with_env(line: str, env: Env) -> str:
 
 
 def diffs(call: ToolCall) -> tuple[Part, ...]:
-    return tuple(part for part in call.content or () if part.type == "diff")
+    return tuple(part for part in call.parts if part.type == "diff")
 
 
 def resolved(folder: str, workspace: str) -> str:
@@ -257,7 +263,7 @@ def _unknown(given: Given, known: Set[str]) -> Given:
     return {key: value for key, value in given.items() if key not in known or not _is_plain(key, value)}
 
 
-def _words(*unclear: Given | str) -> tuple[str, ...]:
+def _words(*unclear: Any) -> tuple[str, ...]:
     return tuple(readings.words(list(unclear)))
 
 
@@ -336,4 +342,8 @@ def _paths(known: _KnownCall) -> tuple[str, ...]:
 
 def _json(given: Given, announced: Given) -> str:
     shown = {**given, **({"announced": announced} if announced else {})}
-    return json.dumps(shown, ensure_ascii=False, sort_keys=True) if shown else ""
+    return _line_of(shown) if shown else ""
+
+
+def _line_of(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
