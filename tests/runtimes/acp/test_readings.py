@@ -252,3 +252,13 @@ def test_other_content_that_was_announced_and_is_not_asked_about_is_shown(tmp_pa
     asking = msgspec.convert({"toolCallId": "c", "kind": "edit", "rawInput": {"path": "a"}, "content": []}, ToolCall)
     plan = plans.read(announced, asking, str(tmp_path))
     assert "drop table users" in plan.rest and any("announced with another" in each for each in plan.doubts)
+
+
+def test_an_argument_named_like_a_word_of_clew_is_shown_beside_what_was_announced(tmp_path: Path) -> None:
+    given = [{"x": 1}, {"x": 2, "announced": "rm -rf /"}]
+    announced, asking = (
+        msgspec.convert({"toolCallId": "c", "kind": "other", "rawInput": raw}, ToolCall) for raw in given
+    )
+    plan = plans.read(announced, asking, str(tmp_path))
+    arguments, told = plan.rest.split("\n")
+    assert json.loads(arguments) == given[1] and told.endswith(' {"x": 1}')

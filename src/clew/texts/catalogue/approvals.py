@@ -10,5 +10,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "it shows something that is neither text nor a diff",
         "它带有既不是文本也不是差异的内容",
     ),
+    "announced": ("It was announced with:", "它先前的说明是："),
     "gone": ("This file is replaced by the one above:", "这个文件会被上面的文件替换："),
 }

@@ -21,6 +21,7 @@ from clew.runtimes.acp import tools
 from clew.runtimes.acp.approvals import diff_check, readings
 from clew.runtimes.acp.wire import Part, ToolCall
 from clew.texts.catalogue import say
+from clew.texts.doubts import in_both
 
 SHELL = ("/bin/sh", "-c")
 GRAMMAR = ("if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in", "time")
@@ -341,8 +342,9 @@ def _paths(known: _KnownCall) -> tuple[str, ...]:
 
 
 def _json(given: Given, announced: Given) -> str:
-    shown = {**given, **({"announced": announced} if announced else {})}
-    return _line_of(shown) if shown else ""
+    """Return a line of JSON, and another one of what was announced: an argument may have any name."""
+    told = f"{in_both(say('approvals.announced'))} {_line_of(announced)}" if announced else ""
+    return "\n".join(filter(None, (_line_of(given) if given else "", told)))
 
 
 def _line_of(value: Any) -> str:
