@@ -662,6 +662,20 @@ async def test_a_diff_shows_what_becomes_of_the_file_as_it_is(world: World) -> N
         assert (await rig.ended(said.turn)).text == "[yes][written]"
 
 
+async def test_a_diff_of_a_file_outside_the_workspace_is_marked_and_allowed_by_a_person_only(world: World) -> None:
+    """clew does not read that file, so the agent can claim that a harmful line is there already."""
+    file = world.folder.parent / f"{world.folder.name}-outside"
+    file.write_text("a\n")
+    async with world.daemon() as rig:
+        await allow(rig, f"{file}", RuleKind.CHANGE)
+        said = await rig.say(script(change(file, "evil\na\n", "evil\na\nb\n")))
+        gate = await opened(rig)
+        assert gate.state == "open" and "its diff may be wrong" in gate.warning
+        assert gate.detail.startswith("As the agent describes it, unchecked") and "未经核实" in gate.detail
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
 async def test_the_agents_text_is_not_part_of_the_diff(world: World) -> None:
     """Each line is marked, because the text could look like another change or like the end of the diff."""
     forged = "--- b.txt\n+++ b.txt\n@@ -1 +1 @@\n-one\n+two"

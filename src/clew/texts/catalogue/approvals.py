@@ -11,5 +11,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "它带有既不是文本也不是差异的内容",
     ),
     "announced": ("It was announced with:", "它先前的说明是："),
+    "unread": (
+        "As the agent describes it, unchecked, since {path} is not clearly in the workspace:",
+        "{path} 不能确定在工作区内，以下只是代理的说明，未经核实：",
+    ),
+    "unchecked": (
+        "it changes a file that clew has not read, so its diff may be wrong",
+        "它会修改 clew 没有读取的文件，因此差异可能不正确",
+    ),
     "gone": ("This file is replaced by the one above:", "这个文件会被上面的文件替换："),
 }

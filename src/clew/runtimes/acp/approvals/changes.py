@@ -18,6 +18,8 @@ from clew.runtimes.acp.approvals.plans import Plan
 from clew.runtimes.acp.client import files
 from clew.runtimes.file_changes import Found
 from clew.support.errors import BadInput
+from clew.texts import doubts
+from clew.texts.catalogue import say
 
 TWICE = "it changes a file more than once"
 MISSING = "the agent says what is in a file that does not exist"
@@ -45,9 +47,10 @@ class Change(Struct, frozen=True):
 
 def propose(workspace: str, part: wire.Part) -> Change:
     """Apply an agent's diff to the real file and show that: the agent's own "before" text could hide what it adds. A
-    file outside the workspace, or one that is not clearly inside, is shown as the agent describes it."""
+    file outside the workspace, or one that is not clearly inside, is shown as the agent describes it, and marked."""
     described = file_changes.diff(part.path, part.old_text, part.new_text)
-    unread = Change(described, part.old_text or "", part.new_text, named=part.path)
+    marked = f"{doubts.in_both(say('approvals.unread', path=file_changes.quoted_path(part.path)))}\n{described}"
+    unread = Change(marked, part.old_text or "", part.new_text, named=part.path)
     if readings.is_odd_path(part.path):
         return unread
     try:
@@ -68,12 +71,15 @@ def propose(workspace: str, part: wire.Part) -> Change:
 
 def check(plan: Plan, changes: Sequence[Change]) -> Plan:
     """Add a doubt to the plan if it has texts that its diff does not show. With several files it is unknown which one a
-    text is about. Also add one if a file is changed more than once: each diff is shown without the others."""
+    text is about. Also add one if a file is changed more than once: each diff is shown without the others. And one if
+    a file was not read."""
     files = [str(each.path or each.named) for each in changes]
     if len(set(files)) < len(files):
         plan = plans.with_doubt(plan, TWICE)
     if any(each.path is not None and each.before and not each.found.mark for each in changes):
         plan = plans.with_doubt(plan, MISSING)
+    if any(each.path is None for each in changes):
+        plan = plans.with_doubt(plan, say("approvals.unchecked"))
     if len(changes) != 1:
         return plans.with_odd_texts(plan, plan.texts)
     return plans.with_odd_texts(plan, diff_check.differing(plan.texts, changes[0].before, changes[0].after))
