@@ -8,7 +8,7 @@ from datetime import datetime
 
 from clew.model.gates import Decision, Gate, GateState, Reason
 from clew.support.coded import Text, coded_of
-from clew.support.display import escape_hidden
+from clew.support.display.as_code import as_code
 from clew.texts.catalogue import say
 from clew.texts.reasons import reason
 
@@ -67,7 +67,7 @@ def said_before(code: str, said: str) -> Text:
 
 def leads_to(name: str, where: str) -> Text:
     """About a file or a folder that is a link, or lies behind one."""
-    name, where = escape_hidden(name, lines=False), escape_hidden(where, lines=False)
+    name, where = as_code(name, lines=False), as_code(where, lines=False)
     return say("gates.leads_to", name=name, where=where)
 
 

@@ -12,9 +12,13 @@ from clew.engine.gates.cards import render_card
 from clew.engine.gates.gates import reopen_gate
 from clew.engine.gates.requests import links
 from clew.engine.rules import decide
-from clew.model.gates import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope
+from clew.model.gates import Asked, Effect, GateKind, Policy, Reason, Rule, RuleKind, Scope
 from clew.model.messages import Fate
 from clew.texts import gate_messages
+from clew.texts.bilingual import zh
+from clew.texts.catalogue import say
+from clew.texts.doubts import joined
+from clew.texts.reasons import reason
 from tests.engine.gates.test_visibility import PHONE, Chat, _opens, _row
 from tests.helpers.rig import Rig, Room
 
@@ -105,3 +109,21 @@ def test_no_rule_allows_a_permission_for_the_target_of_a_link(tmp_path: Path) ->
         request = msgspec.structs.replace(asked, links=links.resolve_links(asked, str(tmp_path)))
         verdicts.append(decide.decide(request, Policy.CAREFUL, str(tmp_path), [rule], 0, "T").effect)
     assert verdicts == [Effect.ALLOW, Effect.ASK]
+
+
+def test_right_to_left_letters_of_a_link_or_a_reason_reorder_nothing() -> None:
+    """They would move the parts of the path around them."""
+    odd, shown = "\u05d0\u05d1/etc/x", "\\u05d0\\u05d1/etc/x"
+    for text in (
+        gate_messages.leads_to(odd, "y"),
+        gate_messages.leads_to("y", odd),
+        reason(Reason("file.linked", odd)),
+    ):
+        assert shown in text and shown in zh(text) and odd not in text + zh(text)
+
+
+def test_doubts_that_are_joined_hide_nothing() -> None:
+    plain = "it carries what clew does not know: a\u200bb\u05d0"
+    both = joined((plain, say("approvals.other_content")))
+    for text in (reason(Reason("unjudged", plain)), reason(Reason("unjudged", both))):
+        assert "a\\u200bb\\u05d0" in text and "\u200b" not in text + zh(text)

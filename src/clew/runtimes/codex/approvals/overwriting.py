@@ -11,6 +11,7 @@ from pathlib import Path
 from clew.runtimes import file_changes
 from clew.runtimes.codex.wire import Change
 from clew.runtimes.file_changes import Found
+from clew.support.display.as_code import as_code
 from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ def doubt(changes: Sequence[Change], there: Mapping[str, Found]) -> tuple[str, .
     touched = [os.path.normpath(path) for pair in pairs for path in pair if path]
     twice = [path for path in dict.fromkeys(touched) if touched.count(path) > 1]
     found = (("approvals.replaces", replaced), ("approvals.twice", twice))
-    return tuple(say(code, paths=", ".join(paths)) for code, paths in found if paths)
+    return tuple(say(code, paths=as_code(", ".join(paths), lines=False)) for code, paths in found if paths)
 
 
 def _look(path: str, workspace: str) -> Found:
