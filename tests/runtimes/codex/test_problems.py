@@ -21,9 +21,11 @@ from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.codex.wire import TurnError
 from clew.runtimes.probe import PingStep
 from clew.support.clock import SystemClock
+from clew.support.coded import coded_of
 from clew.support.errors import RuntimeTrouble
 from clew.testing.scripted_model import ScriptedModel, write_codex_home
 from clew.testing.scripted_model.script import Hold, Status
+from clew.texts.bilingual import zh
 
 
 def fake(folder: Path, app_server: str, version: str = "echo codex-cli 99.0.0; exit 0") -> CodexConfig:
@@ -55,6 +57,7 @@ async def both_say(config: CodexConfig, clock: SystemClock, marks: Marks, code: 
     await runtime.close()
     assert opened.value.message == pinged.value.message == health.reason
     assert opened.value.code == pinged.value.code == code
+    assert coded_of(opened.value.words) is not None and coded_of(health.reason) == coded_of(opened.value.words)
     assert health.state is HealthState.DEGRADED
     assert await asyncio.to_thread(scan.children, marks.store) == []
     return opened.value.message
@@ -245,3 +248,11 @@ async def test_a_program_that_hangs_ends_when_its_caller_is_cancelled(
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert await asyncio.to_thread(scan.children, bare.store) == []
+
+
+def test_a_problem_of_a_turn_has_a_code_and_quotes_codex_as_it_is() -> None:
+    limit = problems.problem(TurnError("You are out.", codex_error_info="usageLimitExceeded"))
+    assert limit.said is not None and limit.said.code == "codex.usage_limit"
+    quoted = problems.problem(TurnError("no such tool", codex_error_info="badRequest"))
+    assert quoted.message == "The model rejected the request: no such tool"
+    assert zh(quoted.text) == "模型拒绝了请求：no such tool"
