@@ -12,6 +12,7 @@ from clew.config.plugins import RUNTIMES, SURFACES
 from clew.config.settings import Config, parse, parse_leniently
 from clew.daemon import assemble
 from clew.process.scan import Marks
+from clew.runtimes import process
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, ConfigError
 from clew.support.home import Home
@@ -33,6 +34,7 @@ class Settings:
     key: Secret | None = None
     tries: AtLeastOne = 3
     allow: tuple[str, ...] = ()
+    key_env: str | None = None
 
 class Asking:
     SURFACE = "pigeons"
@@ -87,6 +89,22 @@ def test_a_plugin_says_what_its_settings_are(site: Path, tmp_path: Path) -> None
     assert config.secrets() == {"very secret"}
     surface: Any = made(config, tmp_path).surfaces["pigeons"]
     assert surface.config is found
+
+
+def test_no_child_inherits_a_variable_that_holds_a_secret_of_a_surface(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_hidden", set())
+    held = ("BOT_TOKEN", "LARK_SECRET", "PIGEON_KEY")
+    for name in (*held, "OTHER"):
+        monkeypatch.setenv(name, "very secret")
+    tables = '[surfaces.telegram]\ntoken_env = "BOT_TOKEN"\n[surfaces.feishu]\napp_secret_env = "LARK_SECRET"\n'
+    config = parse(f'{tables}app_id = "x"\n{FILE}key_env = "PIGEON_KEY"\n', "config.toml")
+    made(config, tmp_path)
+    mark = Marks("s", "i").next()
+    inherited = process.child_environment(mark, {})
+    assert "OTHER" in inherited and not inherited.keys() & set(held)
+    assert process.child_environment(mark, {"BOT_TOKEN": "mine"})["BOT_TOKEN"] == "mine", "given to just this agent"
 
 
 @pytest.mark.parametrize(

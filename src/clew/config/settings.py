@@ -157,6 +157,10 @@ class Config:
         """Every secret value in it, so that the log can redact them."""
         return frozenset(_secrets(self))
 
+    def surface_variables(self) -> frozenset[str]:
+        """The environment variables that hold secrets of surfaces: no agent needs them."""
+        return frozenset(_variables(self.surfaces))
+
 
 def load(path: Path) -> Config:
     """The settings in a file; all defaults where there is none."""
@@ -226,3 +230,18 @@ def _secrets(table: Any) -> Iterator[str]:
             yield from addresses.secrets(value)
         elif value is not None and any(isinstance(rule, VariableName) for rule in split(without_none(hint))[1]):
             yield from filter(None, [os.environ.get(value, "").strip()])
+
+
+def _variables(table: Any) -> Iterator[str]:
+    """The names of variables in a table and in those below it. A plugin of others may not use clew's type for them."""
+    if isinstance(table, Mapping):
+        for each in table.values():
+            yield from _variables(each)
+    elif is_dataclass(table):
+        for name, hint in hints_of(type(table)).items():
+            value = getattr(table, name)
+            is_variable = any(isinstance(rule, VariableName) for rule in split(without_none(hint))[1])
+            if isinstance(value, str) and value and (is_variable or name.endswith("_env")):
+                yield value
+            else:
+                yield from _variables(value)

@@ -17,6 +17,7 @@ from clew.config.settings import Config
 from clew.model.runtime import Outliving, Runtime
 from clew.model.surface import Outgoing, Surface
 from clew.process.scan import Marks
+from clew.runtimes.process import hide_variables
 from clew.support.clock import Clock, SystemClock
 from clew.support.coded import Text
 from clew.support.errors import ClewError, ConfigError, Refused
@@ -57,6 +58,7 @@ def assemble(
     outlive this process; None: they must not."""
     given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "announce": announce, "keeps": keeps}
     given["default_runtime"] = settings.threads.runtime
+    hide_variables(settings.surface_variables())
     runtimes = _make(plugins.RUNTIMES, settings.runtimes, given)
     surfaces = _make(plugins.SURFACES, settings.surfaces, given)
     troubles = (*runtimes.troubles, *surfaces.troubles)
@@ -74,6 +76,7 @@ def own_runtimes(
     settings = settings or config_settings.load(home.config)
     given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "keeps": keeps}
     given["default_runtime"] = settings.threads.runtime
+    hide_variables(settings.surface_variables())
     made = _make(plugins.RUNTIMES, settings.runtimes, given)
     return made.parts, made.troubles
 

@@ -12,7 +12,7 @@ import os
 import re
 import signal
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from clew.process import descriptors, scan
@@ -25,6 +25,7 @@ from clew.texts.catalogue import say
 log = logging.getLogger(__name__)
 
 PRIVATE = ("CLEW_CRASH", scan.VARIABLE)  # clew's own variables, which children must not inherit
+_hidden: set[str] = set()  # other variables that no child gets: the secrets of surfaces
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 STDERR_LINE = 2000  # bytes; longer lines are cut in the log
 STDERR_RATE = 200  # lines a second; more are not logged
@@ -271,10 +272,20 @@ def _text(line: bytes) -> str:
     return _COLOUR.sub("", line.decode(errors="replace")).strip()
 
 
+def hide_variables(names: Iterable[str]) -> None:
+    """Keep these variables of ours from every child from now on. An agent could answer its own gates with the token of
+    a chat."""
+    _hidden.update(names)
+
+
+def inherited_environment() -> dict[str, str]:
+    """Return our environment without what no child may have."""
+    return {name: value for name, value in os.environ.items() if name not in PRIVATE and name not in _hidden}
+
+
 def child_environment(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a child: ours, `extra`, and its mark."""
-    inherited = {name: value for name, value in os.environ.items() if name not in PRIVATE}
-    return {**inherited, **extra, scan.VARIABLE: str(mark)}
+    return {**inherited_environment(), **extra, scan.VARIABLE: str(mark)}
 
 
 async def within(seconds: float, event: asyncio.Event) -> bool:

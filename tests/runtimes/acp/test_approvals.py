@@ -18,7 +18,7 @@ import pytest
 from clew.cli.view.gates import request_lines
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Decision, Effect, Policy, RuleKind, Scope
-from clew.runtimes import file_changes
+from clew.runtimes import file_changes, process
 from clew.runtimes.acp.agents.known import KNOWN, Quirks
 from clew.runtimes.acp.approvals import permissions
 from clew.runtimes.acp.approvals.permissions import WHICH
@@ -294,6 +294,18 @@ async def test_a_yes_to_a_command_with_an_environment_runs_just_that(world: Worl
         assert gate.title == "export A='it'\"'\"'s; rm -rf /'; echo $A"
         await answer(rig, gate, YES)
         assert (await rig.ended(said.turn)).text == "[yes][0: it's; rm -rf /]", "and it was not asked again"
+
+
+async def test_neither_an_agent_nor_its_command_gets_the_token_of_a_chat(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_hidden", {"BOT_TOKEN"})
+    monkeypatch.setenv("BOT_TOKEN", "very secret")
+    line = "echo /$BOT_TOKEN/"
+    async with world.daemon() as rig:
+        said = await rig.start(f"{script(run(line))}\n!shell {line} > {world.folder}/own", policy=Policy.YOLO)
+        assert "[0: //]" in (await rig.ended(said.turn)).text
+        assert (world.folder / "own").read_text() == "//\n"
 
 
 # Commands that clew runs

@@ -4,7 +4,6 @@ beyond a limit is dropped, oldest first."""
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Any, cast
 
 from clew.model.events import ActivityKind
@@ -13,7 +12,7 @@ from clew.process.scan import Mark, Process
 from clew.runtimes.acp.approvals.plans import SHELL, Env, Plan
 from clew.runtimes.acp.client.files import inside
 from clew.runtimes.acp.wire import TerminalRequest
-from clew.runtimes.process import EXIT_GRACE, within
+from clew.runtimes.process import EXIT_GRACE, inherited_environment, within
 from clew.support.clock import Clock
 from clew.support.errors import BadInput
 
@@ -90,7 +89,7 @@ class Terminals:
         """Start a command and return the terminal's id. Raises BadInput and OSError."""
         where = inside(self._workspace, request.cwd or ".")
         own = dict(variables(request))
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
+        inherited = {name: value for name, value in inherited_environment().items() if not name.startswith("CLEW_")}
         limit = LIMIT if request.output_byte_limit is None else max(0, request.output_byte_limit)
         terminal = Terminal(mark, self._clock, min(limit, LIMIT))
         await asyncio.get_running_loop().subprocess_exec(
