@@ -632,6 +632,16 @@ TRICKS = pairs(  # in a workspace without a link that leads out
     -> pytest tests packages/a
     pytest tests/test_m.py -> pytest
     -> pytest tests
+    npx tsc --noEmit --pretty false -> npx tsc --noEmit false
+    -> npx tsc --pretty --noEmit false
+    tsc --noEmit -> tsc --noEmit false
+    -> tsc --noEmit --pretty false
+    npm run build --if-present -> npm run build --if-present false
+    pytest tests --cov -> pytest --cov tests
+    pytest --cov=src tests -> pytest --cov src tests
+    -> pytest --cov tests
+    node --test --test-name-pattern=x tests -> node --test --test-name-pattern tests
+    vitest run src -> vitest run --silent src
     jest src -> jest packages
     -> jest
     jest -> jest src
@@ -1019,6 +1029,17 @@ def test_links_that_no_test_runner_follows_out_are_fine(tmp_path: Path) -> None:
     (work / "scripts/far").symlink_to(work.parent / "away")
     assert offered("pytest -q", work) == [] and verdict("pytest tests", offered("pytest tests", work), work) == "allow"
     assert verdict("pytest tests/test_m.py", offered("pytest tests", work), work) == "allow"
+
+
+@pytest.mark.parametrize("runner", ["jest", "vitest run", "playwright test"])
+def test_a_rule_for_a_folder_ends_if_the_folder_is_gone(tmp_path: Path, runner: str) -> None:
+    """The missing folder is no filter that may be left out."""
+    work = made(tmp_path)
+    rules = offered(f"{runner} packages/a", work)
+    assert verdict(f"{runner} packages/a", rules, work) == "allow"
+    (work / "packages/a").rmdir()
+    for later in (runner, f"{runner} packages/a", f"{runner} packages/b", f"{runner} packages"):
+        assert verdict(later, rules, work) == "ask", later
 
 
 def test_a_rule_for_a_folder_ends_if_the_folder_becomes_a_link(tmp_path: Path) -> None:

@@ -62,6 +62,9 @@ OFFERED = {
     "npm test": "npm test …",
     "npm run test:unit": "npm run test:unit …",
     "npx tsc --noEmit": "npx tsc --noEmit …",
+    "npx tsc --noEmit --pretty -p src": "npx tsc --noEmit -p src …",
+    "pytest --cov=src tests": "pytest --cov=src tests …",
+    "dotnet build -c Release": "dotnet build -c Release …",
     "cargo build --release": "cargo build …",
     "make": "make …",
     "make -j4 lint test": "make lint test …",
@@ -82,6 +85,12 @@ NOT_OFFERED = """
     make X=1 | make deploy | make install | make -f x | eval x | tar xf a | ./scripts/test.sh | cat /etc/hosts
     gh repo delete x | gh api x | gh pr merge 1 | pytest /etc | pytest -p x | 'go test' | 'pytest -q' | terraform apply
     pytest --version | make --version | A=b pytest | pytest 'a\u200bb'
+    npx tsc --noEmit --pretty false | tsc --noEmit src | vue-tsc --noEmit false | npm run build --if-present false
+    make true | jest --ci False | npm test null | pytest tests --cov | pytest --cov tests | node --test --test-concurrency
+    node --test --test-name-pattern tests | python manage.py test --parallel | cmake --build build --parallel
+    npx vitest run --silent src | nox -s deploy | nox -s tests-release | tox -e publish | make deploy2 | make redeploy
+    cmake --build build --target=install | cmake --build build --target deploy | gradle publi | gradle pTML
+    npm run build -w release | npm run predeploy | just deploys | ninja -C build uninstall2
 """
 
 
@@ -137,6 +146,19 @@ def test_a_tool_that_calls_git_is_not_offered_in_another_repository(work: Path, 
     assert suggest_pattern(command(line, below), str(below)) is not None  # without any repository
     (below / ".git").mkdir()
     assert suggest_pattern(command(line, below), str(work)) is None
+
+
+@pytest.mark.parametrize("place", ["packages/a", "packages/a/deep", "node_modules/x"])
+def test_isort_is_not_offered_if_there_is_any_other_repository(work: Path, place: str) -> None:
+    """With `skip_gitignore` it calls git in the folder of each file."""
+    (work / "link").unlink()
+    (work / ".gitignore").write_text("node_modules/\n")
+    asked = command("isort packages", work)
+    assert suggest_pattern(asked, str(work)) == "isort packages …"
+    (work / place / ".git").mkdir(parents=True)
+    assert suggest_pattern(asked, str(work)) is None
+    assert effect(asked, "isort packages …", RuleKind.COMMAND, work) == "ask"
+    assert suggest_pattern(command("isort .", work / "src"), str(work / "src")) is None  # not the top of a repository
 
 
 @pytest.mark.parametrize("line", ["git add .", "git add . ; git add .", "git add . && git commit -am x"])

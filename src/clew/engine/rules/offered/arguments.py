@@ -15,7 +15,7 @@ from clew.engine.rules.shell.lenient import word_set
 _NEUTRAL = word_set(
     "-q -v -vv -s -x -k= -m= -t= -g= -j? --quiet --verbose --silent --exitfirst --maxfail= --lf --last-failed --ff"
     " --failed-first --tb= --durations= --showlocals --no-header --no-summary --color= --color --no-color --colors"
-    " --disable-warnings --bail --bail? --bail= --failfast --fail-fast --no-fail-fast --grep= --testNamePattern="
+    " --disable-warnings --bail --bail! --bail= --failfast --fail-fast --no-fail-fast --grep= --testNamePattern="
     " --test-name-pattern= --name= --plain-name= --filter= -run= -skip= -count= -timeout= -short -failfast -json"
     " --nocapture --no-capture --show-output --exact --test-threads= --statistics --stacktrace --pretty --stats"
     " -n= -k -B -R= -race -Dtest? --numprocesses= --runInBand --max-warnings= --output-format= --select= --strict"
@@ -30,7 +30,7 @@ _MAX_NAME_WORDS = max(map(len, KNOWN))
 
 
 class _Option(Struct, frozen=True):
-    takes: str  # a value: "": none, "=": one, "?": perhaps one, attached; "~": a text
+    takes: str  # a value: "": none, "=": one, "!": one, attached; "?": perhaps one, attached; "~": a text
     in_rule: bool
 
 
@@ -107,6 +107,8 @@ def _parse_bundle(word: str, left: list[str], options: Mapping[str, _Option]) ->
 
 
 def _option_with_value(name: str, option: _Option, value: str | None, left: list[str]) -> Argument:
+    if value is None and option.takes == "!":
+        raise UnknownOption(name)
     if value is None and option.takes in ("=", "~"):
         value = left.pop(0) if left else None
         if value is None or (option.takes == "=" and _ASSIGNMENT.match(value)):
@@ -128,5 +130,5 @@ def _option_table(text: str, not_neutral: str) -> Mapping[str, _Option]:
 
 
 def _parse_table_entry(item: str, neutral: Set[str]) -> tuple[str, _Option]:
-    takes = item[-1] if item[-1] in "=?~" else ""
+    takes = item[-1] if item[-1] in "=!?~" else ""
     return item.removesuffix(takes), _Option(takes, in_rule=takes != "~" and item not in neutral)

@@ -29,7 +29,8 @@ class Known(Struct, frozen=True):
     """How a known command may be called.
 
     `options` is a list of words: `-q` is a flag; `-k=` has a value, attached or as the next word; `-j?` may have an
-    attached value; the value of `-m~` is a text that is never opened as a file; `--reporter=dot` is exactly that word.
+    attached value; `--cov!` must have one, because the program would take the next word for it; the value of `-m~` is a
+    text that is never opened as a file; `--reporter=dot` is exactly that word.
     An option and its value become part of the rule, because they change what the command does (`--fix` writes).
     Exceptions are texts, and options that `matching` counts as neutral, such as `-q`."""
 
@@ -39,6 +40,7 @@ class Known(Struct, frozen=True):
     after_double_dash: str | None = None  # options after `--`; None: no `--` at all
     is_git: bool = False  # git runs programs that a config names: only in the workspace's own repository
     calls_git: bool = False  # by itself, if there is a repository, which must be the workspace's own
+    calls_git_below: bool = False  # like `calls_git`, but for each file, so that it enters other repositories
     write_options: str = ""  # options that make it change the files that it finds; `*`: it always may
     not_neutral: str = ""  # options that are neutral for other commands, but not for this one
     requires_one_of: str = ""  # one of these options must be given
@@ -55,7 +57,7 @@ _PYTEST = Known(
     " --nf --sw --stepwise --co --collect-only --setup-plan --fixtures --markers --setup-show --tb= --capture="
     " --showlocals --durations= --durations-min= --color= --no-header --no-summary --full-trace --disable-warnings"
     " --strict-markers --strict-config --runxfail --ignore= --ignore-glob= --deselect= --numprocesses= --dist=load"
-    " --dist=loadfile --dist=loadscope --dist=worksteal --timeout= --reruns= --cov? --no-cov --cov-branch"
+    " --dist=loadfile --dist=loadscope --dist=worksteal --timeout= --reruns= --cov! --no-cov --cov-branch"
     " --cov-report=term --cov-report=term-missing --cov-fail-under= --benchmark-skip --benchmark-disable",
     _TESTS,
     bundles_flags=True,
@@ -66,7 +68,7 @@ _PYTHON: Mapping[str, Known] = {
     "python -m unittest": Known(
         "-v -q -f -b -k= --verbose --quiet --failfast --buffer --locals", _TARGETS, runs_tests=True
     ),
-    "python manage.py test": Known("-k= -v= --verbosity= --failfast --keepdb --parallel?", _TARGETS, runs_tests=True),
+    "python manage.py test": Known("-k= -v= --verbosity= --failfast --keepdb --parallel!", _TARGETS, runs_tests=True),
     "mypy": Known(
         "-v --strict --pretty --no-pretty --show-error-codes --show-error-context --show-column-numbers"
         " --no-error-summary --no-color-output --hide-error-context --ignore-missing-imports --check-untyped-defs"
@@ -100,6 +102,7 @@ _PYTHON: Mapping[str, Known] = {
     "isort": Known(
         "-q -v -c --check --check-only --diff --quiet --verbose -l= --line-length=",
         _PATHS,
+        calls_git_below=True,  # a config can say `skip_gitignore = true`
         write_options="*",
         skipped_folders=_PACKAGES,
     ),
@@ -126,7 +129,6 @@ _JEST = Known(
 )
 _TSC = Known(
     "--noEmit -p= --project= --pretty --skipLibCheck --strict --listFiles --noErrorTruncation",
-    _TARGETS,
     write_options="*",  # a config can say `incremental`
     requires_one_of="--noEmit",
     skipped_folders=_PACKAGES,
@@ -141,7 +143,7 @@ _NX = Known(operands=_TARGETS, calls_git=True)
 _NODE: Mapping[str, Known] = {
     "jest": _JEST,
     "vitest run": Known(
-        "-t= -u --testNamePattern= --coverage --no-coverage --bail= --silent --passWithNoTests --retry="
+        "-t= --testNamePattern= --coverage --no-coverage --bail= --passWithNoTests --retry="
         " --typecheck --allowOnly --hideSkippedTests --no-file-parallelism --no-color --reporter=default"
         " --reporter=verbose --reporter=dot --reporter=json",
         _FILTERS,
@@ -207,14 +209,14 @@ _SCRIPTS: Mapping[str, Known] = {
     **{f"{tool} {word}": _SCRIPT for tool in ("pnpm", "yarn") for word in ("run", "test", "build", "lint")},
     **{f"{tool} {word}": _SCRIPT for tool in ("pnpm", "yarn") for word in ("typecheck", "type-check", "check")},
     "bun run": _SCRIPT,
-    "bun test": Known("-t= --bail? --timeout= --coverage --only --todo --test-name-pattern=", _NEAR_TESTS),
+    "bun test": Known("-t= --bail! --timeout= --coverage --only --todo --test-name-pattern=", _NEAR_TESTS),
     "deno task": _SCRIPT,
     "deno test": Known("-q -A --allow-all --filter= --parallel --no-check --fail-fast --quiet", _NEAR_TESTS),
     "deno lint": Known("-q --fix --quiet", _PATHS, write_options="--fix", skipped_folders="node_modules"),
     "deno fmt": Known("-q --check --quiet", _PATHS, write_options="*", skipped_folders="node_modules"),
     "deno check": Known("-q --quiet", _PATHS),
     "node --test": Known(
-        "--test-only --test-name-pattern? --test-concurrency? --test-reporter=spec --test-reporter=tap"
+        "--test-only --test-name-pattern! --test-concurrency! --test-reporter=spec --test-reporter=tap"
         " --test-reporter=dot",
         _NEAR_TESTS,
     ),
@@ -299,10 +301,10 @@ _BUILDERS: Mapping[str, Known] = {
     "ninja": Known("-v -n -j= -k= -C=", _TARGETS),
     "meson test": Known("-v -C= --suite= --verbose --print-errorlogs --no-rebuild", _TARGETS),
     "meson compile": Known("-v -j= -C= --verbose --jobs=", _TARGETS),
-    "cmake --build": Known("-v -j? --verbose --parallel? --target= --config=", _TARGETS),
+    "cmake --build": Known("-v -j? --verbose --parallel! --target= --config=", _TARGETS),
     "ctest": Known(
         "-V -VV -Q -N -R= -E= -L= -LE= -j= -C= --verbose --output-on-failure --rerun-failed --stop-on-failure"
-        " --test-dir= --timeout= --parallel? --progress"
+        " --test-dir= --timeout= --parallel! --progress"
     ),
     "gradle": _GRADLE,
     "./gradlew": _GRADLE,

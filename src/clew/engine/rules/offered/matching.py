@@ -51,6 +51,11 @@ _OUTSIDE_EFFECTS = word_set(
     "deploy deployment publish release upload push ship rollout rollback promote install uninstall destroy provision"
     " submit login logout sudo prod production migrate"
 )
+_EFFECTS_ANYWHERE = word_set(
+    "deploy publish release upload rollout rollback promote install destroy provision submit login logout migrat"
+)  # also as a part of a name: `redeploy`, `deploy2`
+_BUILD_TYPES = word_set("-c --configuration --config --profile")  # options that may have the value `Release`
+_VALUES = word_set("true false null")  # many programs take such a word for the value of the option before it
 
 
 class _Call(Struct, frozen=True):
@@ -85,7 +90,7 @@ def allows(pattern: str, words: Sequence[str], folder: str | None, workspace: st
     is_same_folder = here is not None and here == real_path(where, workspace) and is_inside(here, workspace)
     if here is None or not is_same_folder or _has_link(where, workspace):
         return False
-    allowed, given = _parse_call(fixed, here, workspace), _parse_call(words, here, workspace)
+    allowed, given = _parse_call(fixed, here, workspace, is_rule=True), _parse_call(words, here, workspace)
     if allowed is None or given is None or allowed.words != given.words or not _has_required_option(words):
         return False
     if not _has_allowed_paths(given.paths, allowed.paths, words, here):
@@ -102,7 +107,7 @@ def allows_in_script(pattern: str, command: ScriptCommand, workspace: str) -> bo
 def check_pattern(pattern: str) -> None:
     """Raises BadInput if the command of the pattern is not known, or the `…` already includes some of its options."""
     _, fixed = _parse_pattern(pattern)
-    found = _parse_call(fixed, "/workspace", "/workspace")
+    found = _parse_call(fixed, "/workspace", "/workspace", is_rule=True)
     if found is None:
         raise BadInput(say("rules.no_options_known", command=shlex.join(fixed)))
     if sorted((*found.words, *found.paths)) != sorted(fixed):
@@ -115,8 +120,9 @@ def _parse_pattern(pattern: str) -> tuple[str, Sequence[str]]:
     return (words[1], words[3:]) if words[:1] == ["cd"] and words[2:3] == ["&&"] else (".", words)
 
 
-def _parse_call(words: Sequence[str], folder: str, workspace: str) -> _Call | None:
-    """None if the command is not known, or if one of its words is not listed or leaves the workspace."""
+def _parse_call(words: Sequence[str], folder: str, workspace: str, *, is_rule: bool = False) -> _Call | None:
+    """None if the command is not known, or if one of its words is not listed or leaves the workspace. `is_rule`: these
+    are the words of a rule, whose operands are paths even if they do not exist any more."""
     found = find_known(words)
     if found is None:
         return None
@@ -131,7 +137,8 @@ def _parse_call(words: Sequence[str], folder: str, workspace: str) -> _Call | No
         return None
     operands = [argument.words[0] for argument in arguments if argument.is_operand]
     targets = operands if known.operands is Operands.TARGETS else []
-    paths = (_operand_path(operand, known.operands, folder) for operand in operands if not targets)
+    kind = Operands.TESTS if is_rule and known.operands is Operands.FILTERS else known.operands
+    paths = (_operand_path(operand, kind, folder) for operand in operands if not targets)
     fixed = (*words[:length], *(word for each in options for word in each), *targets)
     return _Call(fixed, frozenset(path for path in paths if path is not None))
 
@@ -161,7 +168,10 @@ def _has_duplicates(options: Sequence[tuple[str, ...]]) -> bool:
 
 def _is_safe(argument: Argument, operands: Operands, folder: str, workspace: str) -> bool:
     is_target = argument.is_operand and operands is Operands.TARGETS
-    if argument.in_rule and not all(_may_appear_in_rule(word, is_target) for word in argument.words):
+    if argument.in_rule and not all(map(_PLAIN_WORD.fullmatch, argument.words)):
+        return False
+    names = [] if not argument.in_rule else argument.words if is_target else _checked_values(argument)
+    if any(_has_outside_effect(name, is_target) for name in names):
         return False
     if argument.possible_path is None:
         return True
@@ -174,10 +184,20 @@ def _is_safe(argument: Argument, operands: Operands, folder: str, workspace: str
     return not argument.is_operand or _is_allowed_operand(argument.possible_path, operands, folder)
 
 
-def _may_appear_in_rule(word: str, is_target: bool) -> bool:
-    """Whether a rule can contain this word as it is, and a person would allow it by a button."""
-    parts = {part.lower() for part in _CAMEL.findall(word)} if is_target else set()
-    return _PLAIN_WORD.fullmatch(word) is not None and _OUTSIDE_EFFECTS.isdisjoint(parts)
+def _checked_values(argument: Argument) -> Sequence[str]:
+    """The values of an option that may be names of targets: not `Release`, as a type of build."""
+    name, _, attached = argument.words[0].partition("=")
+    values = [value for value in (attached, *argument.words[1:]) if value]
+    return [value for value in values if name not in _BUILD_TYPES or value.lower() != "release"]
+
+
+def _has_outside_effect(name: str, is_target: bool) -> bool:
+    """Whether a target of this name may affect more than the workspace, so that no button should allow it. Gradle takes
+    the beginnings of a target's parts for it: `publi`, `pTML`."""
+    parts = {part.lower() for part in _CAMEL.findall(name)}
+    is_beginning = is_target and any(effect.startswith(part) for part in parts for effect in _OUTSIDE_EFFECTS)
+    is_named = not _OUTSIDE_EFFECTS.isdisjoint(parts) or any(effect in name.lower() for effect in _EFFECTS_ANYWHERE)
+    return is_beginning or is_named
 
 
 def _stays_inside(text: str, folder: str, workspace: str) -> bool:
@@ -195,6 +215,8 @@ def _is_project_path(path: Path, workspace: str) -> bool:
 
 
 def _is_allowed_operand(word: str, operands: Operands, folder: str) -> bool:
+    if word.lower() in _VALUES:
+        return False
     if operands is Operands.TARGETS:
         return _TARGET.fullmatch(word) is not None
     if operands is Operands.NUMBERS:
@@ -262,7 +284,7 @@ def may_judge_script(pattern: str, script: Sequence[ScriptCommand], workspace: s
 
 def _calls_git(words: Sequence[str]) -> bool:
     found = find_known(words)
-    is_known = found is not None and (found[1].is_git or found[1].calls_git)
+    is_known = found is not None and _uses_git(found[1])
     return is_known or Path(words[0]).name == "git"
 
 
@@ -270,10 +292,17 @@ def _may_use_repository(words: Sequence[str], folder: str, workspace: str) -> bo
     """Whether git may run here. It runs programs that a repository's config names, so it must be a repository that git
     may read without asking, with no other one below. A tool that calls git by itself also works without one."""
     found = find_known(words)
-    if found is None or not (found[1].is_git or found[1].calls_git):
+    if found is None or not _uses_git(found[1]):
         return True
-    reason = git_repository.reason_to_ask(folder, workspace, git_repository.GitScope(untracked_files=found[1].is_git))
-    return reason is None or (found[1].calls_git and reason.code == "git.not_top")
+    known = found[1]
+    below = known.calls_git_below
+    scope = git_repository.GitScope(untracked_files=known.is_git or below, ignored_files=below, complete=below)
+    reason = git_repository.reason_to_ask(folder, workspace, scope)
+    return reason is None or (known.calls_git and reason.code == "git.not_top")
+
+
+def _uses_git(known: Known) -> bool:
+    return known.is_git or known.calls_git or known.calls_git_below
 
 
 def _has_required_option(words: Sequence[str]) -> bool:
