@@ -1412,3 +1412,57 @@ def ignored_folder_with_a_pipe(place: Place) -> None:
     os.mkfifo(place.work / "vendor/deep/.gitignore")
     others = ("git ls-files -o", "git ls-files --others", "git ls-files -co", "git ls-files -o vendor")
     place.attacks += [*READERS_OF_GIT, *others, "git status --ignored", "git status --ignored=matching -uall"]
+
+
+def _own_settings(place: Place, settings: str) -> None:
+    """Settings of the person, outside of the workspace, which name something in whatever repository git runs in."""
+    with (place.base / "home/.gitconfig").open("a") as config:
+        config.write(settings)
+
+
+@workspace
+def own_settings_with_a_linked_file(place: Place) -> None:
+    """The repository has links to outside with the names of files that the person's own settings let git read."""
+    for name in (".git-blame-ignore-revs", ".mailmap-more", ".gitattributes_global", ".gitorder"):
+        place.link(name, str(place.outside / "secret"))
+    place.commit()
+    settings = "[blame]\nignoreRevsFile = .git-blame-ignore-revs\n[mailmap]\nfile = .mailmap-more\n"
+    _own_settings(place, f"{settings}[core]\nattributesFile = .gitattributes_global\n[diff]\norderFile = .gitorder\n")
+    place.attacks += [*READERS_OF_GIT, "git blame a.txt", "git blame -L 1,2 src/m.py", "cd src && git blame m.py"]
+
+
+@workspace
+def own_settings_with_a_linked_file_of_any_name(place: Place) -> None:
+    """Of the file that `git blame` reads, it prints a line."""
+    place.link("docs/skip.txt", str(place.outside / "secret"))
+    place.commit()
+    _own_settings(place, "[blame]\nignoreRevsFile = docs/skip.txt\n")
+    place.attacks += ["git blame a.txt", "git blame -L 1,2 src/m.py", "cd src && git blame m.py"]
+
+
+@workspace
+def own_settings_with_tracked_hooks(place: Place) -> None:
+    """The person's own settings name a folder of hooks, and the repository has one that reading commands run."""
+    place.script(".githooks/post-index-change")
+    place.commit()
+    _own_settings(place, "[core]\nhooksPath = .githooks\n")
+    place.attacks += [*READERS_OF_GIT, "git diff --stat", "git status -s"]
+
+
+@workspace
+def own_settings_that_show_submodules(place: Place) -> None:
+    """With `diff.submodule=diff` git runs `git diff` in `.git/modules`, if the submodule's folder is missing."""
+    _nested(place, "sub")
+    place.write(".gitmodules", '[submodule "sub"]\npath = sub\nurl = ./sub\n')
+    place.git("add", "sub", ".gitmodules")
+    place.git("commit", "--quiet", "--message=sub")
+    place.write("sub/inner.txt", "changed\n")
+    place.commit("sub")
+    place.git("add", "sub")
+    place.git("commit", "--quiet", "--message=changed")
+    place.git("config", "diff.external", f"{place.harm()};false", folder="sub")
+    (place.work / ".git/modules").mkdir()
+    shutil.move(place.work / "sub/.git", place.work / ".git/modules/sub")
+    shutil.rmtree(place.work / "sub")
+    _own_settings(place, "[diff]\nsubmodule = diff\n")
+    place.attacks += [*READERS_OF_GIT, "git show", "git diff HEAD~1", "git log -p -2"]

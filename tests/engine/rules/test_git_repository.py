@@ -502,13 +502,55 @@ def test_intent_to_add_and_skip_worktree_are_not_asked_about(work: Path) -> None
     assert verdict(work) is Effect.ALLOW
 
 
-@pytest.mark.parametrize("name", ["modules", "lfs", "annex"])
+@pytest.mark.parametrize("name", ["lfs", "annex"])
 def test_a_link_anywhere_in_gits_folder_is_asked_about(work: Path, name: str) -> None:
     """`git rev-parse lfs/x` takes the file for a ref, and prints what is in it."""
     (work / ".git" / name / "sub").mkdir(parents=True)
     assert verdict(work) is Effect.ALLOW
     (work / ".git" / name / "sub/x").symlink_to("y")
     assert verdict(work) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["git show", "git diff", "git log -p", "git status"])
+def test_a_repository_of_a_submodule_in_gits_folder_is_asked_about(work: Path, command: str) -> None:
+    """With `diff.submodule` in the person's own config git runs what its config names."""
+    (work / ".git/modules").mkdir()
+    assert verdict(work, command=command) is Effect.ALLOW
+    (work / ".git/modules/sub").mkdir()
+    assert verdict(work, command=command) is Effect.ASK
+    assert git_repository.reason_to_ask(str(work), str(work)) == Reason("git.submodule", ".git/modules/sub")
+
+
+@pytest.mark.parametrize("folder", [".githooks", "src", "tools/deep", ".husky"])
+def test_a_hook_that_the_persons_own_config_may_name_is_asked_about(work: Path, folder: str) -> None:
+    (work / folder).mkdir(parents=True, exist_ok=True)
+    (work / folder / "pre-commit").write_text("x")
+    assert verdict(work) is Effect.ALLOW
+    (work / folder / "post-index-change").write_text("touch RAN")
+    assert verdict(work) is verdict(work, command="git diff") is Effect.ASK
+    assert git_repository.reason_to_ask(str(work), str(work)) == Reason("git.hook", f"{folder}/post-index-change")
+
+
+@pytest.mark.parametrize("name", [".git-blame-ignore-revs", ".mailmap2", "src/.gitattributes_global", "order.txt"])
+def test_a_linked_file_that_the_persons_own_config_may_name_is_asked_about(work: Path, name: str) -> None:
+    """`blame.ignoreRevsFile`, `mailmap.file`, `core.attributesFile`, `diff.orderFile`: git may print a line of it."""
+    commands = ("git blame src/a.txt", "git log", "git diff", "git status", "git show")
+    (work / name).symlink_to(work / "src/a.txt")
+    assert {verdict(work, command=command) for command in commands} == {Effect.ALLOW}
+    (work / name).unlink()
+    (work / name).symlink_to(work.parent / "secret")
+    assert {verdict(work, command=command) for command in commands} == {Effect.ASK}
+    assert git_repository.reason_to_ask(str(work), str(work)) == Reason("git.file", name)
+
+
+@pytest.mark.parametrize("name", ["skip", "src/skip", "vendor/skip"])
+def test_git_blame_is_asked_about_if_any_link_leads_outside(work: Path, name: str) -> None:
+    (work / ".gitignore").write_text("vendor\n")
+    (work / "vendor").mkdir()
+    assert verdict(work, command="git blame src/a.txt") is Effect.ALLOW
+    (work / name).symlink_to(work.parent / "secret")
+    assert verdict(work, command="git blame src/a.txt") is Effect.ASK
+    assert verdict(work, command="git log") is Effect.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -680,7 +722,8 @@ def test_a_link_to_a_folder_outside_is_asked_about(work: Path, command: str, nam
     (work.parent / "elsewhere").mkdir()
     (work / name).parent.mkdir(parents=True, exist_ok=True)
     (work / "inner").symlink_to("src")
-    (work / "file").symlink_to("/etc/hosts")
+    if "blame" not in command:
+        (work / "file").symlink_to("/etc/hosts")
     assert verdict(work, command=command) is Effect.ALLOW
     (work / name).symlink_to(work.parent / "elsewhere")
     assert verdict(work, command=command) is Effect.ASK
@@ -767,7 +810,7 @@ def test_a_tree_that_is_very_deep_is_asked_about(work: Path, command: str, folde
 def test_a_script_with_many_folders_searches_the_tree_once(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Path] = []
 
-    def counted(top: Path, tracked: Mapping[str, Set[str]], **options: bool) -> Path | None:
+    def counted(top: Path, tracked: Mapping[str, Set[str]], sought: tree_walk.Sought) -> Path | None:
         looked.append(top)
         return None
 

@@ -86,8 +86,9 @@ NOT_OFFERED = """
     gh repo delete x | gh api x | gh pr merge 1 | pytest /etc | pytest -p x | 'go test' | 'pytest -q' | terraform apply
     pytest --version | make --version | A=b pytest | pytest 'a\u200bb'
     npx tsc --noEmit --pretty false | tsc --noEmit src | vue-tsc --noEmit false | npm run build --if-present false
-    make true | jest --ci False | npm test null | pytest tests --cov | pytest --cov tests | node --test --test-concurrency
-    node --test --test-name-pattern tests | python manage.py test --parallel | cmake --build build --parallel
+    make true | jest --ci False | npm test null | pytest tests --cov | pytest --cov tests
+    node --test --test-concurrency | node --test --test-name-pattern tests
+    python manage.py test --parallel | cmake --build build --parallel
     npx vitest run --silent src | nox -s deploy | nox -s tests-release | tox -e publish | make deploy2 | make redeploy
     cmake --build build --target=install | cmake --build build --target deploy | gradle publi | gradle pTML
     npm run build -w release | npm run predeploy | just deploys | ninja -C build uninstall2

@@ -71,6 +71,7 @@ def _git_scope(subcommand: str, rest: Sequence[str]) -> git_repository.GitScope:
         untracked_files=subcommand in _READS_WORKSPACE_FILES,
         ignored_files=ignored,
         history_files=subcommand in _READS_HISTORY,
+        linked_files=subcommand == "blame",  # `blame.ignoreRevsFile`
         complete=complete,
     )
 

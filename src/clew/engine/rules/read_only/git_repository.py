@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.engine.rules.patterns import real_path, relative_path
 from clew.engine.rules.read_only import tree_walk
@@ -80,6 +81,7 @@ class GitScope(Struct, frozen=True):
     untracked_files: bool = True
     ignored_files: bool = False
     history_files: bool = True  # for these it reads the attributes of the folders in which they would be
+    linked_files: bool = False  # a file that only the person's own config names, and of which it may print a line
     complete: bool = False  # the command may read any folder: a tree that is too large to search is not safe
 
 
@@ -153,7 +155,13 @@ def _check_repository(entry: Path, top: Path) -> dict[str, set[str]]:
     _check_objects(shared / "objects")
     _check_hooks(shared / "hooks")
     _check_worktrees(shared / "worktrees")
+    for module in (each for folder in {own, shared} for each in _entries(folder / "modules")):
+        raise UnsafeRepository("git.submodule", shown_path(module, top))  # with `diff.submodule` git runs what it names
     return _check_index(own / "index", top)
+
+
+def _entries(folder: Path) -> Iterable[Path]:
+    return folder.iterdir() if folder.is_dir() else ()
 
 
 def _check_objects(objects: Path) -> None:
@@ -223,20 +231,21 @@ def _check_tree(top: Path, tracked: Mapping[str, Set[str]], scope: GitScope) -> 
     folders are searched for repositories only if git reads ignored files. If a tree is too large to search, that is
     accepted unless the command may read any folder: git runs something in a repository below only if the index has a
     gitlink to it, and the index was checked. Of other repositories it reads only the HEAD, and does not show it."""
-    found = tree_walk.find_unsafe_among_tracked(
-        top, tracked, repositories=scope.untracked_files, links=scope.history_files
-    )
-    search = partial(tree_walk.find_unsafe_for_git, top, links=scope.history_files)
+    sought = tree_walk.Sought(scope.untracked_files, scope.history_files, scope.linked_files)
+    found = tree_walk.find_unsafe_among_tracked(top, tracked, sought)
+    search = partial(tree_walk.find_unsafe_for_git, top)
     skipped = frozenset[str]() if scope.ignored_files else tree_walk.ignored_folders(top)
     try:
-        found = found or search(skipped, repositories=scope.untracked_files)
-        found = found or (search(skipped, only_skipped=True, repositories=False) if scope.history_files else None)
+        found = found or search(skipped, sought)
+        if scope.history_files:
+            found = found or search(skipped, replace(sought, repositories=False), only_skipped=True)
     except tree_walk.TooLarge:
         if scope.complete:
             raise
     if found is not None:
         is_folder = found.is_dir() and not found.is_symlink()
-        raise UnsafeRepository("git.nested" if is_folder else "git.file", shown_path(found, top))
+        code = "git.hook" if found.name.lower() == tree_walk.HOOK else "git.nested" if is_folder else "git.file"
+        raise UnsafeRepository(code, shown_path(found, top))
 
 
 def _worktree_folder(entry: Path) -> Path:
@@ -276,7 +285,7 @@ def _folders_named_by(entry: Path) -> list[Path]:
 
 def _check_worktrees(folder: Path) -> None:
     """Git reads the refs of all worktrees from where their `commondir` leads. Only git writes these files."""
-    for own in folder.iterdir() if folder.is_dir() else ():
+    for own in _entries(folder):
         if own.is_dir() and (
             _read_line(own / "commondir") != "../.." or not _read_line(own / "gitdir").endswith("/.git")
         ):
@@ -317,9 +326,8 @@ def _hooks_folder(value: str, top: Path) -> Path:
 
 
 def _check_hooks(folder: Path) -> None:
-    """The only hook that a reading command can run: git rewrites the index after it has read the files."""
-    if os.path.lexists(folder / "post-index-change"):
-        raise UnsafeRepository("git.hook", "post-index-change")
+    if os.path.lexists(folder / tree_walk.HOOK):
+        raise UnsafeRepository("git.hook", tree_walk.HOOK)
 
 
 def _config_settings(path: Path) -> Iterator[tuple[str, str]]:

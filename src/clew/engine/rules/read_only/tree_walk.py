@@ -10,11 +10,16 @@ import stat
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
+from msgspec import Struct
+
 from clew.engine.rules.patterns import is_inside, real_path
 from clew.engine.rules.shell.lenient import word_set
 
 IGNORE_FILES = word_set(".gitignore .ignore .rgignore")
 GIT_FILES = word_set(".gitignore .gitattributes .gitmodules .mailmap")  # git reads these in any folder
+HOOK = "post-index-change"  # the only one that a reading command can run: git rewrites the index after reading files
+# Names of files that git reads if the person's own config says so: `mailmap.file`, `diff.orderFile`, …
+_READ_IF_TOLD = re.compile(r"^\.git|mailmap|attributes|ignore|exclude|order|revs")
 
 _MAX_ENTRIES = 50_000  # and as many again in folders named `.git`
 _MAX_TRACKED_ENTRIES = 500_000  # in folders in which git tracks files
@@ -50,21 +55,27 @@ class TooDeep(Exception):
     """The tree is nested so deeply that searching it would take too long."""
 
 
+class Sought(Struct, frozen=True):
+    """What else is unsafe for a git command."""
+
+    repositories: bool = True  # a folder with its own `.git`
+    links: bool = False  # a link to a folder outside, or to a file there that git may be told to read
+    any_links: bool = False  # a link to any file outside
+
+
 def find_unsafe_for_git(
-    top: Path, skipped: frozenset[str], *, only_skipped: bool = False, repositories: bool = True, links: bool = False
+    top: Path, skipped: frozenset[str], sought: Sought, *, only_skipped: bool = False
 ) -> Path | None:
-    """The first file below the top that git reads and that is not a regular file. With `repositories`, also a folder
-    with its own `.git`; with `links`, also a link to a folder outside. The `skipped` folders of the top are left out;
-    with `only_skipped`, all others are. Raises TooLarge, TooDeep and OSError."""
+    """The first file below the top that makes git do more than read there: one that git reads and that is not a regular
+    file, a hook that the person's own config may name, and what is `sought`. The `skipped` folders of the top are left
+    out; with `only_skipped`, all others are. Raises TooLarge, TooDeep and OSError."""
     for entry in _entries(top, skipped, only_skipped=only_skipped):
-        if (found := _unsafe_path(entry, str(top), repositories, links)) is not None:
+        if (found := _unsafe_path(entry, str(top), sought)) is not None:
             return found
     return None
 
 
-def find_unsafe_among_tracked(
-    top: Path, tracked: Mapping[str, Set[str]], *, repositories: bool = True, links: bool = False
-) -> Path | None:
+def find_unsafe_among_tracked(top: Path, tracked: Mapping[str, Set[str]], sought: Sought) -> Path | None:
     """The same for the folders in which git tracks something, without those below. `tracked` has the names in each
     folder, by its path relative to the top. Each must have the type that git knows: a link in place of a folder is
     unsafe, as git reads its files through it, and so is a repository or a pipe in place of a file."""
@@ -78,7 +89,7 @@ def find_unsafe_among_tracked(
                 if left < 0:
                     raise TooLarge
                 is_own_git = not folder and entry.name == ".git"
-                if not is_own_git and (unsafe := _unsafe_path(entry, str(top), repositories, links)) is not None:
+                if not is_own_git and (unsafe := _unsafe_path(entry, str(top), sought)) is not None:
                     return unsafe
                 if entry.is_file(follow_symlinks=False):
                     unseen.discard(entry.name)
@@ -91,17 +102,20 @@ def find_unsafe_among_tracked(
     return None
 
 
-def _unsafe_path(entry: os.DirEntry[str], top: str, repositories: bool, links: bool) -> Path | None:
+def _unsafe_path(entry: os.DirEntry[str], top: str, sought: Sought) -> Path | None:
     name = entry.name.lower()
-    if name == ".git" and repositories:
+    if name == ".git" and sought.repositories:
         return Path(entry.path).parent
-    is_unsafe = name in GIT_FILES and not entry.is_file(follow_symlinks=False)
-    return Path(entry.path) if is_unsafe or (links and entry.is_symlink() and _leads_outside(entry, top)) else None
+    is_unsafe = name == HOOK or (name in GIT_FILES and not entry.is_file(follow_symlinks=False))
+    is_unsafe = is_unsafe or (sought.links and entry.is_symlink() and _leads_outside(entry, top, sought.any_links))
+    return Path(entry.path) if is_unsafe else None
 
 
-def _leads_outside(link: os.DirEntry[str], top: str) -> bool:
-    """Whether a link leads to a folder outside, where git would read files. A link into `/proc` counts as such."""
-    return (link.is_dir() and not is_inside(link.path, top)) or real_path(link.path, top) is None
+def _leads_outside(link: os.DirEntry[str], top: str, any_links: bool) -> bool:
+    """Whether a link leads outside, and git would read files through it: those in a folder, a file with a name that the
+    person's own config may have, or any. A link into `/proc` counts as such."""
+    is_read = any_links or _READ_IF_TOLD.search(link.name.lower()) is not None or link.is_dir()
+    return (is_read and not is_inside(link.path, top)) or real_path(link.path, top) is None
 
 
 def _mode(path: str) -> int:
