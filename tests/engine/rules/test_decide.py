@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -354,6 +355,64 @@ DENIED = [
     ("scripts/deploy.sh", "sh < scripts/deploy.sh"),
     ("scripts/deploy.sh", "sudo bash -s <scripts/deploy.sh"),
     ("scripts/deploy.py", "python3 0< scripts/deploy.py"),
+    *(
+        ("cat .env", f"cat {rest}")
+        for rest in ("./.env", "f .env", "-n x ../.env", "a/../.env", ".en?", ".en[v]", ".ENV")
+    ),
+    *(("cat .env", f"cat {rest}") for rest in (".[]e]nv", ".[[:alpha:]]nv", ".*", "?env", "*")),
+    ("cat .env", "cd src && cat ../.env"),
+    ("cat secrets/key.pem", "cd secrets && cat key.pem"),
+    ("cat secrets/key.pem", "cat secrets/*"),
+    *(("cat *.pem", f"cat {rest}") for rest in ("-n x secrets/key.pem", "secrets/*", "k*.pem")),
+    *(
+        ("python deploy.py", f"python3 {rest}")
+        for rest in ("./deploy.py", "-u /w/deploy.py", "$PWD/deploy.py", "d*.py")
+    ),
+    ("python deploy.py prod", "python -u ./deploy.py --now prod"),
+    ("rm data.db", "rm ./data.db"),
+    ("rm data.db", "rm -f x data.db"),
+    ("node scripts/deploy.js", "cd scripts && node deploy.js"),
+    *(("kubectl apply -f prod.yaml", f"kubectl {rest}") for rest in ("apply -f ./prod.yaml", "apply -fk8s/prod.yaml")),
+    ("kubectl apply -f prod.yaml", "kubectl apply --filename=k8s/prod.yaml -f x"),
+    ("docker compose -f prod.yml up", "docker compose -f ./prod.yml up -d"),
+    *(("git push", f"git {rest}") for rest in ("pus?", "pus* origin main", "p[u]sh", "p[[:lower:]]sh", "*")),
+    ("git push", "[]g]it push"),
+    ("git push", f"git {'?' * 9}{'*' * 300}"),
+    *(("rm -rf", f"rm {rest}") for rest in ("-r? x", "*", "*fr x", "-[r]f x", "-r -?")),
+    ("git reset --hard", "git reset --har?"),
+    ("npm run deploy:*", "npm run dep*"),
+    *((pattern, "ruby bin/rails db:drop") for pattern in ("rails db:drop", "bin/rails db:drop")),
+    ("bin/manage drop", "python3 bin/manage drop"),
+    ("pip install", ".venv/bin/python .venv/bin/pip install x"),
+    ("git push", f"{'env ' * 257}git push"),
+    ("git push", f"env {'A=b ' * 300}bash -c 'git push'"),
+    ("git push", f"sudo {'-E ' * 257}git push"),
+    ("git push", f"python3 {'-u ' * 257}x git push"),
+    ("git push", f"{{{','.join(map(str, range(999)))},git}} push"),
+    ("git push", f"{'{a,}' * 7}git push"),
+    ("git push", f"{'${a:-' * 20}gi${{z}}t pu${{z}}sh{'}' * 20}"),
+    ("git push", "echo a\r# ; git pu$()sh"),
+    ("git push", "git push\r\n"),
+    ("git push", "echo $[1<<2]\ngit pu$()sh\n: '\n2]\n'"),
+    *(("git commit --no-verify", f"git commit {rest}") for rest in ("-n -m x", "-nm x", "-anm x")),
+    ("git commit -n", "git commit --no-verify -m x"),
+    *(("git branch -D", f"git branch {rest}") for rest in ("-d -f x", "--delete --force x", "-df x", "-D x")),
+    *(("git branch -d -f", f"git branch {rest}") for rest in ("-D x", "--delete -f x")),
+    *(
+        ("git push origin main", f"git push {rest}")
+        for rest in (
+            *(
+                "origin HEAD:main",
+                "origin +main",
+                "origin refs/heads/main",
+                "origin x:refs/heads/main",
+                "origin x main",
+            ),
+            *("--repo=origin main", "origin +HEAD:refs/heads/main", "-u origin main", "origin m?in"),
+        )
+    ),
+    *(("npm run deploy", f"npm {rest}") for rest in ("urn deploy", "rum deploy", "run-script deploy")),
+    ("npm run-script deploy", "npm urn deploy"),
 ]
 NOT_DENIED = [
     ("git push --force", "git push origin main"),
@@ -402,6 +461,25 @@ NOT_DENIED = [
     ("scripts/deploy.py", "python scripts/test.py"),
     ("scripts/deploy.py", "pytest scripts/deploy.py"),
     ("make deploy", "make test < other"),
+    ("curl -X DELETE", "ls"),
+    ("curl -X DELETE", "curl"),
+    ("cat .env", "cat *.txt"),
+    ("cat *.pem", "cat *.txt"),
+    ("cat .env", "cat src/.env.example"),
+    ("python deploy.py", f"python3 -c 'print({'2 * 3, ' * 100})'"),
+    ("find . -delete", "find . -name '*test*'"),
+    ("grep -R", "grep --include=*.py x src"),
+    ("ls -R", "ls *.py"),
+    ("sudo *", f"python3 -c 'print({'2 * 3, ' * 100})'"),
+    ("git commit --amend", "git commit -m 'what? *** more [x]'"),
+    ("git branch -D", "git branch -d x"),
+    ("git push origin main", "git push origin feature/main-page"),
+    ("git push origin main", "git push upstream main"),
+    (
+        "npm publish",
+        "curl -d '" + '{"a":{"b":1,"c":[{"d":1,"e":2},{"d":{"x":1,"y":2},"e":2}]},"f":{"g":1,"h":2}}' + "' x",
+    ),
+    ("git push", f"npx eslint {' '.join(f'src/f{number}.ts' for number in range(200))}"),
 ]
 
 
@@ -416,6 +494,15 @@ def test_a_deny_leaves_other_commands_alone(pattern: str, line: str) -> None:
     assert effect(command(line), deny(pattern), policy=Policy.YOLO) == "allow"
 
 
+@pytest.mark.parametrize("piece", ["$[", "[", "*", "?", "*a", "[a]", "-*", "{a,b}", "env ", "git -? *a ", "x=[a]* "])
+def test_a_deny_is_matched_in_bounded_time(piece: str) -> None:
+    rules = [deny(pattern) for pattern in ("git push", "rm -rf", "cat .env", "git push origin main", "npm run a*")]
+    begun = time.process_time()
+    for line in (piece * (32_000 // len(piece)), f"git {piece * (32_000 // len(piece))}"):
+        effect(command(line), *rules, policy=Policy.YOLO)
+    assert time.process_time() - begun < 4
+
+
 HIDDEN = [
     ("git push", "echo 'git push' > x.sh; bash x.sh"),
     ("git push", "sed -n 's/x/git push/w x.sh' a.txt && sudo bash x.sh"),
@@ -427,11 +514,37 @@ HIDDEN = [
     ("git push", "echo \"g''it pu'sh'\" > x"),
     ("scripts/deploy.sh", "cp scripts/deploy.sh x; PATH=. x"),
     ("npm run deploy:*", "node -e \"run('npm', 'run', 'deploy:all')\" > x"),
+    ("git push", "python3 -c 'import os; os.system(\"git push -q\")'"),
+    ("git push --force", 'node -e \'require("child_process").execFileSync("git",["push"])\''),
+    ("git push", "perl -e 'system \"git push\"'"),
+    ("git push", "awk 'BEGIN{system(\"git push\")}'"),
+    ("git push", "split --filter='git push' f"),
+    ("git push", "tar xf a.tar --to-command='git push'"),
+    ("git push", "sed '1e git push' f"),
+    ("git push", "vim -es -c '!git push' -c q"),
+    ("git push", "ls && rg --pre 'git push' x"),
+    ("git push", "git filter-branch --tree-filter 'git push' HEAD"),
+    ("git push", "echo 'import os; os.system(\"git push\")' | python3"),
+    ("git push", "echo 'os.system(\"git' 'push\")' | cat | python3"),
+    ("git push", "git config alias.p push && git p"),
+    ("git push", "git config --global Alias.p '!git push'"),
+    ("git push", "alias g=git\ng push"),
+    ("git push", "gi${x}t config x; $y pu$(true)sh"),
+    ("pip install", "echo pip3 > x; $(cat x) install y"),
+    ("python deploy.py", "$x3 python3.11 -c x; cp deploy.py y > z"),
 ]
 NOT_HIDDEN = [
     ("git push", "cat > notes.md <<'EOF'\nThe digital pushpin, git-push\nEOF"),
     ("git push", "echo git > x"),
     ("rm", "docker run --rm x > y"),
+    ("git push", "git commit -m 'run git push (later)'"),
+    ("git push", "git commit -am 'run git push' && git log --grep='git push' -3"),
+    ("git push", "grep -rn 'git push' docs | head -5"),
+    ("git push", "rg 'git push' && echo 'git push'"),
+    ("git push", "printf 'run git push' | wc -c"),
+    ("git push", "gh pr create --title 'Explain git push' --body='git push (all)'"),
+    ("git push", "git config push.default simple"),
+    ("git push", "python3 -c 'print(\"git\")' push"),
 ]
 
 

@@ -150,7 +150,7 @@ def _suspicion(asked: Asked, rules: Sequence[Rule]) -> Verdict | None:
     """An ask, if the command may hide what a deny or an ask rule is about."""
     for rule in rules if asked.kind is GateKind.COMMAND else ():
         restricts = rule.kind is RuleKind.COMMAND and rule.effect is not Effect.ALLOW
-        if restricts and suspicion.has_words(rule.pattern, asked.title) and not suspicion.is_explained(asked.title):
+        if restricts and suspicion.may_hide(rule.pattern, asked.title):
             reason = Reason("deny.words", f"{rule.effect} {rule.pattern}")
             return Verdict(Effect.ASK, reasons.reason(reason), reason)
     return None

@@ -16,7 +16,7 @@ _PIECE = re.compile(
     | (?P<comment>\#)
     | (?P<here><<(?!<)(?P<dash>-?)[ \t]*(?P<delimiter>(?:[^\s\\'"<>;&|()`]|\\.|'[^'\n]*'|"[^"\n]*")+))
     | (?P<newline>\n)
-    | (?P<between>[ \t\r;&|()`]+)
+    | (?P<between>[ \t;&|()`]+)
     | (?P<text><<<|[^\s\\'"\#<;&|()`$]+|.)""",
     re.DOTALL | re.VERBOSE,
 )
@@ -24,7 +24,7 @@ _ANYWHERE = re.compile(
     r"""<<-?[ \t]*(?P<quote>['"\\]?)(?P<delimiter>\w+)(?P<rest>[^\n]*\n)(?P<body>.*?)^\t*(?P=delimiter)$""",
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
-_MAY_NEST = re.compile(r"\$\(|`|\$\{|\(\(")  # quotes and `#` may mean something else in there
+_MAY_NEST = re.compile(r"\$\(|`|\$\{|\$\[|\(\(")  # quotes and `#` may mean something else in there
 _SUBSTITUTION = re.compile(r"\$\(|`")
 _REMOVE_QUOTES = str.maketrans("", "", "\"'\\")
 

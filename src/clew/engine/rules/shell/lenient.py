@@ -92,16 +92,31 @@ def _base_name(word: str) -> str:
     return word.rsplit("/", 1)[-1]
 
 
+class _TooMuch(Exception):
+    """The command has more parts than are looked at, as no honest one has."""
+
+
 @lru_cache(maxsize=4)  # every deny and ask rule needs it
 def possible_commands(command: str) -> list[tuple[str, ...]]:
     """Every simple command that may run with this one: between operators, in substitutions, in the arguments of a
-    shell, `sudo`, `xargs`, `uv run` or `find -exec`, or piped into a shell."""
+    shell, `sudo`, `xargs`, `uv run` or `find -exec`, or piped into a shell. With `ANY_COMMAND` among them it may be
+    any."""
     found: dict[tuple[str, ...], None] = {}
+    try:
+        _find_commands(command, found)
+    except _TooMuch:
+        found[ANY_COMMAND] = None
+    return list(found)
+
+
+def _find_commands(command: str, found: dict[tuple[str, ...], None]) -> None:
     texts = [unwrap_shell(command)]
     seen = set(texts)
     feeds_shell = False  # from then on, printed text counts as a command too
     chars_left = _MAX_PASSES * (len(command) + 100)
     for text in texts:  # grows in the loop
+        if chars_left < 0:
+            raise _TooMuch
         separated = here_documents.separate(text)
         inner = [*separated.others, *separated.substituted, *_other_texts(separated.script)]
         programs = [(words, _nested_words(words)) for words in _program_calls(separated.script)]
@@ -115,23 +130,22 @@ def possible_commands(command: str) -> list[tuple[str, ...]]:
         texts += [each for each in dict.fromkeys(inner) if each not in seen]
         seen.update(inner)
         chars_left -= len(text)
-        if chars_left < 0:
-            break
-    return list(found)
 
 
+ANY_COMMAND = ("\0",)
 _MAX_PASSES = 16  # the text that is parsed in all, in lengths of the command: deeper nesting is an attack
 _MAX_STARTS = 256
 _MAX_BRACE_LEVELS = 6  # nested braces
 _MAX_WORDS = 1_000
+_MAX_FROM_JSON = 100  # words that its braces would make
 _TOKEN = re.compile(
-    r"""(?P<blank>[ \t\r]+|\$IFS\b|\$\{IFS\})
+    r"""(?P<blank>[ \t]+|\$IFS\b|\$\{IFS\})
     | (?P<joined>\\\n)
     | \\(?P<escaped>.?)
     | \$'(?P<ansi>(?:[^'\\]|\\.)*)'?
     | '(?P<single>[^']*+)'?
     | \$?"(?P<double>(?:[^"\\]|\\.)*)"?
-    | (?P<break><<<|\$?\(|(?:^|(?<=\s))\#)
+    | (?P<break><<<|\$?\(|(?:^|(?<=[ \t\n]))\#)
     | (?P<redirect>&>>?|>>|>[|&]|<>|<<-?|<&|[<>])
     | (?P<end>[;&|\n()`]+)
     | (?P<text>[^\s\\'"$<>;&|()`]+|.)""",
@@ -140,7 +154,7 @@ _TOKEN = re.compile(
 _ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _SUBSTITUTES = re.compile(r"\$\(|`")
 _SUBSTITUTION = re.compile(
-    r"\$\(\([^()]*\)\)|[$<>]\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$(?:[0-9]|[A-Za-z_]\w*(?:\[[^]]*\])?|[@*#?$!-])"
+    r"\$\(\([^()]*\)\)|\$\[[^][]*\]|[$<>]\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$(?:[0-9]|[A-Za-z_]\w*(?:\[[^]]*\])?|[@*#?$!-])"
 )
 _DEFAULT = re.compile(r"\$\{\w*:?[-+=]([^{}]*)\}")
 _BRACE = re.compile(r"\{([^{},]*,[^{}]*)\}")
@@ -160,11 +174,22 @@ _DESCRIPTOR = re.compile(r"[0-9]+|\{\w+\}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
 
 
+def without_substitutions(text: str) -> str:
+    return _SUBSTITUTION.sub("", text)
+
+
 def _other_texts(text: str) -> Iterator[str]:
     """Other texts to parse: without substitutions, which may be empty; with their defaults instead; with `<<<` as `<`;
-    and, from a substitution in double quotes on, without any quotes, as quotes nest there."""
-    bare = _SUBSTITUTION.sub("", text)
-    others = (bare, bare.replace('""', ""), _DEFAULT.sub(r"\1", text), text.replace("<<<", "<"))
+    with a carriage return as a blank, as few shells read it; and, from a substitution in double quotes on, without any
+    quotes, as quotes nest there."""
+    bare = without_substitutions(text)
+    others = (
+        bare,
+        bare.replace('""', ""),
+        _DEFAULT.sub(r"\1", text),
+        text.replace("<<<", "<"),
+        text.replace("\r", " "),
+    )
     yield from (other for other in others if other != text)
     for token in _TOKEN.finditer(text):
         if token["double"] and _SUBSTITUTES.search(token["double"]):
@@ -244,7 +269,9 @@ def _program_calls(text: str) -> Iterator[list[str]]:
     for words in _split_commands(text):
         readings = [words, *_expand_braces(words)]
         for each in readings:
-            opened = [at + 1 for at, word in enumerate(each) if word in _OPENERS][:_MAX_STARTS]
+            opened = [at + 1 for at, word in enumerate(each) if word in _OPENERS]
+            if len(opened) > _MAX_STARTS:
+                raise _TooMuch
             for at in (0, *opened):
                 yield from _without_prefixes(each[at:])
 
@@ -287,7 +314,7 @@ def _words_after_action(words: list[str], acts: re.Pattern[str]) -> list[str]:
 
 
 def _runs_shell(words: list[str], given: list[str]) -> bool:
-    return any(_base_name(word) in _READS_SCRIPT for word in (words[0], *given[:_MAX_STARTS]))
+    return any(_base_name(word) in _READS_SCRIPT for word in (words[0], *given))
 
 
 def _reads_body(words: list[str], given: list[str]) -> bool:
@@ -317,16 +344,29 @@ def _commands_in_git_settings(words: list[str]) -> list[str]:
 def _expand_braces(words: list[str]) -> list[list[str]]:
     """Expand braces: bash takes `{rm,-rf,x}` for three words."""
     expanded = [each for word in words for each in _expand_word(word)]
-    return [expanded[:_MAX_WORDS]] if expanded != words else []
+    if expanded == words:
+        return []
+    if len(expanded) > _MAX_WORDS:
+        raise _TooMuch
+    return [expanded]
 
 
 def _expand_word(word: str) -> list[str]:
+    """The words that braces make of one. Of those in quotes, as JSON has, some are enough: no program is called so."""
     found = [word]
     for _ in range(_MAX_BRACE_LEVELS):
-        if not any(_BRACE.search(each) or _RANGE.search(each) for each in found) or len(found) > _MAX_STARTS:
+        if not any(map(_has_braces, found)) or len(found) > _MAX_STARTS:
             break
         found = [each for one in found for each in _expand_word_once(one)]
+    if '"' in word:
+        return found[:_MAX_FROM_JSON]
+    if any(map(_has_braces, found)):
+        raise _TooMuch
     return found
+
+
+def _has_braces(word: str) -> bool:
+    return bool(_BRACE.search(word) or _RANGE.search(word))
 
 
 def _expand_word_once(word: str) -> list[str]:
@@ -334,15 +374,19 @@ def _expand_word_once(word: str) -> list[str]:
     found = _BRACE.search(word)
     if found is None:
         return [word]
-    choices = dict.fromkeys(found[1].split(",")[:_MAX_STARTS])
-    return [f"{word[: found.start()]}{each}{word[found.end() :]}" for each in choices]
+    choices = list(dict.fromkeys(found[1].split(",")))
+    if len(choices) > _MAX_STARTS and '"' not in word:
+        raise _TooMuch
+    return [f"{word[: found.start()]}{each}{word[found.end() :]}" for each in choices[:_MAX_STARTS]]
 
 
 def _possible_starts(words: list[str]) -> list[tuple[str, ...]]:
     """The inner commands that may start in these words. Which options take a value is not known, so a command may start
     at any word that is not an option, and after the letter of one: `env -Srm`."""
     starts = [at for at, word in enumerate(words) if _ASSIGNMENT.match(word) is None and word not in ("-", "--")]
-    plain = [(_strip_option_letter(words[at]), *words[at + 1 :]) for at in starts[:_MAX_STARTS]]
+    if len(starts) > _MAX_STARTS:
+        raise _TooMuch
+    plain = [(_strip_option_letter(words[at]), *words[at + 1 :]) for at in starts]
     return [each for each in plain if each[0]]
 
 
