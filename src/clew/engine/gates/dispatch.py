@@ -55,7 +55,7 @@ async def _send(core: Core, session: Session, gate: Gate, answer: Answer) -> Non
     try:
         was_asked = await session.answer(gate.ref, answer)
     except BadInput as bad:  # nothing was sent
-        await core.write_with_retry(partial(reopen_gate, core=core, gate=gate, warning=bad.message))
+        await core.write_with_retry(partial(reopen_gate, core=core, gate=gate, warning=bad.words))
         return
     except RuntimeTrouble as trouble:
         _log.warning("the answer to %s may not have arrived: %s", gate.code, trouble.message)
