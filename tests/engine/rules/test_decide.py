@@ -661,6 +661,13 @@ COVERED_NOT: list[tuple[str, tuple[str, ...]]] = [
     ("**", (".git/hooks/pre-commit",)),
     ("**", ("src/.GIT/config",)),
     ("**", (".codex/config.toml",)),
+    ("**", (".hu\u017fky/pre-commit",)),
+    ("**", (".v\u017fcode/tasks.json",)),
+    ("**", (".\uff47it/config",)),
+    ("**", (".g\u200cit/config",)),
+    ("src/…", ("src/ta\u017fks.py",)),
+    ("src/…", ("src/confte\ufb05.py",)),
+    ("src/…", ("src/\u017fitecustomize/x.py",)),
     ("../**", ("../secret",)),
     ("**", ("a\0b",)),
     ("**", (".",)),
@@ -765,6 +772,13 @@ HIT = [
         ("**/secret", "link"),
         ("*.md", "a.md"),
     ),
+    *(
+        ("keys/", "KEY\u017f/x"),
+        ("keys/", "\u212aeys/x"),
+        ("caf\u00e9/", "cafe\u0301/x"),
+        ("cafe\u0301/", "caf\u00c9/x"),
+    ),
+    *(("a/\uff3bx\uff3d", "a/\uff3bx\uff3d"), ("*/key", "a\uff0fb/key"), ("stra\u00dfe", "STRASSE/x")),
 ]
 
 
@@ -798,6 +812,8 @@ def test_removing_a_folder_with_a_protected_one_is_asked_about(work: Path, monke
     asked = Asked(GateKind.CHANGE, "other", paths=("other",), removes=True)
     assert effect(asked, policy=Policy.TRUSTED, workspace=work) == removing("other", "**") == "allow"
     (work / "other/x/.GIT").mkdir(parents=True)
+    assert effect(asked, policy=Policy.TRUSTED, workspace=work) == removing("other", "**") == "ask"
+    (work / "other/x/.GIT").rename(work / "other/x/.hu\u017fky")
     assert effect(asked, policy=Policy.TRUSTED, workspace=work) == removing("other", "**") == "ask"
     (work / "other link").symlink_to(work / "other")
     assert removing("other link", "**") == removing("other", "other/**") == "ask"

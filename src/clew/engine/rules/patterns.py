@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import unicodedata
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache
@@ -207,7 +208,7 @@ def _allow_matches_path(pattern: str, path: str, workspace: str) -> bool:
     if where is None or where == "." or ".." in wanted:
         return False
     parts = where.split("/")
-    protected = PROTECTED_FOLDERS.intersection(part.lower() for part in parts)
+    protected = PROTECTED_FOLDERS.intersection(map(folded, parts))
     if wanted[-1] == ELLIPSIS:
         wanted = [*wanted[:-1], "**"]
         first = next((at for at, part in enumerate(wanted) if WILDCARD.search(part)), len(wanted) - 1)
@@ -220,7 +221,7 @@ def _allow_matches_path(pattern: str, path: str, workspace: str) -> bool:
 
 def is_run_by_tools(name: str) -> bool:
     """Whether tools run or trust a file or folder of this name without being told to. Hidden ones count as such."""
-    name = name.lower()
+    name = folded(name)
     return (
         name.startswith(".")
         or name.endswith(_METADATA_FOLDERS)
@@ -231,7 +232,7 @@ def is_run_by_tools(name: str) -> bool:
 
 def _is_run_by_tools_there(parts: Sequence[str]) -> bool:
     """Whether tools run or trust a file because of a folder above it: `project/Build.scala`, `requirements/dev.txt`."""
-    *folders, name = (part.lower() for part in parts)
+    *folders, name = map(folded, parts)
     return any(name.endswith(ending) and folder in folders for folder, ending in _TOOL_FILES_IN.items())
 
 
@@ -247,13 +248,30 @@ def deny_matches_path(pattern: str, path: str, workspace: str) -> bool:
 
 
 def deny_patterns(pattern: str) -> list[list[str]]:
-    """The names in a deny or ask pattern, in lower case; also with its symlinks resolved."""
-    return [_path_parts(_lower_each(each)) for each in {pattern, _resolve_fixed_folders(pattern)}]
+    """The names in a deny or ask pattern, in lower case and folded; also with its symlinks resolved."""
+    found = [_path_parts(each) for each in {pattern, _resolve_fixed_folders(pattern)}]
+    return [spelling for names in found for spelling in name_spellings(names)]
 
 
 def deny_spellings(path: str, workspace: str) -> list[list[str]]:
-    """The names in each spelling of a path, in lower case."""
-    return [_lower_each(spelling).split("/") for spelling in _path_spellings(path, workspace)]
+    """The names in each spelling of a path, in lower case and folded."""
+    found = [spelling.split("/") for spelling in _path_spellings(path, workspace)]
+    return [spelling for names in found for spelling in name_spellings(names)]
+
+
+def name_spellings(names: Sequence[str]) -> list[list[str]]:
+    """The names in lower case, and folded if that is not the same."""
+    lower, other = list(map(_lower_each, names)), list(map(folded, names))
+    return [lower] if lower == other else [lower, other]
+
+
+def folded(name: str) -> str:
+    """The name of a file in the form in which a file system may compare it: `.huſky` may be `.husky`. Invisible
+    characters are left out."""
+    if name.isascii():
+        return name.lower()
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(char for char in text if unicodedata.category(char) != "Cf")
 
 
 def _lower_each(text: str) -> str:

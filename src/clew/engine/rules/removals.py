@@ -13,6 +13,7 @@ from clew.engine.rules.patterns import (
     deny_patterns,
     deny_spellings,
     is_inside,
+    name_spellings,
     parts_match,
     real_path,
 )
@@ -61,8 +62,8 @@ def removes_protected(pattern: str, path: str, workspace: str) -> bool:
 
 
 def _names_below(top: Path) -> Iterator[list[str]]:
-    """The names on the way to each entry of a folder, in lower case. Raises OSError if it is too large, or cannot be
-    read."""
+    """The names on the way to each entry of a folder, in lower case and folded. Raises OSError if it is too large, or
+    cannot be read."""
     waiting: list[tuple[Path, list[str]]] = [(top, [])] if top.is_dir() else []
     left = _MAX_ENTRIES
     for folder, names in waiting:  # grows in the loop
@@ -71,7 +72,7 @@ def _names_below(top: Path) -> Iterator[list[str]]:
                 left -= 1
                 if left < 0:
                     raise OSError("the folder is too large")
-                below = [*names, "".join(map(str.lower, entry.name))]
-                yield below
+                below = [*names, entry.name]
+                yield from name_spellings(below)
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append((Path(entry.path), below))

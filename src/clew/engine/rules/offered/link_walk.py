@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Set
 from pathlib import Path
 
-from clew.engine.rules.patterns import PROTECTED_FOLDERS, real_path, relative_path
+from clew.engine.rules.patterns import PROTECTED_FOLDERS, folded, real_path, relative_path
 from clew.engine.rules.shell.lenient import word_set
 
 _MAX_ENTRIES = 50_000  # entries
@@ -114,7 +114,7 @@ def _has_hard_links(path: str, workspace: str) -> bool:
 
 def _is_harmless(link: os.DirEntry[str], workspace: str) -> bool:
     where = relative_path(link.path, workspace)
-    return _leads_inside(link, workspace) and PROTECTED_FOLDERS.isdisjoint((where or "").lower().split("/"))
+    return _leads_inside(link, workspace) and PROTECTED_FOLDERS.isdisjoint(map(folded, (where or "").split("/")))
 
 
 def _leads_inside(link: os.DirEntry[str], workspace: str) -> bool:

@@ -22,6 +22,7 @@ from clew.engine.rules.patterns import (
     DEPENDENCY_FOLDERS,
     ELLIPSIS,
     PROTECTED_FOLDERS,
+    folded,
     is_inside,
     real_path,
     relative_path,
@@ -211,7 +212,7 @@ def _stays_inside(text: str, folder: str, workspace: str) -> bool:
 def _is_project_path(path: Path, workspace: str) -> bool:
     """Whether a path is part of the project itself, not of a dependency: tools run what lies beside a file."""
     where = relative_path(str(path), workspace)
-    return where is not None and (DEPENDENCY_FOLDERS | PROTECTED_FOLDERS).isdisjoint(where.lower().split("/"))
+    return where is not None and (DEPENDENCY_FOLDERS | PROTECTED_FOLDERS).isdisjoint(map(folded, where.split("/")))
 
 
 def _is_allowed_operand(word: str, operands: Operands, folder: str) -> bool:

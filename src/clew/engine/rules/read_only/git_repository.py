@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clew.engine.rules.patterns import real_path, relative_path
+from clew.engine.rules.patterns import folded, real_path, relative_path
 from clew.engine.rules.read_only import tree_walk
 from clew.engine.rules.read_only.tree_walk import read_regular_file
 from clew.engine.rules.shell.lenient import word_set
@@ -244,7 +244,7 @@ def _check_tree(top: Path, tracked: Mapping[str, Set[str]], scope: GitScope) -> 
             raise
     if found is not None:
         is_folder = found.is_dir() and not found.is_symlink()
-        code = "git.hook" if found.name.lower() == tree_walk.HOOK else "git.nested" if is_folder else "git.file"
+        code = "git.hook" if folded(found.name) == tree_walk.HOOK else "git.nested" if is_folder else "git.file"
         raise UnsafeRepository(code, shown_path(found, top))
 
 
@@ -271,7 +271,7 @@ def is_git_folder_file(path: str, workspace: str, pattern: str) -> bool:
     except (UnsafeRepository, OSError, ValueError):
         return True
     return any(
-        Path(str(file).lower()).is_relative_to(str(own).lower()) for own in named if own.name not in pattern.split("/")
+        Path(folded(str(file))).is_relative_to(folded(str(own))) for own in named if own.name not in pattern.split("/")
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from clew.engine.rules.patterns import is_inside, real_path
+from clew.engine.rules.patterns import folded, is_inside, real_path
 from clew.engine.rules.shell.lenient import word_set
 
 IGNORE_FILES = word_set(".gitignore .ignore .rgignore")
@@ -103,7 +103,7 @@ def find_unsafe_among_tracked(top: Path, tracked: Mapping[str, Set[str]], sought
 
 
 def _unsafe_path(entry: os.DirEntry[str], top: str, sought: Sought) -> Path | None:
-    name = entry.name.lower()
+    name = folded(entry.name)
     if name == ".git" and sought.repositories:
         return Path(entry.path).parent
     is_unsafe = name == HOOK or (name in GIT_FILES and not entry.is_file(follow_symlinks=False))
@@ -114,7 +114,7 @@ def _unsafe_path(entry: os.DirEntry[str], top: str, sought: Sought) -> Path | No
 def _leads_outside(link: os.DirEntry[str], top: str, any_links: bool) -> bool:
     """Whether a link leads outside, and git would read files through it: those in a folder, a file with a name that the
     person's own config may have, or any. A link into `/proc` counts as such."""
-    is_read = any_links or _READ_IF_TOLD.search(link.name.lower()) is not None or link.is_dir()
+    is_read = any_links or _READ_IF_TOLD.search(folded(link.name)) is not None or link.is_dir()
     return (is_read and not is_inside(link.path, top)) or real_path(link.path, top) is None
 
 
@@ -138,7 +138,7 @@ def find_linked_ignore_file(top: Path, skipped: frozenset[str] = frozenset()) ->
     if (above := _find_linked_above(top)) is not None:
         return above
     for entry in _entries(top, skipped, git_too=True):
-        name = entry.name.lower()
+        name = folded(entry.name)
         is_plain_file = entry.is_file(follow_symlinks=False)
         if name in IGNORE_FILES and not is_plain_file and not _is_workspace_file(entry.path, top):
             return Path(entry.path)
