@@ -534,7 +534,7 @@ def test_a_hook_that_the_persons_own_config_may_name_is_asked_about(work: Path, 
 @pytest.mark.parametrize("name", [".git-blame-ignore-revs", ".mailmap2", "src/.gitattributes_global", "order.txt"])
 def test_a_linked_file_that_the_persons_own_config_may_name_is_asked_about(work: Path, name: str) -> None:
     """`blame.ignoreRevsFile`, `mailmap.file`, `core.attributesFile`, `diff.orderFile`: git may print a line of it."""
-    commands = ("git blame src/a.txt", "git log", "git diff", "git status", "git show")
+    commands = ("git blame src/a.txt", "git log", "git diff", "git status", "git show", "git ls-files -m")
     (work / name).symlink_to(work / "src/a.txt")
     assert {verdict(work, command=command) for command in commands} == {Effect.ALLOW}
     (work / name).unlink()

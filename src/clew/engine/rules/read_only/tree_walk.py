@@ -59,7 +59,7 @@ class Sought(Struct, frozen=True):
     """What else is unsafe for a git command."""
 
     repositories: bool = True  # a folder with its own `.git`
-    links: bool = False  # a link to a folder outside, or to a file there that git may be told to read
+    links: bool = False  # a link to a folder outside
     any_links: bool = False  # a link to any file outside
 
 
@@ -107,15 +107,16 @@ def _unsafe_path(entry: os.DirEntry[str], top: str, sought: Sought) -> Path | No
     if name == ".git" and sought.repositories:
         return Path(entry.path).parent
     is_unsafe = name == HOOK or (name in GIT_FILES and not entry.is_file(follow_symlinks=False))
-    is_unsafe = is_unsafe or (sought.links and entry.is_symlink() and _leads_outside(entry, top, sought.any_links))
+    is_unsafe = is_unsafe or (entry.is_symlink() and _leads_outside(entry, top, sought))
     return Path(entry.path) if is_unsafe else None
 
 
-def _leads_outside(link: os.DirEntry[str], top: str, any_links: bool) -> bool:
-    """Whether a link leads outside, and git would read files through it: those in a folder, a file with a name that the
-    person's own config may have, or any. A link into `/proc` counts as such."""
-    is_read = any_links or _READ_IF_TOLD.search(folded(link.name)) is not None or link.is_dir()
-    return (is_read and not is_inside(link.path, top)) or real_path(link.path, top) is None
+def _leads_outside(link: os.DirEntry[str], top: str, sought: Sought) -> bool:
+    """Whether a link leads outside, and git would read files through it: a file with a name that the person's own
+    config may have, or what is sought. A link into `/proc` counts as such."""
+    is_read = _READ_IF_TOLD.search(folded(link.name)) is not None
+    is_read = is_read or sought.any_links or (sought.links and link.is_dir())
+    return (is_read and not is_inside(link.path, top)) or (sought.links and real_path(link.path, top) is None)
 
 
 def _mode(path: str) -> int:
