@@ -402,6 +402,31 @@ async def test_an_agent_that_reloads_without_history_gets_it(make: Make, seat: S
     assert "You answered:\n> one" in await said(again, "!recall", "b")
 
 
+@pytest.mark.process
+async def test_a_session_that_was_begun_and_never_used_gets_the_history(make: Make, seat: Seat) -> None:
+    """clew may die after it began the session and before its first prompt. The agent then reopens it empty."""
+    first = make("load", "forgets")
+    kept = (await first.open(replace(seat, history=told_before))).continuity()
+    await first.close()
+    again = await make("load", "forgets").open(replace(seat, continuity=kept, history=told_before))
+    assert again.continuity() == kept and again.began() is SessionBegan.REBUILT
+    assert "You answered:\n> one" in await said(again, "!recall")
+    assert (await said(again, "!recall", "b")).count("You answered") == 1, "it was told twice"
+
+
+@pytest.mark.process
+async def test_a_session_that_shows_its_first_turn_does_not_get_the_history(make: Make, seat: Seat) -> None:
+    """clew may die in the first turn, before it stored that there was one."""
+    first = make("load")
+    session = await first.open(seat)
+    kept = session.continuity()
+    await said(session, "!text one")
+    await first.close()
+    again = await make("load").open(replace(seat, continuity=kept, history=told_before))
+    assert again.continuity() == kept and again.began() is SessionBegan.RESUMED
+    assert "You answered" not in await said(again, "!recall", "b")
+
+
 async def test_long_histories_are_cut_at_the_start() -> None:
     [block] = replay.history([PastMessage("ann", f"{number} {'x' * 50_000}") for number in range(9)])
     assert "left out" in block["text"] and "> 8 x" in block["text"] and "> 0 x" not in block["text"]

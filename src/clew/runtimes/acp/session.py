@@ -38,6 +38,7 @@ from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
+REPLAYED = ("user_message_chunk", "agent_message_chunk", "tool_call")  # updates of past turns
 TRIES = 2  # sessions that one turn is tried on
 _RECORDS = {TurnState.COMPLETED: RecordState.COMPLETED, TurnState.FAILED: RecordState.FAILED}
 
@@ -134,7 +135,7 @@ class AcpSession:
     def updated(self, update: msgspec.Raw) -> None:
         if self._live is not None and not self._live.is_over and self._requests is not None:
             self._live.feed(update)
-        else:
+        elif (wire.read(update, wire.Kind) or wire.Kind()).session_update in REPLAYED:
             self._replayed += 1
 
     def on_request(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
@@ -181,11 +182,18 @@ class AcpSession:
         if self._position is not None and self._position.session not in connection.unusable:
             connection.listen(self._position.session, self)
             entered = await open_session.reopen(connection, self._position, self._seat, lambda: self._replayed)
-        self._is_new, self._began = entered is None, SessionBegan.RESUMED
+        self._is_new, self._began = entered is None or self._is_untold, SessionBegan.RESUMED
         if entered is None:
             entered = await self._new_session(connection)
+        if self._is_new:
             self._began = SessionBegan.REBUILT if await self._seat.history() else SessionBegan.FRESH
         await open_session.configure(connection, self._session, entered, self._seat, self._config)
+
+    @property
+    def _is_untold(self) -> bool:
+        """Whether no turn was sent to our session, as after a crash just after it was begun: then the agent reopens it
+        without the history, which goes with the first turn."""
+        return self._position is not None and not self._position.turns and not self._replayed
 
     async def _new_session(self, connection: Connection) -> wire.Entered:
         if self._position is not None:
