@@ -17,7 +17,7 @@ from clew.model.delivery import Button, DeliveryKind
 from clew.model.messages import Conversation, Fate, Inbound
 from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Surface, TryAgain, Units
 from clew.support.clock import SystemClock
-from clew.support.errors import BadInput, ConfigError, StoreError
+from clew.support.errors import BadInput, ClewError, ConfigError, StoreError
 from clew.support.home import Home
 from clew.surfaces import feishu
 from clew.surfaces.feishu import receiving
@@ -733,7 +733,7 @@ async def test_without_an_app_there_is_no_surface(tmp_path: Path, monkeypatch: p
     settings = config_settings.parse('[surfaces.feishu]\napp_secret_env = "APP"', "config.toml")
     assert settings.secrets() == {"from the environment"}
     monkeypatch.setattr(feishu, "find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match=r"clew\[feishu\]"):
+    with pytest.raises(ClewError, match=r"clew\[feishu\]"):
         made('app_id = "cli_1"\napp_secret = "s"', tmp_path)
 
 
