@@ -114,3 +114,9 @@ def test_views_number_the_codes_of_a_list() -> None:
     text = say("threads.turn_failed")
     view = with_texts(DaemonView(1, 0, "0", "/", None, supervised=True, left_out=["foreign", text]))
     assert view.texts == {"left_out.1": text.coded}
+
+
+def test_a_code_that_this_version_does_not_know_is_shown_by_its_words() -> None:
+    newer = Text("what a newer version said", Coded("gates.from_the_future", {"x": "1"}))
+    again = loaded(stored(newer))
+    assert again == "what a newer version said" and zh(newer) == "what a newer version said"

@@ -6,20 +6,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from clew.model.gates import Reason
 from clew.store.sqlite.driver import SqliteConnection
 from clew.store.texts import stored
 from clew.support.coded import Coded, Text
-from clew.texts.catalogue import AREAS, english, sentences
+from clew.texts.catalogue import english, sentences
+from clew.texts.reasons import reason
 
-_COLUMNS = (
-    ("gates", "why"),
-    ("gates", "warning"),
-    ("gates", "answered_by"),
-    ("threads", "suspend_message"),
-    ("turns", "problem_message"),
-    ("continuity", "trouble"),
-    ("handoffs", "error"),
-    ("deliveries", "error"),
+_AGENTS = ("runtimes", "codex", "acp")
+_COLUMNS = (  # with the areas whose sentences they held
+    ("gates", "why", ("gates",)),
+    ("gates", "warning", ("gates",)),
+    ("gates", "answered_by", ()),
+    ("threads", "suspend_message", ("messages", "turns", *_AGENTS)),
+    ("turns", "problem_message", ("turns", *_AGENTS)),
+    ("continuity", "trouble", ("turns", *_AGENTS)),
+    ("handoffs", "error", ("handoffs",)),
+    ("deliveries", "error", ("deliveries", "surfaces")),
 )
 _OLDER = {  # as older versions worded them
     "the agent changed what it asks, and asks anew": "gates.changed",
@@ -31,8 +34,8 @@ _HINT = re.compile(r"\s(Reply `continue` or `stop`\.|Reply `run all`, `merge` \(
 
 
 def recode(connection: SqliteConnection) -> None:
-    known = list(_patterns())
-    for table, column in _COLUMNS:
+    for table, column, areas in _COLUMNS:
+        known = list(_patterns(areas))
         rows = connection.all(f"SELECT DISTINCT {column} AS text FROM {table} WHERE {column} IS NOT NULL", ())
         for row in rows:
             found = _coded(row["text"], column, known)
@@ -49,7 +52,7 @@ def _coded(text: str, column: str, known: list[tuple[str, re.Pattern[str]]]) -> 
         return Coded("gates.by_rule", {"why": by_rule[1]}) if by_rule else None
     code, colon, about = text.partition(":")
     if colon and code in sentences("reasons"):
-        return Coded(f"reasons.{code}", {"about": about} if about else {})
+        return reason(Reason(code, about)).coded
     if text in _OLDER:
         return Coded(_OLDER[text])
     for name, pattern in known:
@@ -58,8 +61,8 @@ def _coded(text: str, column: str, known: list[tuple[str, re.Pattern[str]]]) -> 
     return None
 
 
-def _patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
-    for area in AREAS:
+def _patterns(areas: tuple[str, ...]) -> Iterator[tuple[str, re.Pattern[str]]]:
+    for area in areas:
         for name, (template, _) in sentences(area).items():
             if len(re.sub(r"\{\w+\}|\W", "", template)) >= _FEWEST_LETTERS:
                 yield f"{area}.{name}", re.compile(_as_pattern(template), re.DOTALL)

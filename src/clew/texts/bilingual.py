@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from clew.support.coded import Text
-from clew.texts.catalogue import chinese
+from clew.texts.catalogue import chinese, is_known
 
 
 class Bilingual(str):
@@ -22,7 +22,7 @@ class Bilingual(str):
 def zh(text: str) -> str:
     """The Chinese version, if there is one."""
     if isinstance(text, Text):
-        return chinese(text.coded)
+        return chinese(text.coded) if is_known(text.coded) else str.__str__(text)
     return text.zh if isinstance(text, Bilingual) else text
 
 

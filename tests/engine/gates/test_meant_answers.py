@@ -107,3 +107,19 @@ async def test_a_forwarded_command_is_not_run(tmp_path: Path) -> None:
         assert (await rig.say("/stop", sender_id="7", relayed=True)).fate is Fate.STEER
         rig.scripted.holds.release("door")
         assert (await rig.ended(begun.turn)).state == "completed"
+
+
+@pytest.mark.parametrize("says", ["CODE y", "yes all"])
+async def test_a_button_of_a_card_that_does_not_show_the_new_warning_yet_allows_nothing(
+    tmp_path: Path, says: str
+) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        _, second = await chat.asks("make test", "make deploy")
+        card = chat.card(second)
+        answered = await chat.gate(second)
+        later = rig.clock.now() + 60_000
+        sql = "UPDATE gates SET warning = 'It may already have run.', asked_at = ? WHERE id = ?"
+        await rig.store.write(lambda tx: tx.run(sql, later, answered.id))
+        pressed = await chat.presses(card, says.replace("CODE", second.code))
+        assert pressed.fate is Fate.REFUSED and executions(rig) == []

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.engine.gates.gates import open_gate
+from clew.engine.gates.gates import open_gate, request_to_judge
 from clew.engine.gates.requests.cleaning import clean_request
 from clew.engine.gates.requests.inspection import RulesChanged, inspect_request
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import NewRuleView
-from clew.model.gates import Asked, Effect, GateKind, Question
+from clew.model.gates import Asked, Effect, GateKind, Question, RuleKind
 from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import items, threads, turns
@@ -108,3 +108,34 @@ async def test_a_request_is_decided_again_if_a_rule_was_made_meanwhile(tmp_path:
         await rig.store.write(body)
         [gate] = await rig.engine.gates.of_thread(thread.id)
         assert gate.decision == "decline"
+
+
+async def test_a_repeat_that_lacks_details_keeps_the_answer_of_a_rule(tmp_path: Path) -> None:
+    """Codex sends the diff and the paths of a change only once."""
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start("!hold")
+        await rig.started(accepted.turn)
+        thread = await rig.store.read(lambda tx: threads.get(tx, accepted.thread or ""))
+        turn = await rig.store.read(lambda tx: turns.get(tx, accepted.turn or ""))
+        assert thread is not None and turn is not None
+        await rig.engine.gates.add_rule(NewRuleView(Effect.ALLOW, "src/**", RuleKind.CHANGE))
+        item = Item(gate_item("x:1"), GATE, Phase.STARTED, "src/a.py")
+
+        async def asks(opened: GateOpened) -> None:
+            wants = await rig.store.read(lambda tx: request_to_judge(tx, opened, seen_before=False))
+            inspection = await inspect_request(rig.engine._core, wants, thread)
+
+            def body(tx: Tx) -> None:
+                open_gate(tx, rig.engine._core, thread, turn, opened, item, inspection=inspection)
+
+            await rig.store.write(body)
+
+        await asks(GateOpened("x:1", Asked(GateKind.CHANGE, "src/a.py", "+x", paths=("src/a.py",))))
+        await asks(GateOpened("x:1", Asked(GateKind.CHANGE, "src/a.py")))
+        [gate] = await rig.engine.gates.of_thread(thread.id)
+        assert (gate.decision, gate.warning) == ("accept", "")
+        for rule in await rig.engine.gates.rules():
+            await rig.engine.gates.remove_rule(rule.id)
+        await asks(GateOpened("x:1", Asked(GateKind.CHANGE, "src/a.py")))
+        [gate] = await rig.engine.gates.of_thread(thread.id)
+        assert gate.state == "open" and gate.warning == gate_messages.RULES_CHANGED

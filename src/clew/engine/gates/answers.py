@@ -240,6 +240,8 @@ def _accept_all_shown(tx: Tx, core: Core, reply: GateReply) -> Arrival:
     shown = [gate for gate in in_time if gate not in unseen]
     if unseen and not any(map(_is_open_approval, shown)):
         raise Refused(reply.unseen_refusal(unseen[0]))
+    if hasty := [gate for gate in shown if reply.is_hasty(tx, gate)]:
+        raise Refused(gate_messages.too_quick(hasty[0].code))
     answered = accept_all(tx, core, shown, reply.inbound.sender)
     words: str = gate_messages.all_on_their_way(len(answered))
     if unseen:

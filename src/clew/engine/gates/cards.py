@@ -269,8 +269,8 @@ def _hint_without_code(waiting: Sequence[Gate]) -> tuple[str, str] | None:
         return None
     if len(waiting) == 1:
         return (
-            "While this chat talks to this thread and nothing else is open, `y`, `n` or the number alone will do.",
-            "这里正在与本会话对话且没有别的待答事项时，只回复「同意」、「拒绝」或编号即可。",
+            "While this chat talks to this thread and nothing else is open, `y` or `n` alone will do.",
+            "这里正在与本会话对话且没有别的待答事项时，只回复「同意」或「拒绝」即可。",
         )
     return (
         "While this chat talks to this thread, `yes all` allows all of them.",

@@ -5,7 +5,6 @@ once. If the runtime's request is gone, the gate becomes void, and its cards say
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -22,14 +21,10 @@ from clew.model.threads import Thread
 from clew.model.turns import Item, Turn
 from clew.store import Tx
 from clew.store.tables import gates, items, threads, turns
-from clew.support.coded import coded_of
 from clew.support.display import shortened
 from clew.support.errors import Refused
 from clew.support.text import clean
 from clew.texts import gate_messages, reasons
-
-if TYPE_CHECKING:  # loaded by the first request, so that the daemon starts faster
-    pass
 
 UNSENT_ANSWER_LIFETIME = 3600 * 1000  # milliseconds; then an answer that was never sent is not used any more
 CODE_REUSE_AFTER = 24 * 3600 * 1000  # milliseconds
@@ -52,7 +47,7 @@ def open_gate(
     """Store a gate for a runtime's request. A rule answers it, or an earlier answer that was never sent; else a person
     is asked. `seen_before`: the consumer of the turn got this request before. Raises RulesChanged."""
     asked = replace(clean_request(opened.asked), links=inspection.links)
-    check_rules(tx, thread, inspection)
+    check_rules(tx, thread, inspection, core.clock.now())
     known = gates.by_ref(tx, opened.ref)
     if known is not None and not _is_other_request(known, asked, seen_before=seen_before):
         if not seen_before:
@@ -81,6 +76,16 @@ def open_gate(
     gates.insert(tx, gate)
     if not _answer_automatically(tx, core, gate, verdict):
         _ask_person(tx, core, thread, turn, gate)
+
+
+def request_to_judge(tx: Tx, opened: GateOpened, *, seen_before: bool) -> Asked:
+    """What the rules have to judge: of a request that is repeated, the stored one, since a repeat may lack details."""
+    known = gates.by_ref(tx, opened.ref)
+    asked = clean_request(opened.asked)
+    is_repeat = known is not None and not _is_other_request(
+        known, replace(asked, links=known.asked.links), seen_before=seen_before
+    )
+    return known.asked if known is not None and is_repeat else opened.asked
 
 
 def answer_gate(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
@@ -307,7 +312,7 @@ def _handle_repeat(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> None:
     again; "no answer" is simply sent again, and so is the answer of a rule, if the rules still give it."""
     is_answered = gate.state is GateState.ANSWERED
     if is_answered and gate_messages.is_by_rule(gate.answered_by):
-        if coded_of(gate.answered_by) != gate_messages.by_rule(verdict.why).coded:
+        if gate.answered_by != gate_messages.by_rule(verdict.why):
             reopen_gate(tx, core, gate, gate_messages.RULES_CHANGED)
         elif gate.sent_at is not None:
             gates.unsend(tx, gate)

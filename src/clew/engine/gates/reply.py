@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from clew.engine.core import Core
 from clew.engine.gates import cards, reply_parser
-from clew.engine.gates.visibility import had_time_to_read, shown_at
+from clew.engine.gates.visibility import had_time_to_read, sent_time, shown_at
 from clew.model.gates import Gate, GateState
 from clew.model.messages import Inbound
 from clew.model.threads import Thread
@@ -46,10 +46,17 @@ class GateReply(Struct, frozen=True):
         return inbound.in_group and not is_to_clew
 
     def is_hasty(self, tx: Tx, gate: Gate) -> bool:
-        """Whether a button was pressed so soon after its message was changed that it may have been another one."""
-        is_button = self.inbound.pressed and self.typed.code is not None and gate.state is GateState.OPEN
-        edited = deliveries.last_edited(tx, gate.card) if is_button and gate.card else None
-        return edited is not None and not had_time_to_read(self.received_at, edited)
+        """Whether a button was pressed on a message that changed so recently that it may have been another one, or that
+        does not show yet why the gate was asked again."""
+        inbound = self.inbound
+        if not inbound.pressed or inbound.quoted is None or (self.typed.code is None and not self.typed.is_yes_to_all):
+            return False
+        message = deliveries.by_receipt(tx, inbound.conversation, inbound.quoted)
+        if message is None or gate.state is not GateState.OPEN:
+            return False
+        edited = deliveries.last_edited(tx, message.id) or 0
+        is_outdated = gate.asked_at > max(edited, sent_time(message) or 0)
+        return is_outdated or not had_time_to_read(self.received_at, edited)
 
     def is_own(self, gate: Gate) -> bool:
         return self.thread is not None and gate.thread == self.thread.id

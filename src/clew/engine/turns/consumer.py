@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.delivery.placeholder import streams
-from clew.engine.gates.gates import close_gate, open_gate
-from clew.engine.gates.requests.inspection import RulesChanged, inspect_request
+from clew.engine.gates.gates import close_gate, open_gate, request_to_judge
+from clew.engine.gates.requests.inspection import RequestInspection, RulesChanged, inspect_request
 from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
 from clew.engine.turns.completion import End
 from clew.model.events import (
@@ -169,7 +169,7 @@ class TurnConsumer:
     async def _asked(self, event: GateOpened) -> None:
         """Store a gate together with the text before it, so that people see what the question refers to."""
         item, again = self._progress.items[gate_item(event.ref)], event.ref in self.asked
-        inspection = await inspect_request(self._core, event.asked, self.thread)
+        inspection = await self._inspect(event, again)
         said = list(map(cleaned, self._take_unsaved()))
 
         def body(tx: Tx) -> None:
@@ -185,10 +185,14 @@ class TurnConsumer:
                 await self._core.write_with_retry(body)
                 break
             except RulesChanged:
-                inspection = await inspect_request(self._core, event.asked, self.thread)
+                inspection = await self._inspect(event, again)
         crash.point("gate.stored-not-shown")
         self.asked.add(event.ref)
         self._on_asked()
+
+    async def _inspect(self, event: GateOpened, again: bool) -> RequestInspection:
+        asked = await self._core.read_with_retry(lambda tx: request_to_judge(tx, event, seen_before=again))
+        return await inspect_request(self._core, asked, self.thread)
 
     async def _activity(self, event: Activity) -> None:
         """Store the start and the end of an activity, since recovery needs them; updates are only published live."""

@@ -89,10 +89,20 @@ class Live:
 
     async def _look_and_ask(self, pending: Pending, targets: tuple[str, ...]) -> None:
         """Look at the files that the request may overwrite, then open the gate, unless it was answered meanwhile."""
-        asked = await self._look(pending, targets)
-        while (news := self._targets(pending)) != targets:  # the change has grown
-            targets = news
+        try:
             asked = await self._look(pending, targets)
+            while (news := self._targets(pending)) != targets:  # the change has grown
+                targets = news
+                asked = await self._look(pending, targets)
+        except Exception:  # nobody can be asked, and Codex must not wait for ever
+            log.exception("a request of Codex cannot be read")
+            asked = None
+        if asked is None and pending.ref in self._unasked:
+            self._unasked.discard(pending.ref)
+            self.gates.pop(pending.ref, None)
+            self._note_declined(pending)
+            self.cancel(pending)
+            return
         if pending.ref in self._unasked and not pending.is_answered and not self.is_over and asked is not None:
             self._unasked.discard(pending.ref)
             pending.asked = asked
@@ -118,7 +128,7 @@ class Live:
             self.events.put_nowait(GateClosed(pending.ref))
 
     def cancel(self, pending: Pending) -> bool:
-        """False: it was already set_runtime_turn."""
+        """False: it was already answered."""
         if not pending.answer(CANCELLED):
             return False
         self.is_ending = self.is_ending or pending.cancel_ends_the_turn

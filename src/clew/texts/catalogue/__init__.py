@@ -73,6 +73,11 @@ def restore(coded: Coded, stored: str) -> str:
     return Text(english(coded), coded) if _template(coded.code) else stored
 
 
+def is_known(coded: Coded) -> bool:
+    """Whether this version has the sentence. A newer one may have stored or sent it."""
+    return _template(coded.code) is not None
+
+
 @cache
 def sentences(area: str) -> Mapping[str, tuple[str, str]]:
     """The sentences of an area: English and Chinese, by the part of the code behind the area's name."""

@@ -243,8 +243,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "`{pattern}` 不包含 {code} 所请求的内容。请只允许这一次，或用 `clew rules add allow` 建立规则。",
     ),
     "rules_changed": (
-        "The rule that allowed it does not do so any more.",
-        "先前允许它的规则已不再允许。",
+        "The rules that answered it have changed.",
+        "先前作答的规则已有变化。",
     ),
     "in_group": (
         "In a group clew takes no bare word for an answer. Press a button, quote the card, or reply {replies}.",

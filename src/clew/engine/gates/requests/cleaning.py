@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from clew.model.gates import Asked, Question, Reason
 from clew.support.text import clean
-from clew.texts import gate_messages, reasons
+from clew.texts import doubts, reasons
 
 
 def unstorable_part(asked: Asked) -> Reason | None:
@@ -33,9 +33,7 @@ def clean_request(asked: Asked) -> Asked:
         title=clean(asked.title),
         detail=clean(asked.detail),
         reason=clean(asked.reason),
-        unjudged=gate_messages.in_a_row(
-            list(filter(None, (_clean_sentence(asked.unjudged), reasons.reason(unstorable) if unstorable else "")))
-        ),
+        unjudged=doubts.joined([_clean_sentence(asked.unjudged), reasons.reason(unstorable) if unstorable else ""]),
         doubt=replace(asked.doubt, about=clean(asked.doubt.about)) if asked.doubt else None,
         folder=clean(asked.folder) if asked.folder else asked.folder,
         paths=tuple(map(clean, asked.paths)),

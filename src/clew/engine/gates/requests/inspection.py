@@ -29,6 +29,7 @@ class RequestInspection(Struct, frozen=True):
     links: tuple[tuple[str, str], ...] = ()  # its names that are links, with their targets
     verdict: Verdict = Verdict(Effect.ASK)
     rules: tuple[Rule, ...] | None = None  # by which it was decided; None: it was not
+    at: int = 0  # when
 
 
 NOT_INSPECTED = RequestInspection()
@@ -39,17 +40,21 @@ class RulesChanged(Exception):
 
 
 async def inspect_request(core: Core, asked: Asked, thread: Thread) -> RequestInspection:
-    """Inspect a request before its gate is opened, and decide it. Searching a workspace takes a while, so it runs in a
-    thread: neither the store's writer nor the event loop waits for the file system."""
+    """Inspect a request before its gate is opened, and decide it: the store's writer never waits for the file system.
+    Searching a workspace for a command takes a while, so it runs in a thread."""
     known = await core.read_with_retry(lambda tx: rules.of_scopes(tx, thread.id, thread.workspace))
+    now = core.clock.now()
     if is_command_in_folder(asked):
-        return await asyncio.to_thread(_inspect, asked, thread, known, core.clock.now())
-    return _inspect(asked, thread, known, core.clock.now())
+        return await asyncio.to_thread(_inspect, asked, thread, known, now)
+    return _inspect(asked, thread, known, now)
 
 
-def check_rules(tx: Tx, thread: Thread, inspection: RequestInspection) -> None:
-    """Raises RulesChanged."""
-    if inspection.rules is not None and inspection.rules != tuple(rules.of_scopes(tx, thread.id, thread.workspace)):
+def check_rules(tx: Tx, thread: Thread, inspection: RequestInspection, now: int) -> None:
+    """Raises RulesChanged, also if a rule has expired since."""
+    if inspection.rules is None:
+        return
+    has_expired = any(rule.until is not None and inspection.at < rule.until <= now for rule in inspection.rules)
+    if has_expired or inspection.rules != tuple(rules.of_scopes(tx, thread.id, thread.workspace)):
         raise RulesChanged
 
 
@@ -69,6 +74,7 @@ def _inspect(asked: Asked, thread: Thread, known: Sequence[Rule], now: int) -> R
         asked.links,
         decide.decide(asked, thread.policy, workspace, known, now, thread.id, command),
         tuple(known),
+        now,
     )
 
 

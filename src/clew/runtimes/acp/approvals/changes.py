@@ -97,7 +97,7 @@ def with_doubts(asked: Asked, changes: Sequence[Change]) -> Asked:
     if not unseen:
         return asked
     code = Reason("file.unseen", ", ".join(unseen)) if not asked.unjudged else None
-    return replace(asked, unjudged="; ".join(filter(None, (asked.unjudged, UNSEEN))), doubt=code)
+    return replace(asked, unjudged=doubts.joined([asked.unjudged, UNSEEN]), doubt=code)
 
 
 def _shown(path: str, found: Found, text: str) -> str:

@@ -28,6 +28,7 @@ from clew.runtimes.acp.connection import Connection
 from clew.runtimes.acp.live_turn import Live
 from clew.runtimes.jsonrpc import RequestId
 from clew.support.errors import BadInput, RuntimeLost
+from clew.texts import doubts
 
 log = logging.getLogger(__name__)
 
@@ -184,7 +185,7 @@ class RequestHandler:
         where = files.inside(self._workspace, request.cwd or ".")
         plan = terminals.plan(request, plans.resolved(str(where), self._workspace))
         if not any(self._live.granted.use(run) for run in _runs(plan)):
-            unjudged = "; ".join(plan.doubts)
+            unjudged = doubts.joined(plan.doubts)
             await self._require_yes(id, Asked(GateKind.COMMAND, plan.command, folder=plan.folder, unjudged=unjudged))
         self._refuse_if_stopped()
         files.check_unmoved(self._workspace, request.cwd or ".", where)
