@@ -155,7 +155,7 @@ class Clew:
     async def _say(self, request: Request[Sent]) -> Sent:
         sent = await self._client.ask(request)
         if sent.fate is Fate.REFUSED:
-            raise Refused(sent.words)
+            raise Refused(sent.reply)
         return sent
 
     # Gates

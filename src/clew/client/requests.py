@@ -31,7 +31,7 @@ from clew.model.views import (
     TurnView,
     WhereRow,
 )
-from clew.support.coded import Coded
+from clew.support.coded import Coded, with_code
 
 T = TypeVar("T")
 Body = Mapping[str, object]
@@ -62,6 +62,11 @@ class Sent(Struct, frozen=True):
     words: str = ""  # the reply for a person; empty if the agent's answer is enough
     repeated: bool = False  # this id was accepted before; this is the outcome of the first one
     texts: dict[str, Coded] = field(default_factory=dict)  # the code of `words`, if it is a sentence of clew
+
+    @property
+    def reply(self) -> str:
+        """`words`, with its code."""
+        return with_code(self.words, self.texts.get("words"))
 
 
 def new_message_id() -> str:

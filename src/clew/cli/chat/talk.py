@@ -126,7 +126,7 @@ class Talk:
                 error.reword(say("daemon.nothing_sent", error=error.words, names=_names(files)))
             raise
         if accepted.fate == "refused":
-            raise Refused(accepted.words)
+            raise Refused(accepted.reply)
         delete_pasted(files)
         moved, self.thread = self.thread != accepted.thread, accepted.thread
         steered = accepted.fate == "steer"
@@ -143,9 +143,9 @@ class Talk:
     def _accepted_lines(self, accepted: Sent) -> tuple[str, ...]:
         """Explain steering once; report a queued message or an open gate each time."""
         if accepted.fate != "steer" or accepted.state == "waiting":
-            return (f"· {accepted.words}",) if accepted.words else ()
+            return (f"· {in_locale(accepted.reply)}",) if accepted.words else ()
         explained, self._steer_explained = self._steer_explained, True
-        return () if explained else (f"· {accepted.words} /queue TEXT sends it after the turn.",)
+        return () if explained else (f"· {in_locale(accepted.reply)} /queue TEXT sends it after the turn.",)
 
     def _attach(self, paths: tuple[Path, ...]) -> Reply:
         for path in paths:
@@ -266,8 +266,8 @@ class Talk:
         self._said.append(clean(text))
         accepted = self.client.ask(requests.send(view.thread, clean(text), sees=[view.id]))
         if accepted.fate == "refused":
-            raise Refused(accepted.words)
-        lines = (f"· {accepted.words}",) if accepted.words else ()
+            raise Refused(accepted.reply)
+        lines = (f"· {in_locale(accepted.reply)}",) if accepted.words else ()
         return Reply(lines, accepted.turn if view.thread == self.thread else None)
 
     def do_runtime(self, name: str) -> Reply:

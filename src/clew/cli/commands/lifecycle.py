@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from clew.cli.completion import thread_argument
+from clew.cli.language import in_locale
 from clew.cli.output import Out, json_option, prompt_text
 
 
@@ -18,7 +19,7 @@ def resume_command(out: Out, thread: str, supplement: str) -> None:
     from clew.client import requests
 
     accepted = out.client().ask(requests.resume(thread, prompt_text(supplement)))
-    out.result(accepted, accepted.words or f"turn {accepted.turn}")
+    out.result(accepted, in_locale(accepted.reply) or f"turn {accepted.turn}")
     out.hint(f"clew watch {accepted.thread} follows it")
 
 

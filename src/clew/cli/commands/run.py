@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 import click
 
 from clew.cli.completion import runtimes, targets, thread_argument
+from clew.cli.language import in_locale
 from clew.cli.output import Out, json_option, prompt_text
+from clew.support.coded import with_code
 from clew.support.errors import ClewError, Refused
 
 if TYPE_CHECKING:
@@ -157,7 +159,8 @@ def print_failure(out: Out, client: Client, turn: TurnView) -> None:
 
     thread = client.ask(requests.thread(turn.thread))
     waits = thread.suspend_message if thread.status == "suspended" else None
-    out.say(f"clew: {waits or turn.error or 'the turn was ' + turn.state}")
+    error = in_locale(with_code(turn.error or "", turn.texts.get("error")))
+    out.say(f"clew: {waits or error or 'the turn was ' + turn.state}")
     out.say(next_step(thread))
 
 
@@ -226,8 +229,8 @@ def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]
 
     accepted = out.client().ask(requests.send(thread, prompt_text(text), queue=queue, files=files))
     if accepted.fate == "refused":
-        raise Refused(accepted.words)
-    out.result(accepted, accepted.words or f"turn {accepted.turn}")
+        raise Refused(accepted.reply)
+    out.result(accepted, in_locale(accepted.reply) or f"turn {accepted.turn}")
     out.hint(f"clew watch {accepted.thread} follows it")
 
 

@@ -105,7 +105,7 @@ class Admission(Struct, frozen=True):
         if (refused := refusal(tx, self.core, inbound)) is not None:
             return run_for_watcher(tx, self.core, inbound) or refused
         if not inbound.text.strip() and not inbound.attachments:
-            return Arrival(Fate.REFUSED, None, None, messages.EMPTY)
+            return Arrival(Fate.REFUSED, inbound.thread, None, messages.EMPTY)
         remember_language(tx, self.core, inbound)
         _go_on_under(tx, self.core, inbound)
         meaning = None if inbound.relayed else run_command(tx, self.core, inbound)
