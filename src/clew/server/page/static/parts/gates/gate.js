@@ -75,7 +75,7 @@ export class GateElement extends HTMLElement {
       kind !== "question" && h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title)),
       gate.leaves_sandbox && h("p", { class: "warning" }, t("gate.leaves_sandbox")),
       gate.warning && h("p", { class: "warning" }, said(gate, "warning")),
-      reason && h("p", { class: "note" }, reason),
+      reason && h("p", { class: "note" }, t("gate.agent_says", { reason })),
       folder && h("p", { class: "note gate-folder" }, t("gate.in", { folder })),
       gate.detail && this.#detail(),
     ].filter(Boolean);
