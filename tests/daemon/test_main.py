@@ -207,7 +207,7 @@ def test_the_tcp_listener_has_the_whole_api_behind_its_token(clew: Clew) -> None
     clew.up()
     address = clew.json("status")["daemon"]["http"]
     with urlopen(f"{address}/healthz") as answer:
-        assert json.load(answer) == {"ready": True, "reasons": []}
+        assert json.load(answer) == {"ready": True, "reasons": [], "texts": {}}
     token = clew.json("token")["token"]
     for path in ("/api/status", "/metrics", "/nowhere"):
         assert _status(f"{address}{path}") == 401

@@ -131,8 +131,8 @@ async def unwritten(self: object, delivery: object) -> None:
     return None
 
 
-async def as_if_young(self: object, delivery: object, surface: Any, outgoing: Any) -> Any:
-    return await outbox._send_or_explain(replace(outgoing, again=True), surface)
+async def as_if_young(self: Any, delivery: object, surface: Any, outgoing: Any) -> Any:
+    return await self._send_or_explain(replace(outgoing, again=True), surface)
 
 
 def always_there(tx: Any, core: Any, thread: Any, turn: Any) -> Conversation:

@@ -91,13 +91,14 @@ def test_a_reused_database_gives_the_same_run() -> None:
     assert play(1).timeline == first.timeline
 
 
-TELLTALES = (47, 24, 14, 1479, 151, 45, 51, 42, 66, 76, 2226)  # stories in which most of these faults are found
+TELLTALES = (47, 24, 14, 1479, 151, 45, 51, 42, 66, 76)  # stories in which most of these faults are found
+RARE = (2226,)  # a press on a message without a receipt
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_the_oracle_finds_a_planted_fault(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fault.where, fault.name, fault.instead)
-    for seed in (*TELLTALES, *range(60)):
+    for seed in (*TELLTALES, *range(60), *RARE):
         if any(fault.seen_as in broken for broken in verdict(seed)):
             return
     pytest.fail("nobody noticed")
