@@ -1,6 +1,6 @@
 """The language that clew uses in a conversation: that of the last message there. Chinese if it has Chinese characters,
 English if it has at least two words in Latin letters; anything else (`y`, a code, a command) changes nothing. Before
-the first message a setting decides. Outside chats it is always English."""
+the first message a setting decides. Elsewhere the text is English with its code, and whoever shows it translates it."""
 
 from __future__ import annotations
 

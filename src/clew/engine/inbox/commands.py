@@ -201,7 +201,7 @@ def do_status(command: Command) -> str:
 
 
 def _asked(command: Command, thread: Thread, queued: int) -> str:
-    """The question of a suspended thread, which is stored in English."""
+    """The question of a suspended thread, with a hint how to answer it, in the language of the chat."""
     by_backlog = thread.suspended_by is SuspendedBy.BACKLOG
     now = replace(thread, suspend_message=messages.backlog(queued)) if by_backlog else thread
     question = suspension_prompt.question(now) or ""
