@@ -189,7 +189,7 @@ NASTY = (
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", NASTY)
 def test_every_command_is_parsed_in_bounded_time(piece: str) -> None:
-    command = piece * (100_000 // len(piece))
+    command = piece * (50_000 // len(piece))
     assert possible_commands(command) is not None
     assert parse_commands(command) is None or always_asks(piece.split()[:1])
 
