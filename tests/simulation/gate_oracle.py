@@ -196,7 +196,7 @@ def _clear(seen: Seen) -> Iterator[str]:
             continue
         second = seen.world.platform.clock(letter.at) // 1000
         others = [each for each in seen.gates if each.thread == gate.thread and each.card and each.id != gate.id]
-        both = [each.code for each in others if _was_open(each, second)]
+        both = [each.code for each in others if _was_open(each, second) and _in_order(each, gate)]
         if _was_open(gate, second) and both:
             yield f"{letter.text!r} ({letter.id}) answered {gate.code}, and may have meant {both[0]}"
 
@@ -205,6 +205,11 @@ def _was_open(gate: Gate, second: int) -> bool:
     """Whether it was open during the complete second, because many platforms give whole seconds only."""
     settled = gate.answered_at or gate.closed_at
     return gate.asked_at // 1000 < second and (settled is None or settled // 1000 > second)
+
+
+def _in_order(one: Gate, other: Gate) -> bool:
+    """Whether their times can be compared: not if the clock was set back between them. Ids grow all the same."""
+    return (one.id < other.id) == (one.asked_at <= other.asked_at)
 
 
 def _read(seen: Seen) -> Iterator[str]:
