@@ -22,6 +22,7 @@ class Showing(NamedTuple):
     """What people saw of one delivery."""
 
     number: int  # order of first appearance
+    at: float  # when it first appeared
     text: str
     note: str
 
@@ -125,8 +126,8 @@ class Platform:
 
     def shown(self, post: Post) -> None:
         self.showings += 1
-        number = post.told[post.key].number if post.key in post.told else self.showings
-        post.told[post.key] = Showing(number, post.text, post.note)
+        number, at = post.told[post.key][:2] if post.key in post.told else (self.showings, loop_time())
+        post.told[post.key] = Showing(number, at, post.text, post.note)
         self.replies(post)
         for listener in self.listeners:
             listener()

@@ -196,7 +196,7 @@ def _clear(seen: Seen) -> Iterator[str]:
             continue
         second = seen.world.platform.clock(letter.at) // 1000
         others = [each for each in seen.gates if each.thread == gate.thread and each.card and each.id != gate.id]
-        both = [each.code for each in others if _was_open(each, second) and _in_order(each, gate)]
+        both = [each.code for each in others if _was_open(each, second) and _was_shown(seen, each, letter.at)]
         if _was_open(gate, second) and both:
             yield f"{letter.text!r} ({letter.id}) answered {gate.code}, and may have meant {both[0]}"
 
@@ -207,9 +207,10 @@ def _was_open(gate: Gate, second: int) -> bool:
     return gate.asked_at // 1000 < second and (settled is None or settled // 1000 > second)
 
 
-def _in_order(one: Gate, other: Gate) -> bool:
-    """Whether their times can be compared: not if the clock was set back between them. Ids grow all the same."""
-    return (one.id < other.id) == (one.asked_at <= other.asked_at)
+def _was_shown(seen: Seen, gate: Gate, at: float) -> bool:
+    """Whether anybody had seen it by then: what was not shown yet cannot have been meant."""
+    shown = (showing for post in seen.world.platform.posts for showing in post.told.values())
+    return any(showing.at <= at and gate.code in showing.text for showing in shown)
 
 
 def _read(seen: Seen) -> Iterator[str]:
