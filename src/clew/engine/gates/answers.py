@@ -193,8 +193,9 @@ def _settled_since(tx: Tx, reply: GateReply) -> list[Gate]:
 
 def _ambiguous(reply: GateReply, open_now: Sequence[Gate]) -> Refused:
     suggested = _suggested_replies(reply, open_now)
-    message = gate_messages.which_button if reply.inbound.pressed else gate_messages.which_one
-    return Refused(message(suggested))
+    if reply.inbound.pressed:
+        return Refused(gate_messages.which_button(suggested))
+    return Refused(gate_messages.which_one(suggested))
 
 
 def _suggested_replies(reply: GateReply, open_now: Sequence[Gate]) -> list[str]:
@@ -213,10 +214,10 @@ def _apply_reply(tx: Tx, core: Core, reply: GateReply) -> Arrival | Inbound | No
     if gate is None or choice is None:
         return None
     if reply.is_early(tx, gate):
-        raise Refused(reply.early_refusal(gate))
+        raise reply.early_refusal(gate)
     _check_approver(core, reply.inbound)
     if choice.answer.decision in _ALLOWING and not reply.saw_complete(tx, core, gate):
-        raise Refused(reply.unseen_refusal(gate))
+        raise reply.unseen_refusal(gate)
     if choice.answer.decision in _ALLOWING and reply.is_hasty(tx, gate):
         raise Refused(gate_messages.too_quick(gate.code))
     if choice.rule is not None and reply.saw_one_line(core):
@@ -235,11 +236,11 @@ def _accept_all_shown(tx: Tx, core: Core, reply: GateReply) -> Arrival:
     early = [gate for gate in reply.candidates if reply.is_early(tx, gate)]
     in_time = [gate for gate in reply.candidates if gate not in early]
     if early and not in_time:
-        raise Refused(reply.early_refusal(early[0]))
+        raise reply.early_refusal(early[0])
     unseen = [gate for gate in in_time if _is_open_approval(gate) and not reply.saw_complete(tx, core, gate)]
     shown = [gate for gate in in_time if gate not in unseen]
     if unseen and not any(map(_is_open_approval, shown)):
-        raise Refused(reply.unseen_refusal(unseen[0]))
+        raise reply.unseen_refusal(unseen[0])
     if hasty := [gate for gate in shown if reply.is_hasty(tx, gate)]:
         raise Refused(gate_messages.too_quick(hasty[0].code))
     answered = accept_all(tx, core, shown, reply.inbound.sender)

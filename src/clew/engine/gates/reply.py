@@ -14,6 +14,7 @@ from clew.model.messages import Inbound
 from clew.model.threads import Thread
 from clew.store import Tx
 from clew.store.tables import deliveries, threads
+from clew.support.errors import Refused
 from clew.texts import gate_messages, messages
 
 
@@ -69,10 +70,11 @@ class GateReply(Struct, frozen=True):
             return self.was_sent_before(gate.asked_at)
         return self.is_too_soon(max(gate.asked_at, shown or 0))
 
-    def early_refusal(self, gate: Gate) -> str:
+    def early_refusal(self, gate: Gate) -> Refused:
         answer = "y" if self.typed.is_yes_to_all else self.typed.rest
-        message = gate_messages.said_before if self.inbound.sent_at is not None else messages.may_mean_former
-        return message(gate.code, answer)
+        if self.inbound.sent_at is not None:
+            return Refused(gate_messages.said_before(gate.code, answer))
+        return Refused(messages.may_mean_former(gate.code, answer))
 
     def was_sent_before(self, moment: int) -> bool:
         """Whether it was sent before this time, without a code. Many platforms give only seconds, and some no time."""
@@ -110,12 +112,12 @@ class GateReply(Struct, frozen=True):
         """Whether it comes from a front end, which shows a gate in one line: without its choices, so without a rule."""
         return self.inbound.conversation.surface == core.local_surface and bool(self.inbound.conversation.address)
 
-    def unseen_refusal(self, gate: Gate) -> str:
+    def unseen_refusal(self, gate: Gate) -> Refused:
         """For a person who allows what they do not see completely."""
         if gate.state is not GateState.OPEN:
-            return gate_messages.answered_before(gate)
+            return Refused(gate_messages.answered_before(gate))
         is_on_its_way = gate.whole_in and gate.where == self.inbound.conversation
-        return gate_messages.not_arrived(gate.code) if is_on_its_way else gate_messages.not_whole(gate.code)
+        return Refused(gate_messages.not_arrived(gate.code) if is_on_its_way else gate_messages.not_whole(gate.code))
 
 
 def _fits_one_line(tx: Tx, gate: Gate) -> bool:
