@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from clew.store.migrate import migrate
-from clew.store.recode import recode
+from clew.store.recode import SENTENCES, recode
 from clew.store.sqlite.driver import SqliteConnection
 from clew.store.texts import loaded
 from clew.support.clock import SystemClock
-from clew.support.coded import Text
+from clew.support.coded import Text, coded_of
 from clew.texts.bilingual import zh
+from clew.texts.catalogue import sentences
+from clew.texts.catalogue.gates import SENTENCES as OF_GATES
 from tests.helpers.paths import ROOT
 
+HOLE = re.compile(r"\{\w+\}")
 OLD = ROOT / "tests" / "homes" / "d30281d" / "clew.sql"
 
 
@@ -79,6 +84,24 @@ def test_a_known_sentence_becomes_a_code(tmp_path: Path, column: str, text: str,
 def test_a_text_that_is_not_clews_keeps_its_words(tmp_path: Path, column: str, text: str) -> None:
     kept = recoded(tmp_path, text, column)
     assert kept == text and not isinstance(kept, Text)
+
+
+def test_a_sentence_that_is_worded_anew_is_still_found_in_an_old_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(OF_GATES, "turn_over", ("it has ended meanwhile", "本轮其间已结束"))
+    found = recoded(tmp_path, "the turn is over", "gates.why")
+    assert (coded := coded_of(found)) is not None and coded.code == "gates.turn_over"
+    assert found == "it has ended meanwhile"
+
+
+def test_the_codes_that_the_migration_writes_stay_in_the_catalogue() -> None:
+    """With no new holes: rows have no values for them."""
+    frozen = msgspec.json.decode(SENTENCES.read_bytes(), type=dict[str, dict[str, str]])
+    for area, known in frozen.items():
+        for name, template in known.items():
+            now = sentences(area)[name]
+            assert set(HOLE.findall("".join(now))) <= set(HOLE.findall(template)), name
 
 
 def test_history_of_an_old_home_is_the_same_to_the_byte(tmp_path: Path) -> None:
