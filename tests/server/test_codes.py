@@ -44,3 +44,24 @@ async def test_a_damaged_history_is_reported_with_a_code(api: Api) -> None:
     await api.store.write(lambda tx: tx.run("UPDATE nodes SET content = replace(content, 'hello', 'hullo')"))
     verdict = (await api.client.post("/api/verify", json={})).json()
     assert verdict["sound"] is False and verdict["texts"] == {"reason": {"code": "threads.hash_differs"}}
+
+
+async def test_the_last_line_of_a_turn_without_an_answer_has_a_code(api: Api) -> None:
+    lines = {}
+    for asked in ("!error server_error", "!text "):
+        begun = await api.start(asked)
+        await api.ended(begun["turn"])
+        view = (await api.client.get(f"/api/threads/{begun['thread']}")).json()
+        lines[asked] = view["last_line"], chinese(msgspec.convert(view["texts"]["last_line"], Coded))
+    assert lines == {
+        "!error server_error": ("⚠ The model said server_error.", "⚠ The model said server_error."),
+        "!text ": ("(Done, without words.)", "（已完成，没有文字答复。）"),
+    }
+
+
+async def test_the_last_line_of_a_stopped_turn_has_a_code(api: Api) -> None:
+    begun = await api.start("!slow 1000 1")
+    await api.client.post(f"/api/threads/{begun['thread']}/stop", json={})
+    await api.ended(begun["turn"])
+    view = (await api.client.get(f"/api/threads/{begun['thread']}")).json()
+    assert (view["last_line"], view["texts"]["last_line"]) == ("(Stopped.)", {"code": "turns.stopped_mark"})

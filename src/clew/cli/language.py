@@ -4,6 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from clew.support.coded import Coded
+
+
+class WithTexts(Protocol):
+    """A view that names the codes of its sentences."""
+
+    @property
+    def texts(self) -> dict[str, Coded]: ...
 
 
 def reads_chinese(environ: Mapping[str, str]) -> bool:
@@ -23,3 +34,10 @@ def in_locale(text: str) -> str:
 
     coded = coded_of(text)
     return zh(restore(coded, str.__str__(text)) if coded else text)
+
+
+def said(view: WithTexts, field: str) -> str:
+    """A field of a view for the terminal: a sentence of clew in its language, any other text as it is."""
+    from clew.support.coded import with_code
+
+    return in_locale(with_code(getattr(view, field) or "", view.texts.get(field)))

@@ -331,13 +331,21 @@ def never_began(attempts: int) -> Problem:
     return Problem.of("never_began", say("turns.never_began", attempts=attempts))
 
 
+STOPPED_MARK = say("turns.stopped_mark")
+WORDLESS = say("turns.wordless")
+
+
 def final(state: TurnState, text: str, problem: Problem | None) -> Bilingual:
     """The body of an answer."""
     if state is TurnState.COMPLETED:
-        return joined("", text or Bilingual("(Done, without words.)", "（已完成，没有文字答复。）"))
+        return joined("", text or WORDLESS)
     if state is TurnState.INTERRUPTED:
-        return joined("\n\n", text, Bilingual("(Stopped.)", "（已停止。）"))
-    return joined("\n\n", text, joined("", "⚠ ", task_failed(problem)))
+        return joined("\n\n", text, STOPPED_MARK)
+    return joined("\n\n", text, failed_mark(problem.text if problem else None))
+
+
+def failed_mark(problem: str | None) -> Text:
+    return say("turns.failed_mark", problem=problem or say("threads.turn_failed"))
 
 
 def task_failed(problem: Problem | None) -> str:

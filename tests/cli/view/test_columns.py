@@ -12,6 +12,8 @@ from clew.cli.view.columns import age, duration, fit, rows_of, table, width
 from clew.cli.view.threads import short_ids, thread_table
 from clew.cli.view.transcript import print_formatted
 from clew.model.views import ThreadView
+from clew.support.coded import coded_in
+from clew.texts.catalogue import say
 from tests.helpers.views import thread_view
 
 
@@ -82,3 +84,11 @@ def test_markdown_character_references_cannot_change_text_direction(capsys: pyte
     print_formatted("it says &#x202e;no&#x2069; &#x1b;[2J")
     shown = capsys.readouterr().out
     assert r"it says \u202eno\u2069" in shown and not set(shown) & set("\u202e\u2069\x1b")
+
+
+def test_a_list_shows_sentences_of_clew_in_the_language_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = say("turns.failed_mark", problem=say("threads.turn_failed"))
+    rows = [thread("01ABCDEFGHJ", last_line=str.__str__(mark), texts=coded_in(last_line=mark))]
+    assert thread_table(rows, 61, None)[0].endswith("⚠ The turn failed.")
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert thread_table(rows, 61, None)[0].endswith("⚠ 这一轮失败了。")

@@ -77,6 +77,7 @@ def trouble(home: Home) -> str:
 
 
 def _trouble(tx: Tx, clock: SystemClock) -> str:
+    _stopped(tx, clock)
     now, name, turn = clock.now(), clock.ulid(), clock.ulid()
     threads.insert(tx, Thread(name, ThreadKind.TASK, ThreadStatus.IDLE, TITLE, "codex", "/", now, completed_at=None))
     head = nodes.append(tx, name, None, history.Started(name, now, ThreadKind.TASK, "codex", "/"))
@@ -96,6 +97,18 @@ def _trouble(tx: Tx, clock: SystemClock) -> str:
     final = f"{turn}:final", DeliveryKind.FINAL, name, turn, where, SENTENCE, DeliveryState.FAILED, now
     deliveries.enqueue(tx, Delivery(*final, error=NESTED))
     return name
+
+
+def _stopped(tx: Tx, clock: SystemClock) -> None:
+    """A thread whose only turn was stopped."""
+    now, name, turn = clock.now(), clock.ulid(), clock.ulid()
+    threads.insert(tx, Thread(name, ThreadKind.CHAT, ThreadStatus.IDLE, TITLE, "codex", "/", now, completed_at=None))
+    seq, said = threads.next_seq(tx, name), PromptMessage("said", "ann", SAID)
+    row = Turn(turn, name, seq, TurnState.INTERRUPTED, Origin.MESSAGE, (said,), None, now, "codex")
+    turns.insert_ended(tx, replace(row, started_at=now, ended_at=now))
+    threads.set_last_turn(tx, name, turn)
+    final = f"{turn}:final", DeliveryKind.FINAL, name, turn, None, "(Stopped.)", DeliveryState.NO_TARGET, now
+    deliveries.enqueue(tx, Delivery(*final))
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +131,7 @@ def test_sentences_with_a_code_are_shown_in_chinese(troubled: Desk, sit_down: Si
     expect(ann.page.locator(".suspend-words")).to_contain_text(short)
     expect(ann.page.locator(".receipt")).to_contain_text(nested)
     expect(ann.page.locator("clew-thread-list .row-line").first).to_have_text(short)
+    expect(ann.page.locator("clew-thread-list .row-line").last).to_have_text("（已停止。）")
     assert english_of_clew(ann.page) == []
     choose(ann, "它问过什么")
     expect(ann.page.locator("dialog[open] li")).to_contain_text(nested)

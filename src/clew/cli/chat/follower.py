@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from clew.cli.follow import ThreadRenderer
-from clew.cli.language import in_locale
+from clew.cli.language import in_locale, said
 from clew.cli.view.columns import duration, fit, one_line
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
@@ -152,5 +152,5 @@ def recap(thread: ThreadView, entries: Sequence[Passage]) -> list[Piece]:
 
 def suspension_lines(thread: ThreadView) -> list[Piece]:
     """The question of a suspended thread."""
-    message = thread.suspend_message if thread.status == "suspended" else None
+    message = said(thread, "suspend_message") if thread.status == "suspended" else None
     return [InfoLine(f"· {line}") for line in (message or "").splitlines()]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.language import in_locale
+from clew.cli.language import in_locale, said
 from clew.cli.output import Out, json_option, moment, table
 from clew.support.errors import OutOfReach
 from clew.support.home import Home
 
 if TYPE_CHECKING:
-    from clew.model.views import RuntimeView, StatusView, SurfaceView
+    from clew.model.views import StatusView
 
 
 GRACE = 10.0
@@ -166,8 +166,8 @@ def starting_message(home: Home) -> str | None:
 def _status_lines(status: StatusView) -> list[str]:
     daemon = status.daemon
     fates = ", ".join(f"{count} {fate}" for fate, count in status.fates.items()) or "none yet"
-    parts = [("runtime", each.name, each.health, _reason(each)) for each in status.runtimes]
-    parts += [("surface", each.name, each.state, _reason(each)) for each in status.surfaces]
+    parts = [("runtime", each.name, each.health, said(each, "reason")) for each in status.runtimes]
+    parts += [("surface", each.name, each.state, said(each, "reason")) for each in status.surfaces]
     return [
         f"clew {daemon.version} is up: pid {daemon.pid}, since {moment(daemon.since)}, home {daemon.home}",
         f"http      {daemon.http or 'only the Unix socket; clew web opens a port for the page'}",
@@ -176,12 +176,6 @@ def _status_lines(status: StatusView) -> list[str]:
         *table(parts),
         f"messages  {fates}",
     ]
-
-
-def _reason(view: RuntimeView | SurfaceView) -> str:
-    from clew.support.coded import with_code
-
-    return in_locale(with_code(view.reason or "", view.texts.get("reason")))
 
 
 @click.command("logs", short_help="Show the daemon's log.")

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 import click
 
 from clew.cli.completion import runtimes, targets, thread_argument
-from clew.cli.language import in_locale
+from clew.cli.language import in_locale, said
 from clew.cli.output import Out, json_option, prompt_text
-from clew.support.coded import with_code
 from clew.support.errors import ClewError, Refused
 
 if TYPE_CHECKING:
@@ -158,9 +157,8 @@ def print_failure(out: Out, client: Client, turn: TurnView) -> None:
     from clew.client import requests
 
     thread = client.ask(requests.thread(turn.thread))
-    waits = thread.suspend_message if thread.status == "suspended" else None
-    error = in_locale(with_code(turn.error or "", turn.texts.get("error")))
-    out.say(f"clew: {waits or error or 'the turn was ' + turn.state}")
+    waits = said(thread, "suspend_message") if thread.status == "suspended" else None
+    out.say(f"clew: {waits or said(turn, 'error') or 'the turn was ' + turn.state}")
     out.say(next_step(thread))
 
 

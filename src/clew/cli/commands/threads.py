@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import thread_argument
+from clew.cli.language import said
 from clew.cli.output import Out, is_terminal, json_option, moment, painted, table, terminal_columns
 from clew.cli.view.threads import short_ids, thread_table
 
@@ -100,7 +101,7 @@ def _described(view: ThreadView) -> list[tuple[str, str]]:
     notified = f"{view.notify_target or 'here'}: {state_words(view.notification_status or '')}"
     return [
         ("id", view.id),
-        ("title", view.title),
+        ("title", said(view, "title")),
         ("status", status_words(view)),
         ("waits for", waits_for(view)),
         ("kind", view.kind),
@@ -114,7 +115,7 @@ def _described(view: ThreadView) -> list[tuple[str, str]]:
         ("completed", moment(view.completed_at)),
         ("answer", notified if view.notification_status else ""),
         ("delivered", moment(view.notified_at)),
-        ("trouble", view.notification_error or ""),
+        ("trouble", said(view, "notification_error")),
         ("head", view.head or ""),
     ]
 
@@ -128,7 +129,7 @@ def status_words(view: ThreadView) -> str:
 
 def waits_for(view: ThreadView) -> str:
     asks = f"an answer to {', '.join(view.gates)}" if view.gates else ""
-    return view.suspend_message or asks
+    return said(view, "suspend_message") or asks
 
 
 def next_step(view: ThreadView) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clew.cli.commands.threads import next_step
+from clew.cli.language import said
 from clew.cli.view.columns import fit, one_line
 from clew.client import requests
 
@@ -25,7 +26,8 @@ def suspended_lines(threads: Sequence[ThreadView]) -> list[str]:
         return []
     lines = [f"{count_text(threads)} for you:"]
     for view in threads[:SHOWN]:
-        lines.append(f"  {fit(one_line(view.suspend_message or view.title), 100)}")
+        waits = said(view, "suspend_message") or said(view, "title")
+        lines.append(f"  {fit(one_line(waits), 100)}")
         lines.append(f"    {next_step(view)}")
     more = ["  clew threads --status suspended lists them all"] if len(threads) > SHOWN else []
     return [*lines, *more]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from clew.cli.language import said
 from clew.cli.view.columns import age, fit, one_line, pad, width
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def _common(one: str, other: str) -> int:
 def _row(thread: ThreadView, name: str, now: float) -> tuple[str, ...]:
     old = age(now - thread.created_at / 1000) if thread.created_at else ""
     asks = f"asks: clew gates {thread.gates[0]}" if thread.gates else ""
-    waits = thread.suspend_message or asks or thread.last_line or ""
+    waits = said(thread, "suspend_message") or asks or said(thread, "last_line")
     status = "waiting" if asks and thread.status == "running" else thread.status
-    return name, status, one_line(thread.title), thread.runtime, old, one_line(waits)
+    return name, status, one_line(said(thread, "title")), thread.runtime, old, one_line(waits)
 
 
 def _shares(widths: Sequence[int], columns: int | None) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from clew.model.delivery import DeliveryState
 from clew.model.gate_views import Verdict
 from clew.model.history import Node
 from clew.model.threads import SessionKey, Thread, ThreadFilter
-from clew.model.turns import Turn
+from clew.model.turns import Turn, TurnState
 from clew.model.views import (
     BoundView,
     ContinuityView,
@@ -39,6 +39,7 @@ from clew.texts.catalogue import say
 
 WALK = 500  # nodes per read
 SLICE = 500  # threads per part of a search
+SHORT = 60  # characters of an answer that may be only what clew says of an empty one
 
 
 async def find(core: Core, prefix: str) -> str:
@@ -274,7 +275,7 @@ def _view(
             forked_from=row.forked_from,
             turn=_shown_turn(seen),
             queued=seen.queued,
-            last_line=_last_line(seen.answer_end or ""),
+            last_line=_last_line(tx, seen),
             policy=row.policy,
             gates=codes.get(row.id, ()),
             adopted=seen.adopted,
@@ -284,8 +285,24 @@ def _view(
     )
 
 
-def _last_line(text: str) -> str | None:
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), None)
+def _last_line(tx: Tx, seen: ThreadSummary) -> str | None:
+    """The last line of the newest answer. What clew adds to an answer is a sentence with a code, since the delivery has
+    it in the language of its chat."""
+    if seen.answer_end is None:
+        return None
+    if seen.last_state == TurnState.INTERRUPTED:
+        return messages.STOPPED_MARK
+    if seen.last_state == TurnState.FAILED:
+        return messages.failed_mark(seen.problem)
+    if len(seen.answer_end) <= SHORT and _is_wordless(tx, seen.node):
+        return messages.WORDLESS
+    return next((line.strip() for line in reversed(seen.answer_end.splitlines()) if line.strip()), None)
+
+
+def _is_wordless(tx: Tx, digest: str | None) -> bool:
+    node = nodes.get(tx, digest) if digest else None
+    content = history.read(node) if node and history.is_sound(node) else None
+    return isinstance(content, history.Outcome) and not content.text
 
 
 def _notification(row: Thread, receipt: str | None) -> str | None:

@@ -75,6 +75,9 @@ class ThreadSummary(Struct, frozen=True):
     sent_at: int | None
     error: str | None
     answer_end: str | None  # the last characters of the answer
+    last_state: str | None = None  # of the newest ended turn
+    problem: str | None = None  # why it failed
+    node: str | None = None  # which holds its outcome
     adopted: str | None = None  # the runtime's id of the adopted session
 
 
@@ -85,8 +88,10 @@ _SEEN = (
     " (SELECT o.session FROM adoptions o WHERE o.thread = t.id) AS adopted,"
     " coalesce(d.state, a.state) AS receipt, coalesce(d.sent_at, a.sent_at) AS sent_at,"
     " coalesce(d.error, a.error) AS error,"
-    " substr(d.body, CASE WHEN length(d.body) > 400 THEN length(d.body) - 399 ELSE 1 END) AS answer_end"
-    " FROM ({threads}) t LEFT JOIN deliveries d ON d.id = t.last_turn || ':final'"
+    " substr(d.body, CASE WHEN length(d.body) > 400 THEN length(d.body) - 399 ELSE 1 END) AS answer_end,"
+    " e.state AS last_state, e.problem_message AS problem, e.node"
+    " FROM ({threads}) t LEFT JOIN turns e ON e.id = t.last_turn"
+    " LEFT JOIN deliveries d ON d.id = t.last_turn || ':final'"
     " LEFT JOIN deliveries a ON a.id = t.last_turn || ':ask' ORDER BY t.id DESC"
 )
 
@@ -258,6 +263,9 @@ def _seen(row: Row) -> ThreadSummary:
         row["sent_at"],
         loaded(row["error"]),
         row["answer_end"],
+        row["last_state"],
+        loaded(row["problem"]),
+        row["node"],
         row["adopted"],
     )
 

@@ -38,6 +38,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{runtime} does not take images, so it cannot see what {files} shows. Describe it, or use another agent.",
         "{runtime} 不支持图片，看不到 {files} 的内容。请用文字描述，或换一个代理。",
     ),
+    # What is added to an answer
+    "stopped_mark": ("(Stopped.)", "（已停止。）"),
+    "wordless": ("(Done, without words.)", "（已完成，没有文字答复。）"),
+    "failed_mark": ("⚠ {problem}", "⚠ {problem}"),
     # Refusals
     "no_turn": ("There is no turn {turn}.", "没有轮次 {turn}。"),
     "not_queued": (

@@ -58,5 +58,5 @@ const threadLink = (thread, where) =>
 function lastLine(thread) {
   if (thread.status === "suspended" && thread.suspend_message) return suspendReason(thread);
   const gate = thread.gates.length ? waiting.gates.find((each) => each.thread === thread.id) : null;
-  return gate?.shown.title ?? thread.last_line ?? "";
+  return gate?.shown.title ?? said(thread, "last_line");
 }
