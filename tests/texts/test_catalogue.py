@@ -12,7 +12,7 @@ import pytest
 
 from clew.model.views import DaemonView, WhereRow
 from clew.store.texts import loaded, stored
-from clew.support.coded import Coded, Text, coded_in, with_texts
+from clew.support.coded import Coded, Text, coded_in, with_texts, worded
 from clew.texts.bilingual import zh
 from clew.texts.catalogue import AREAS, chinese, restore, say, sentences
 from tests.helpers.paths import ROOT
@@ -65,6 +65,29 @@ def test_the_code_says_only_what_the_catalogue_has_with_all_arguments() -> None:
 def test_a_wrong_call_is_found(tmp_path: Path) -> None:
     (tmp_path / "planted.py").write_text('say("threads.nothing_like_it")\nsay("threads.forked_from")\n')
     assert len(wrong_calls(tmp_path)) == 2
+
+
+def calls_of_worded(source: Path) -> Iterator[tuple[str, str, str]]:
+    """Where `worded` is called, its code and its English."""
+    for path in sorted(source.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "worded":
+                code, english = (ast.literal_eval(each) for each in node.args)
+                yield f"{path.relative_to(source)}:{node.lineno}", code, english
+
+
+def test_packages_below_the_catalogue_word_their_sentences_as_it_does() -> None:
+    found = list(calls_of_worded(SOURCE))
+    assert found
+    for where, code, english in found:
+        area, _, name = code.partition(".")
+        assert sentences(area)[name][0] == english, where
+
+
+def test_a_sentence_from_below_is_the_same_as_one_of_the_catalogue() -> None:
+    below = worded("threads.forked_from", "(forked from {source})", source=say("threads.turn_failed"))
+    above = say("threads.forked_from", source=say("threads.turn_failed"))
+    assert (below, below.coded) == (above, above.coded)
 
 
 def test_every_sentence_is_used() -> None:

@@ -30,6 +30,7 @@ from clew.model.events import (
 )
 from clew.model.turns import TEXT, Item
 from clew.model.turns import Usage as Tokens
+from clew.support.coded import coded_of
 from clew.support.text import clean
 
 MAX_OUTPUT = 64_000  # characters of an activity's output that are stored
@@ -87,7 +88,7 @@ def gate_item(ref: str) -> str:
 
 def cleaned(item: Item) -> Item:
     """The item with its texts cleaned for the store."""
-    return replace(item, title=clean(item.title), body=clean(item.body))
+    return replace(item, title=item.title if coded_of(item.title) else clean(item.title), body=clean(item.body))
 
 
 def is_sign_of_life(event: Event) -> bool:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from clew.model.messages import Attachment
 from clew.model.turns import Problem, Usage
+from clew.support.coded import Coded, with_code
 
 
 class Started(Struct, frozen=True):
@@ -59,6 +60,12 @@ class Deed(Struct, frozen=True):
     outcome: str | None = None
     exit_code: int | None = None
     folder: str | None = None
+    said: Coded | None = None  # the title, if it is a sentence of clew; None: of the agent, or of an older version
+
+    @property
+    def text(self) -> str:
+        """The title, with its code if it has one."""
+        return with_code(self.title, self.said)
 
 
 class Outcome(Struct, frozen=True):

@@ -7,6 +7,7 @@ characters are missing. The cost of a text that arrives in pieces is linear in i
 from __future__ import annotations
 
 from clew.model.events import Event, Notice, NoticeKind, TextDone
+from clew.support.coded import worded
 from clew.support.text import LONGEST, Pieces
 
 NOTICE_ROOM = 400  # bytes that are reserved for the notice
@@ -87,9 +88,10 @@ def text_done(item: str, text: str, longest: int = LONGEST, streamed: GrowingTex
 
 
 def _too_long(longest: int) -> str:
-    return (
-        f"A text of the agent is longer than {longest:,} bytes (turns.longest_text); the rest of it is left out."
-        f" 代理的一条文本超过 {longest:,} 字节；其余部分已省略。"
+    return worded(
+        "runtimes.text_too_long",
+        "A text of the agent is longer than {longest} bytes (turns.longest_text); the rest of it is left out.",
+        longest=f"{longest:,}",
     )
 
 

@@ -3,11 +3,13 @@ sentence in English and 简体中文, and whoever shows it chooses the language.
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+_HOLE = re.compile(r"\{(\w+)\}")
 View = TypeVar("View", bound=Struct)
 
 
@@ -33,6 +35,15 @@ class Text(str):
     def __getnewargs__(self) -> tuple[str, Coded]:  # type: ignore[override]
         """For `copy`, which `dataclasses.asdict` uses."""
         return str.__str__(self), self.coded
+
+
+def worded(code: str, english: str, /, **args: str | int) -> Text:
+    """A sentence of the catalogue for the packages below it, which cannot look it up: so they give its English, with
+    the same `{holes}`. A test compares the two."""
+    known: dict[str, str | int | Coded] = {
+        name: value if isinstance(value, int) else coded_of(value) or str.__str__(value) for name, value in args.items()
+    }
+    return Text(_HOLE.sub(lambda hole: str(args.get(hole[1], "")), english), Coded(code, known))
 
 
 def coded_of(text: str | None) -> Coded | None:

@@ -17,6 +17,7 @@ from clew.runtimes.codex.approvals import answers, forms, requests
 from clew.runtimes.codex.approvals.pending import Gates, Pending
 from clew.runtimes.codex.live_turn import Live
 from clew.runtimes.codex.translate import Translation
+from clew.support.coded import Coded, coded_of
 from clew.support.errors import BadInput
 
 YES, NO, CANCEL = (Answer(each) for each in (Decision.ACCEPT, Decision.DECLINE, Decision.CANCEL))
@@ -249,7 +250,9 @@ def test_permissions_are_described_in_words() -> None:
 def test_unaskable_request_is_declined_with_a_notice(params: dict[str, Any]) -> None:
     live, pending = Live("turn", "T"), standing(requests.ELICITATION, threadId="th", message="Prove it", **params)
     assert not live.ask(pending)
-    assert live.events.get_nowait() == Notice(NoticeKind.DECLINED, "declined: clew cannot ask anybody this: Prove it")
+    notice = live.events.get_nowait()
+    assert notice == Notice(NoticeKind.DECLINED, "declined: clew cannot ask anybody this: Prove it")
+    assert isinstance(notice, Notice) and coded_of(notice.text) == Coded("codex.declined", {"about": "Prove it"})
 
 
 def test_an_answer_that_is_no_option_is_refused_and_a_secret_is_not_repeated() -> None:

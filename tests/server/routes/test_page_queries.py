@@ -155,3 +155,6 @@ async def test_a_denial_by_a_rule_gives_its_reason_once(api: Api) -> None:
     assert gate["answer_reason"] == ""
     told = [item for item in (await passages(api, accepted["thread"]))[-1]["items"] if item["kind"] == "gate"]
     assert [item["reason"] for item in told] == [""] and "git push *" in told[0]["title"]
+    assert told[0]["texts"]["title"]["code"] == "gates.line_no"
+    [node] = await api.store.read(lambda tx: tx.all("SELECT content FROM nodes WHERE type = 'outcome'"))
+    assert "gates.line_no" in str(node["content"])

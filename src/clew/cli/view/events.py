@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from clew.cli.language import said
 from clew.cli.view.columns import duration, fit, one_line
 from clew.client.events import ActivityChanged, OpenText, RuntimeNotice, TextDone, TextPiece, WrittenText
 from clew.support.display import escape_hidden
@@ -76,7 +77,7 @@ class EventRenderer:
             if item.kind == "text":
                 pieces += self._complete((turn.id, item.item), item.body)
             elif item.kind != "gate":  # `Gates` shows these
-                pieces += self._activity((turn.id, item.item), item.kind, item.phase, item.title, item.outcome)
+                pieces += self._activity((turn.id, item.item), item.kind, item.phase, said(item, "title"), item.outcome)
         return pieces
 
     def settle(self, turn: TurnView, *, last: bool = False) -> list[Piece]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from clew.cli.language import said
 from clew.cli.output import moment
 from clew.cli.view.columns import one_line
 from clew.cli.view.events import activity_line
@@ -30,7 +31,9 @@ def entry_text(entry: Passage) -> str:
             activities = []
             parts.append(item.body)
         elif item.title:
-            activities.append(activity_line(item.kind, item.phase, item.title, item.outcome).replace("·", "-", 1))
+            activities.append(
+                activity_line(item.kind, item.phase, said(item, "title"), item.outcome).replace("·", "-", 1)
+            )
     parts += [*_listed(activities), entry.text, f"(attached: {', '.join(entry.files)})" if entry.files else ""]
     return "\n\n".join(part for part in parts if part) + "\n"
 

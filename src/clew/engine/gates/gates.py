@@ -349,9 +349,14 @@ def _void_earlier_duplicates(tx: Tx, core: Core, gate: Gate) -> None:
 def _publish_change(tx: Tx, core: Core, gate: Gate) -> Gate:
     """Update the gate's line in the turn's history and all cards that show it."""
     now = _reload(tx, gate)
-    items.finish(tx, gate.turn, gate_item(gate.ref), cards.status_line(now), now.state)
+    items.finish(tx, gate.turn, gate_item(gate.ref), _line(now), now.state)
     cards.redraw(tx, core, now)
     return now
+
+
+def _line(gate: Gate) -> str:
+    """What became of a gate, for the history of its turn."""
+    return gate_messages.closed_line(gate, cards.title_line(gate)) or cards.status_line(gate)
 
 
 def _resume_if_all_settled(tx: Tx, turn: str) -> None:

@@ -43,27 +43,31 @@ def _with_cut(tx: Tx, passage: Passage, thread: str, shown: set[str | None]) -> 
 
 
 def with_reasons(tx: Tx, turn: str | None, items: tuple[ItemView, ...]) -> tuple[ItemView, ...]:
-    """Add to closed gates the reasons, and the codes of what they say. An item of a closed gate begins with the gate's
-    code."""
+    """Add to closed gates the reasons of their answers."""
     if turn is None or not any(_is_closed_gate(item) for item in items):
         return items
     asked = {gate.code: gate for gate in gates.of_turn(tx, turn)}
     return tuple(
-        _closed(item, gate) if _is_closed_gate(item) and (gate := asked.get(_code(item))) else item for item in items
+        _closed(item, gate) if _is_closed_gate(item) and (gate := asked.get(_gate_code(item))) else item
+        for item in items
     )
 
 
 def _closed(item: ItemView, gate: Gate) -> ItemView:
-    line = gate_messages.closed_line(gate, title_line(gate)) if gate.state == item.outcome else None
-    return replace(item, reason=_reason(gate), texts=coded_in(title=line))
+    """In a line of an older version, which has no code, also the code of what it says."""
+    if item.texts or gate.state != item.outcome:
+        return replace(item, reason=_reason(gate))
+    return replace(item, reason=_reason(gate), texts=coded_in(title=gate_messages.closed_line(gate, title_line(gate))))
 
 
 def _is_closed_gate(item: ItemView) -> bool:
     return item.kind == GATE and item.outcome in CLOSED
 
 
-def _code(item: ItemView) -> str:
-    return item.title.partition(" ")[0].removesuffix(":")
+def _gate_code(item: ItemView) -> str:
+    """The code of the gate. A line of an older version begins with it; those lines stay as they are."""
+    said = item.texts.get("title")
+    return str(said.args.get("code")) if said else item.title.partition(" ")[0].removesuffix(":")
 
 
 def _reason(gate: Gate) -> str:

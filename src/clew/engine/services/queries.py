@@ -362,13 +362,13 @@ def _turn_view(tx: Tx, row: Turn) -> TurnView:
 
 def open_items(tx: Tx, name: str) -> tuple[ItemView, ...]:
     return tuple(
-        ItemView(item.item, item.kind, item.phase, item.title, item.body, item.outcome, item.exit_code)
+        with_texts(ItemView(item.item, item.kind, item.phase, item.title, item.body, item.outcome, item.exit_code))
         for item in items.of_turn(tx, name)
     )
 
 
 def deeds(outcome: history.Outcome) -> tuple[ItemView, ...]:
     return tuple(
-        ItemView(str(number), deed.kind, "done", deed.title, deed.body, deed.outcome, deed.exit_code)
+        with_texts(ItemView(str(number), deed.kind, "done", deed.text, deed.body, deed.outcome, deed.exit_code))
         for number, deed in enumerate(outcome.deeds)
     )

@@ -33,6 +33,7 @@ from clew.model.turns import TEXT, Item, Origin, Problem, Steer, SteerState, Tur
 from clew.store import Tx
 from clew.store.tables import bindings, continuity, inbox, items, nodes, threads, turns
 from clew.support.clock import Clock
+from clew.support.coded import coded_of
 from clew.texts import bilingual, gate_messages
 from clew.texts import messages as text_messages
 
@@ -204,7 +205,9 @@ def _deed(item: Item) -> Deed:
     """An item that started and has no recorded end gets the outcome `unended`."""
     unended = item.kind != TEXT and item.phase != Phase.DONE
     outcome = UNENDED if unended else item.outcome
-    return Deed(item.kind, item.title, item.body, outcome, item.exit_code, item.folder)
+    return Deed(
+        item.kind, str.__str__(item.title), item.body, outcome, item.exit_code, item.folder, coded_of(item.title)
+    )
 
 
 def _settle_steers(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> str | None:

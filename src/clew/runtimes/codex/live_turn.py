@@ -19,7 +19,8 @@ from clew.runtimes.file_changes import Found
 from clew.runtimes.process import within
 from clew.runtimes.turn_events import Events
 from clew.support.errors import RuntimeLost
-from clew.support.text import LONGEST
+from clew.support.text import LONGEST, clean
+from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +163,7 @@ class Live:
 
     def _note_declined(self, pending: Pending) -> None:
         about = requests.summary(pending.request) or pending.method
-        self.events.put_nowait(Notice(NoticeKind.DECLINED, f"declined: clew cannot ask anybody this: {about}"))
+        self.events.put_nowait(Notice(NoticeKind.DECLINED, say("codex.declined", about=clean(about))))
 
     def _signal(self) -> None:
         self.is_over = self.is_over or self.translation.is_ended

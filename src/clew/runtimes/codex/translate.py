@@ -41,7 +41,7 @@ from clew.texts.catalogue import say
 log = logging.getLogger(__name__)
 
 TAIL = 4000  # characters of a running command's output in an update; the last event has all of it
-COMPACTED = "The history was summed up to fit into the model's context window."
+COMPACTED = say("codex.compacted")
 STATES = {
     "completed": TurnState.COMPLETED,
     "failed": TurnState.FAILED,

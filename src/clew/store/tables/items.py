@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clew.model.turns import Item
 from clew.store.base import Row, Tx
+from clew.store.texts import loaded, stored
 
 
 def put(tx: Tx, turn: str, item: Item) -> None:
@@ -16,7 +17,7 @@ def put(tx: Tx, turn: str, item: Item) -> None:
         item.item,
         item.kind,
         item.phase,
-        item.title,
+        stored(item.title),
         item.body,
         item.outcome,
         item.exit_code,
@@ -33,7 +34,7 @@ def finish(tx: Tx, turn: str, item: str, title: str | None, outcome: str) -> Non
     """Set the outcome, and optionally a new title, of an item that somebody else wrote."""
     tx.run(
         "UPDATE items SET phase = 'done', title = coalesce(?, title), outcome = ? WHERE turn = ? AND item = ?",
-        title,
+        stored(title),
         outcome,
         turn,
         item,
@@ -59,7 +60,7 @@ def _item(row: Row) -> Item:
         row["item"],
         row["kind"],
         row["phase"],
-        row["title"],
+        loaded(row["title"]),
         row["body"],
         row["outcome"],
         row["exit_code"],

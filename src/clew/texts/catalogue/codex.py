@@ -164,6 +164,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "与模型的连接失败。请检查网络后重试：{reply}",
     ),
     # Notices
+    "compacted": (
+        "The history was summed up to fit into the model's context window.",
+        "历史已压缩，以适应模型的上下文窗口。",
+    ),
+    "declined": (
+        "declined: clew cannot ask anybody this: {about}",
+        "已拒绝：clew 无法向任何人询问这项请求：{about}",
+    ),
     "model_changed": (
         "Codex went from the model {before} to {after}.",
         "Codex 已从模型 {before} 切换到 {after}。",

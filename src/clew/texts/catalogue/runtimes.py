@@ -63,4 +63,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "between": ("{low} to {high}", "{low} 到 {high}"),
     "answers": ("{limit} answers", "{limit} 个回答"),
     "characters": ("{limit} characters", "{limit} 个字符"),
+    "text_too_long": (
+        "A text of the agent is longer than {longest} bytes (turns.longest_text); the rest of it is left out.",
+        "智能体的一条文本超过 {longest} 字节（`turns.longest_text`）；其余部分已省略。",
+    ),
 }
