@@ -15,6 +15,7 @@ from clew.model.gates import Asked, Effect, GateKind, Policy, Rule, RuleKind, Sc
 from clew.runtimes.acp import wire
 from clew.runtimes.acp.approvals import changes, permissions, plans
 from clew.runtimes.acp.wire import Option, PermissionRequest, ToolCall
+from clew.support.coded import coded_of
 
 PLAIN = (Option("yes", "Yes", "allow_once"), Option("no", "No", "reject_once"))
 
@@ -262,3 +263,20 @@ def test_an_argument_named_like_a_word_of_clew_is_shown_beside_what_was_announce
     plan = plans.read(announced, asking, str(tmp_path))
     arguments, told = plan.rest.split("\n")
     assert json.loads(arguments) == given[1] and told.endswith(' {"x": 1}')
+
+
+def test_every_doubt_is_a_sentence_with_a_code(tmp_path: Path) -> None:
+    def call(given: dict[str, Any], **more: str) -> ToolCall:
+        return msgspec.convert({"toolCallId": "c", "kind": "execute", "rawInput": given, **more}, ToolCall)
+
+    announced = call({"command": "make", "cwd": "/a"}, status="completed")
+    calls = [
+        (None, call({"command": ["make"], "env": {"A": "b"}, "cwd": 1, "odd\u200b": 1})),
+        (announced, call({"command": "make all"})),
+        (None, call({}, kind="other")),
+        (None, call({"path": "a\u200b"}, kind="edit")),
+    ]
+    doubts = [doubt for before, now in calls for doubt in plans.read(before, now, str(tmp_path)).doubts]
+    codes = {coded.code for doubt in doubts if (coded := coded_of(doubt))}
+    assert len(doubts) > 5 and all(map(coded_of, doubts)) and "approvals.unknown_parts" in codes
+    assert all("\u200b" not in doubt for doubt in doubts)

@@ -202,6 +202,7 @@ def test_a_change_that_asks_for_later_writes_is_always_asked(tmp_path: Path) -> 
     plain, more = (read(CHANGE, turn, itemId="i", **given) for given in ({}, {"grantRoot": root}))
     assert plain is not None and more is not None and plain.subject != more.subject
     assert more.detail.startswith(f"it also asks to write below {root} from now on\n--- /dev/null\n")
+    assert coded_of(more.unjudged) == Coded("approvals.writes_below", {"folder": root})
     rule = Rule("r", Effect.ALLOW, RuleKind.CHANGE, "src/…", Scope.EVERYWHERE, "", 0)
     for policy, rules in (Policy.TRUSTED, []), (Policy.CAREFUL, [rule]):
         effects = [decide(each, policy, root, rules, 0, "t").effect for each in (plain, more)]
@@ -386,3 +387,10 @@ def test_a_message_with_unreadable_questions_is_only_a_message() -> None:
     turn = Translation("T")
     item = {"type": "agentMessage", "id": "i", "text": "Well?", "delivery": "async", "questions": [{"title": 1}]}
     assert len(turn.feed("item/completed", raw(threadId="th", turnId="T", item=item))) == 1
+
+
+def test_another_machine_is_named_by_a_sentence_with_a_code() -> None:
+    asked = read(requests.COMMAND, itemId="i", command="make", cwd="/w", environmentId="far\u200b")
+    assert asked is not None and "far\u200b" in asked.detail
+    coded = coded_of(asked.unjudged)
+    assert coded is not None and coded.code == "approvals.elsewhere" and "\u200b" not in str(coded.args)

@@ -10,6 +10,42 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "it shows something that is neither text nor a diff",
         "它带有既不是文本也不是差异的内容",
     ),
+    "names_nothing": (
+        "the agent names neither a command nor files nor a tool that a rule could mean",
+        "智能体没有说明规则可以判断的命令、文件或工具",
+    ),
+    "odd_path": (
+        "a program may take a path for another one: {paths}",
+        "程序可能会把路径当作另一个路径：{paths}",
+    ),
+    "announced_other": ("it was announced with another {names}", "它先前说明的内容不同：{names}"),
+    "not_announced": ("the agent has not announced all of it", "智能体事先没有说明它的全部内容"),
+    "ended_before": ("the call that it asks about has ended before", "它所询问的调用先前已经结束"),
+    "sets_variables": ("it sets environment variables", "它会设置环境变量"),
+    "no_folder": (
+        "the agent does not tell its folder, or not clearly",
+        "智能体没有说明它在哪个文件夹中运行，或没有说清楚",
+    ),
+    "changes_too": ("it changes files as well", "它还会修改文件"),
+    "not_in_diff": (
+        "its diff does not show what it carries: {names}",
+        "它的差异没有显示它带有的内容：{names}",
+    ),
+    "unknown_parts": ("it carries what clew does not know: {names}", "它带有 clew 不认识的内容：{names}"),
+    "one_twice": ("it changes a file more than once", "它不止一次修改同一个文件"),
+    "missing_file": (
+        "the agent says what is in a file that does not exist",
+        "智能体说明了一个不存在的文件的内容",
+    ),
+    "unseen_file": ("it replaces a file that cannot be shown", "它会替换一个无法显示的文件"),
+    "writes_below": (
+        "it also asks to write below {folder} from now on",
+        "它还请求从现在起可以写入 {folder} 之下",
+    ),
+    "elsewhere": (
+        "in the environment {environment}, not on this machine",
+        "在环境 {environment} 中，而不是在这台机器上",
+    ),
     "announced": ("It was announced with:", "它先前的说明是："),
     "unread": (
         "As the agent describes it, unchecked, since {path} is not clearly in the workspace:",

@@ -21,9 +21,9 @@ from clew.support.errors import BadInput
 from clew.texts import doubts
 from clew.texts.catalogue import say
 
-TWICE = "it changes a file more than once"
-MISSING = "the agent says what is in a file that does not exist"
-UNSEEN = "it replaces a file that cannot be shown"
+TWICE = say("approvals.one_twice")
+MISSING = say("approvals.missing_file")
+UNSEEN = say("approvals.unseen_file")
 
 
 class Change(Struct, frozen=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from clew.model.events import ActivityKind
 from clew.runtimes.acp import tools
 from clew.runtimes.acp.approvals import diff_check, readings
 from clew.runtimes.acp.wire import Part, ToolCall
+from clew.support.display.as_code import as_code
 from clew.texts.catalogue import say
 from clew.texts.doubts import in_both
 
@@ -32,8 +33,8 @@ PATHS = ("path", "filePath", "filepath", "file_path")
 HARMLESS = ("description", "timeout", "timeout_ms")  # of a command
 MODE = "mode"  # how Hermes edits a file
 TOOL, ARGUMENTS = "tool", "arguments"  # how Hermes names its tool beside the arguments
+SETS_VARIABLES = say("approvals.sets_variables")
 REMOVING = ("delete", "move")  # kinds of calls
-ODD_PATH = "a program may take a path for another one"
 
 Env = tuple[tuple[str, str], ...]
 Given = Mapping[str, Any]
@@ -117,7 +118,7 @@ def _read(known: _KnownCall, workspace: str, runs_in_workspace: bool) -> Plan:
     if kind is ActivityKind.CHANGE and (paths := _paths(known)):
         return _change(known, paths)
     folder = _folder(given, workspace) if any(key in given for key in FOLDERS) else None
-    doubts = (*known.doubts, "the agent names neither a command nor files nor a tool that a rule could mean")
+    doubts = (*known.doubts, say("approvals.names_nothing"))
     shown, mentions = _json(given, known.differing), _words(known.call.title or "", given, known.differing)
     return Plan(kind, folder=folder, diffs=diffs(known.call), rest=shown, doubts=doubts, mentions=mentions)
 
@@ -132,7 +133,7 @@ def _with_readings(plan: Plan, known: _KnownCall) -> Plan:
     named = [*readings.paths(said), *plan.paths] if is_change else []
     touched = [path for path in (*named, *(part.path for part in plan.diffs)) if path]
     touched += [each for path in touched for each in readings.path_readings(path)]
-    doubts = [f"{ODD_PATH}: {', '.join(odd)}"] if odd else []
+    doubts: list[str] = [say("approvals.odd_path", paths=_shown(odd))] if odd else []
     doubts += [say("approvals.other_content")] if others else []
     return replace(
         plan,
@@ -148,11 +149,11 @@ def _merge_announced(announced: ToolCall | None, asking: ToolCall, edit_tools: S
     before, now = _given(announced, edit_tools), _given(asking, edit_tools)
     differing = {key: before[key] for key in now if key in before and before[key] != now[key] and key not in HARMLESS}
     differing |= _differing_content(announced, asking) if announced is not None else {}
-    doubts = [f"it was announced with another {', '.join(differing)}"] if differing else []
+    doubts: list[str] = [say("approvals.announced_other", names=_shown(differing))] if differing else []
     if not is_announced(announced, asking, edit_tools):
-        doubts.append("the agent has not announced all of it")
+        doubts.append(say("approvals.not_announced"))
     if announced is not None and announced.status in ENDED:
-        doubts.append("the call that it asks about has ended before")
+        doubts.append(say("approvals.ended_before"))
     removes = any(each is not None and each.kind in REMOVING for each in (announced, asking))
     inputs = [each.raw_input for each in (announced, asking) if each is not None and each.raw_input is not None]
     return _KnownCall(
@@ -211,9 +212,9 @@ def _command(known: _KnownCall, argv: tuple[str, ...], workspace: str, runs_in_w
     known_keys = {*COMMANDS, *HARMLESS, *(named if folder else ()), *(["env"] if env is not None else [])}
     rest = _unknown(known.given, known_keys)
     doubts = [*known.doubts, *_doubts(rest)]
-    doubts += ["it sets environment variables"] if env else []
-    doubts += ["the agent does not tell its folder, or not clearly"] if folder is None else []
-    doubts += ["it changes files as well"] if changes else []
+    doubts += [SETS_VARIABLES] if env else []
+    doubts += [say("approvals.no_folder")] if folder is None else []
+    doubts += [say("approvals.changes_too")] if changes else []
     shown = _json(rest, known.differing)
     return Plan(
         ActivityKind.COMMAND,
@@ -253,7 +254,7 @@ def with_odd_texts(plan: Plan, odd: Given) -> Plan:
     if not odd:
         return plan
     rest = "\n".join(filter(None, (plan.rest, _json(odd, {}))))
-    return replace(plan, rest=rest, doubts=(*plan.doubts, f"its diff does not show what it carries: {', '.join(odd)}"))
+    return with_doubt(replace(plan, rest=rest), say("approvals.not_in_diff", names=_shown(odd)))
 
 
 def with_doubt(plan: Plan, doubt: str) -> Plan:
@@ -269,7 +270,12 @@ def _words(*unclear: Any) -> tuple[str, ...]:
 
 
 def _doubts(rest: Given) -> list[str]:
-    return [f"it carries what clew does not know: {', '.join(rest)}"] if rest else []
+    return [say("approvals.unknown_parts", names=_shown(rest))] if rest else []
+
+
+def _shown(names: Iterable[str]) -> str:
+    """Names that the agent chose, for a sentence."""
+    return as_code(", ".join(names), lines=False)
 
 
 def _is_plain(key: str, value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from clew.model.events import ActivityKind
 from clew.process import scan
 from clew.process.scan import Mark, Process
-from clew.runtimes.acp.approvals.plans import SHELL, Env, Plan
+from clew.runtimes.acp.approvals.plans import SETS_VARIABLES, SHELL, Env, Plan
 from clew.runtimes.acp.client.files import inside
 from clew.runtimes.acp.wire import TerminalRequest
 from clew.runtimes.process import EXIT_GRACE, inherited_environment, within
@@ -138,5 +138,5 @@ def variables(request: TerminalRequest) -> Env:
 def plan(request: TerminalRequest, where: str) -> Plan:
     """Return the plan to ask about if nobody allowed exactly this before. Raises BadInput."""
     env = variables(request)
-    doubts = ("it sets environment variables",) if env else ()
+    doubts = (SETS_VARIABLES,) if env else ()
     return Plan(ActivityKind.COMMAND, tuple(argv(request)), where, env, doubts=doubts)

@@ -16,7 +16,10 @@ from clew.runtimes.codex import items, wire
 from clew.runtimes.codex.approvals import forms, overwriting
 from clew.runtimes.codex.translate import Translation
 from clew.runtimes.file_changes import Found
+from clew.support.coded import coded_of
+from clew.support.display.as_code import as_code
 from clew.texts import doubts
+from clew.texts.catalogue import say
 
 COMMAND = "item/commandExecution/requestApproval"
 CHANGE = "item/fileChange/requestApproval"
@@ -77,7 +80,7 @@ def _read_command(request: wire.Request, turn: Translation) -> Asked:
         paths=_permitted_paths(request.additional_permissions, request.cwd),
         item=_item(request),
         leaves_sandbox=bool(extra),
-        unjudged=elsewhere,
+        unjudged=_escaped(elsewhere),
     )
 
 
@@ -88,16 +91,17 @@ def _changes(request: wire.Request, turn: Translation) -> tuple[wire.Change, ...
 
 def _change(request: wire.Request, changes: tuple[wire.Change, ...], there: Mapping[str, Found]) -> Asked:
     """Ask about a change. If it also asks to write later, show that, and let no rule or policy accept it."""
-    root = f"it also asks to write below {request.grant_root} from now on" if request.grant_root else ""
+    root = request.grant_root
+    also = say("approvals.writes_below", folder=root) if root else ""
     paths = tuple(path for change in changes for path in (change.path, change.kind.moved_to) if path)
     return Asked(
         GateKind.CHANGE,
         ", ".join(paths) or UNSEEN,
-        detail=_lines(root, items.diff(changes, there)),
+        detail=_lines(also, items.diff(changes, there)),
         reason=request.reason or "",
         paths=paths,
         item=_item(request),
-        unjudged=doubts.joined((root, *overwriting.doubt(changes, there))),
+        unjudged=doubts.joined((_escaped(also), *overwriting.doubt(changes, there))),
         removes=any(change.kind.type == "delete" or change.kind.moved_to for change in changes),
     )
 
@@ -161,7 +165,7 @@ def _permission(request: wire.Request, title: str, detail: str = "", reason: str
         folder=request.cwd,
         reason=reason or request.reason or "",
         item=_item(request),
-        unjudged=elsewhere,
+        unjudged=_escaped(elsewhere),
     )
 
 
@@ -169,7 +173,17 @@ def _environment(request: wire.Request) -> str:
     """Name the environment if it is not this machine. Then what clew sees in the workspace proves nothing, and only a
     person may accept."""
     place = request.environment_id
-    return f"in the environment {_line(place)}, not on this machine" if place not in (None, "", LOCAL) else ""
+    if place in (None, "", LOCAL):
+        return ""
+    return say("approvals.elsewhere", environment=_line(place))
+
+
+def _escaped(text: str) -> str:
+    """A sentence with its arguments escaped: nobody else does that, and they are the agent's."""
+    coded = coded_of(text)
+    if coded is None:
+        return text
+    return say(coded.code, **{name: as_code(str(value), lines=False) for name, value in coded.args.items()})
 
 
 def describe_permissions(profile: Any) -> str:
