@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from clew.support.coded import stable
+
 if TYPE_CHECKING:
     from clew.model.messages import Conversation
 
@@ -94,9 +96,21 @@ class Asked(Struct, frozen=True):
     def subject(self) -> str:
         """Exactly what a yes allows, byte by byte: a yes to one thing never counts for another. It is stored as a hash;
         fields that are not set add nothing, so that old hashes stay valid."""
+        return self._subject(stable(self.unjudged))
+
+    @property
+    def former_subject(self) -> str:
+        """The subject as versions computed it that took the words of a doubt instead of its code."""
+        return self._subject(str.__str__(self.unjudged))
+
+    def is_same(self, other: Asked) -> bool:
+        """Whether a yes to one is a yes to the other."""
+        return self.subject == other.subject or self.former_subject == other.former_subject
+
+    def _subject(self, unjudged: str) -> str:
         kind = f"{self.kind} outside of the sandbox" if self.leaves_sandbox else self.kind
         questions = [f"{each.text}\0{each.options}\0{each.secret}" for each in self.questions]
-        more = [each for each in (self.unjudged, "removes" if self.removes else "") if each]
+        more = [each for each in (unjudged, "removes" if self.removes else "") if each]
         more += [f"{name}\0leads to\0{where}" for name, where in self.links]
         return "\0".join((kind, self.folder or "", self.title, self.detail, *questions, *more))
 

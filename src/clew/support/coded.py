@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -49,6 +50,11 @@ def worded(code: str, english: str, /, **args: str | int) -> Text:
 def coded_of(text: str | None) -> Coded | None:
     """The code of a sentence of clew; None for any other text."""
     return text.coded if isinstance(text, Text) else None
+
+
+def stable(text: str) -> str:
+    """A text that stays the same if clew words its sentence anew: of a sentence the code with its arguments."""
+    return msgspec.json.encode(text.coded, order="deterministic").decode() if isinstance(text, Text) else text
 
 
 def with_code(text: str, coded: Coded | None) -> str:

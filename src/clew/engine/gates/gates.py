@@ -231,7 +231,7 @@ def _is_declined_since(tx: Tx, gate: Gate) -> bool:
     """Whether this gate got a yes, and the same request in the same turn a no after it."""
     if gate.answer is None or not gate.answer.is_yes:
         return False
-    same = [each for each in gates.of_turn(tx, gate.turn) if each.asked.subject == gate.asked.subject]
+    same = [each for each in gates.of_turn(tx, gate.turn) if each.asked.is_same(gate.asked)]
     since = [each.answer for each in same if (each.answered_at or 0) >= (gate.answered_at or 0)]
     return any(answer is not None and answer.decision is Decision.DECLINE for answer in since)
 
@@ -325,7 +325,7 @@ def _handle_repeat(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> None:
 def _is_other_request(known: Gate, asked: Asked, *, seen_before: bool) -> bool:
     """Whether a runtime uses the reference of a gate for another request. After clew attached again, a request may lack
     details (Codex sends a diff only once), but it is never another command."""
-    if known.asked.subject == asked.subject:
+    if known.asked.is_same(asked):
         return False
     return seen_before or known.state in (GateState.TAKEN, GateState.VOID) or asked.kind is GateKind.COMMAND
 
@@ -342,7 +342,7 @@ def _free_reference(tx: Tx, core: Core, gate: Gate) -> None:
 def _void_earlier_duplicates(tx: Tx, core: Core, gate: Gate) -> None:
     """A turn that was cut off and continued asks its non-blocking questions again: void the earlier ones."""
     for earlier in gates.open_in(tx, gate.thread):
-        if not earlier.asked.blocking and earlier.asked.subject == gate.asked.subject:
+        if not earlier.asked.blocking and earlier.asked.is_same(gate.asked):
             void_gate(tx, core, earlier, gate_messages.ASKED_AGAIN)
 
 

@@ -122,7 +122,7 @@ def _applies(rule: Rule, workspace: str, now: int, thread: str) -> bool:
 def _restricts(rule: Rule, asked: Asked, workspace: str) -> bool:
     """Whether a deny or an ask rule matches this request."""
     if rule.kind is RuleKind.EXACT:
-        return rule.pattern == exact_pattern(asked)
+        return rule.pattern in exact_patterns(asked)
     if rule.kind is RULE_KINDS[asked.kind] and _may_match(rule, asked, workspace):
         return True
     if rule.kind is RuleKind.COMMAND:
@@ -205,11 +205,11 @@ def _find_allow_rule(rules: Sequence[Rule], asked: Asked, workspace: str, inspec
     """The rule that allows a request. In a script, some rule must allow each command, except commands that only filter
     the output of another. Such a filter may not write into a command that a rule allows: `yes` would answer whatever
     that command asks."""
-    exact = exact_pattern(asked)
+    exact = exact_patterns(asked)
     candidates = [rule for rule in rules if rule.kind in (RuleKind.EXACT, RULE_KINDS[asked.kind])]
     for rule in candidates:
         if rule.kind is RuleKind.EXACT:
-            if rule.pattern == exact:
+            if rule.pattern in exact:
                 return rule
         elif asked.kind is not GateKind.COMMAND and _allows_change_or_tool(rule, asked, workspace):
             return rule
@@ -309,7 +309,16 @@ def _may_match_command(rule: Rule, text: str) -> bool:
 
 def exact_pattern(asked: Asked) -> str:
     """The pattern of a rule that matches this request only."""
-    return hashlib.sha256(asked.subject.encode("utf-8", "surrogatepass")).hexdigest()
+    return _hashed(asked.subject)
+
+
+def exact_patterns(asked: Asked) -> tuple[str, ...]:
+    """The patterns of such rules, also of those that an older version made."""
+    return _hashed(asked.subject), _hashed(asked.former_subject)
+
+
+def _hashed(subject: str) -> str:
+    return hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def validated_pattern(effect: Effect, kind: RuleKind, pattern: str) -> str:

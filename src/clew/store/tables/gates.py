@@ -6,6 +6,7 @@ import hashlib
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from clew.model.gates import Answer, Asked, Gate, GateState
 from clew.model.messages import Conversation
@@ -32,7 +33,7 @@ def insert(tx: Tx, gate: Gate) -> None:
         gate.thread,
         gate.turn,
         gate.ref,
-        msgspec.json.encode(gate.asked, enc_hook=plain).decode(),
+        msgspec.json.encode(replace(gate.asked, unjudged=stored(gate.asked.unjudged)), enc_hook=plain).decode(),
         gate.state,
         stored(gate.warning),
         _encoded(gate.answer),
@@ -49,7 +50,7 @@ def insert(tx: Tx, gate: Gate) -> None:
         gate.closed_at,
         gate.whole_in,
         gate.offer,
-        _digest(gate.asked),
+        _digest(gate.asked.subject),
     )
 
 
@@ -164,10 +165,10 @@ def same_request(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
         " SELECT id, continues, 0 FROM turns WHERE id = ?"
         " UNION ALL SELECT t.id, t.continues, b.depth + 1 FROM turns t JOIN before b ON t.id = b.continues"
         " WHERE b.depth < ?)"
-        f" SELECT {_COLUMNS} FROM gates WHERE turn IN (SELECT id FROM before) AND subject = ?"
+        f" SELECT {_COLUMNS} FROM gates WHERE turn IN (SELECT id FROM before) AND subject IN (?, ?)"
         " AND (state = 'void' OR (state = 'taken' AND turn != ?)) ORDER BY id DESC"
     )
-    return _many(tx.all(sql, turn, _CHAIN, _digest(asked), turn))
+    return _many(tx.all(sql, turn, _CHAIN, _digest(asked.subject), _digest(asked.former_subject), turn))
 
 
 def answer(tx: Tx, gate: Gate, given: Answer, by: str, at: int) -> bool:
@@ -256,8 +257,13 @@ def _moved(tx: Tx, gate: Gate, state: GateState, assignment: str, *params: Any) 
     return tx.run(f"UPDATE gates SET {assignment} WHERE id = ? AND state = ?", *params, gate.id, state) == 1
 
 
-def _digest(asked: Asked) -> str:
-    return hashlib.sha256(asked.subject.encode(errors="replace")).hexdigest()
+def _loaded_request(value: str) -> Asked:
+    asked = _asked(value)
+    return replace(asked, unjudged=loaded(asked.unjudged)) if asked.unjudged else asked
+
+
+def _digest(subject: str) -> str:
+    return hashlib.sha256(subject.encode(errors="replace")).hexdigest()
 
 
 def _encoded(answer: Answer | None) -> str | None:
@@ -279,7 +285,7 @@ def _gate(row: Row) -> Gate:
         thread=row["thread"],
         turn=row["turn"],
         ref=row["ref"],
-        asked=_asked(row["asked"]),
+        asked=_loaded_request(row["asked"]),
         state=GateState(row["state"]),
         asked_at=row["asked_at"],
         warning=loaded(row["warning"]),
