@@ -8,7 +8,10 @@ import re
 import pytest
 
 from clew.support.coded import Text
+from clew.texts.catalogue import AREAS as ALL
 from clew.texts.catalogue import say, sentences
+from clew.texts.commands import Place, Typed, parse
+from tests.helpers.paths import ROOT
 
 AREAS = ("acp", "codex", "daemon", "doctor", "runtimes", "surfaces")
 _EXACT = re.compile(r"`[^`]*`|\{\w+\}")  # commands and settings, and what is filled in
@@ -31,6 +34,23 @@ def test_english_is_found_where_it_is_left() -> None:
     assert english_in("请运行 `clew codex login now` 再试 {one} {two}") is None
 
 
+def test_the_former_word_of_a_command_still_works() -> None:
+    for word in ("智能体", "代理"):
+        typed = parse(f"/{word} codex", Place.CHAT)
+        assert isinstance(typed, Typed) and typed.spec.name == "runtime" and typed.in_chinese
+
+
 def test_a_copied_sentence_keeps_its_code() -> None:
     text = copy.deepcopy(say("runtimes.idle"))
     assert isinstance(text, Text) and text.coded.code == "runtimes.idle"
+
+
+_PROXY = "途中的设备（代理、防火墙、登录页）"  # on the network
+_IN_DETAILS = "以下只是代理的说明"  # a part of what a yes allows: see tests/engine/rules/test_exact_rules.py
+
+
+def test_an_agent_and_a_surface_have_one_word_each() -> None:
+    page = (ROOT / "src/clew/server/page/static/words/zh.json").read_text(encoding="utf-8")
+    texts = [translated for area in ALL for _, translated in sentences(area).values()]
+    left = [text for text in (page, *texts) if "渠道" in text or "代理" in text]
+    assert [text for text in left if _PROXY not in text and _IN_DETAILS not in text] == []

@@ -61,6 +61,6 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
     "done": ("Done. Say something here whenever you want to pick it up again.", "已完成。想继续时直接在这里说话即可。"),
     "other_messages": (
         "Everything else is for the agent; two slashes begin a message with a slash.",
-        "其余内容都会交给代理；要发送以斜杠开头的消息，请写两个斜杠。",
+        "其余内容都会交给智能体；要发送以斜杠开头的消息，请写两个斜杠。",
     ),
 }

@@ -87,18 +87,18 @@ COMMANDS = (
     ),
     CommandSpec("gates", "待办", Bilingual("List what waits for your answer", "列出等你答复的事项")),
     CommandSpec(
-        "approve", "同意", Bilingual("Allow what the agent asks for", "同意代理的请求"), Bilingual("CODE", "代码")
+        "approve", "同意", Bilingual("Allow what the agent asks for", "同意智能体的请求"), Bilingual("CODE", "代码")
     ),
     CommandSpec(
         "deny",
         "拒绝",
-        Bilingual("Decline what the agent asks for", "拒绝代理的请求"),
+        Bilingual("Decline what the agent asks for", "拒绝智能体的请求"),
         Bilingual("CODE [REASON]", "代码 [原因]"),
     ),
     CommandSpec(
         "answer",
         "回答",
-        Bilingual("Answer a question of the agent", "回答代理的提问"),
+        Bilingual("Answer a question of the agent", "回答智能体的提问"),
         Bilingual("CODE ANSWER", "代码 内容"),
     ),
     CommandSpec(
@@ -143,9 +143,10 @@ COMMANDS = (
     ),
     CommandSpec(
         "runtime",
-        "代理",
-        Bilingual("Show or choose the agent of the next new thread", "查看或选择下一个新会话的代理"),
+        "智能体",
+        Bilingual("Show or choose the agent of the next new thread", "查看或选择下一个新会话的智能体"),
         Bilingual("[NAME]", "[名称]"),
+        aliases=("代理",),
     ),
     CommandSpec(
         "model",
@@ -221,7 +222,7 @@ def parse(text: str, place: Place, prefix: str = SLASH) -> Typed | Mistake | Non
     if spec is None:
         near = _near(word.lower(), rest, place)
         return Mistake(_unknown(word, near)) if near else None
-    typed = Typed(spec, rest, in_chinese=word == spec.chinese)
+    typed = Typed(spec, rest, in_chinese=not word.isascii())
     return typed if (problem := _problem(typed, place)) is None else Mistake(problem)
 
 
@@ -264,7 +265,7 @@ def _unknown(word: str, near: list[str]) -> Bilingual:
     listed = [f"{SLASH}{name}" for name in near]
     return Bilingual(
         f"There is no /{word}; did you mean {', '.join(listed)}? /help lists all; //{word} goes to the agent.",
-        f"没有 /{word} 这个命令；是不是 {'、'.join(listed)}？/帮助 列出全部命令；//{word} 会交给代理。",
+        f"没有 /{word} 这个命令；是不是 {'、'.join(listed)}？/帮助 列出全部命令；//{word} 会交给智能体。",
     )
 
 
@@ -284,7 +285,7 @@ def _problem(typed: Typed, place: Place) -> Bilingual | None:
     if typed.text and not spec.arguments and not spec.ignores_text:
         return Bilingual(
             f"/{spec.name} takes no argument; nothing was done. For the agent, begin with two slashes.",
-            f"/{spec.chinese} 后面不写内容；没有执行。要交给代理，请以两个斜杠开头。",
+            f"/{spec.chinese} 后面不写内容；没有执行。要交给智能体，请以两个斜杠开头。",
         )
     return None
 

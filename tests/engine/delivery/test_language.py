@@ -98,10 +98,10 @@ async def test_a_gate_is_asked_pressed_and_redrawn_in_chinese(rig: Rig) -> None:
     turn = (await say(rig, "!approve rm 旧文件\n!text 好了")).turn
     await rig.until(lambda entry: any(sent.kind == "ask" for sent in rig.room.sent))
     [card] = [sent for sent in rig.room.sent if sent.kind == "ask"]
-    assert card.text.startswith("代理请求运行命令 (") and "1. 允许" in card.text and "回复「同意」" in card.text
+    assert card.text.startswith("智能体请求运行命令 (") and "1. 允许" in card.text and "回复「同意」" in card.text
     assert card.buttons[0].label == "✅ 允许" and card.buttons[0].says.endswith(" y")
     pressed = await say(rig, card.buttons[0].says, pressed=True, quoted=f"message-{rig.room.sent.index(card) + 1}")
-    assert pressed.fate is Fate.ANSWER and "正在送往代理" in pressed.words
+    assert pressed.fate is Fate.ANSWER and "正在送往智能体" in pressed.words
     await rig.delivered(f"{turn}:final")
     await rig.until(lambda entry: any("已允许" in edit.text for _, edit in rig.room.edits))
     [redrawn] = [edit.text for _, edit in rig.room.edits if "已允许" in edit.text]
@@ -149,7 +149,7 @@ async def test_a_possible_repeat_is_marked_in_chinese(tmp_path: Path) -> None:
     [
         ("/停止", "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。"),
         ("/离开 nowhere", "'nowhere' 不是聊天平台。可用：room。`clew connect` 可设置一个。"),
-        ("/代理 nobody", "没有名为 nobody 的代理；可选：scripted。"),
+        ("/智能体 nobody", "没有名为 nobody 的智能体；可选：scripted。"),
         ("/目录 /nowhere/at/all", "/nowhere/at/all 不是目录；请给出已有目录的完整路径。"),
         ("/同意 那个", "那个 不是待办代码；/待办 列出等你答复的事项。"),
     ],
@@ -195,7 +195,7 @@ async def test_a_failed_turn_says_why_in_chinese(rig: Rig) -> None:
     await rig.store.write(lambda tx: tx.run("UPDATE threads SET runtime = 'nobody' WHERE id = ?", row.thread))
     failed = await rig.ended((await say(rig, "!text 再来")).turn)
     await rig.delivered(f"{failed.id}:final")
-    assert rig.room.texts[-1] == "⚠ 没有名为 'nobody' 的代理；可选：scripted"
+    assert rig.room.texts[-1] == "⚠ 没有名为 'nobody' 的智能体；可选：scripted"
     assert failed.texts["error"].code == "turns.no_runtime"
 
 

@@ -23,7 +23,7 @@ from tests.engine.gates.test_gates import asked
 from tests.engine.gates.test_visibility import PHONE, TOO_LONG, Chat, _opens, _row
 from tests.helpers.rig import Rig, Room
 
-ENGLISH, CHINESE = "⚠ it would run outside of the agent's sandbox", "⚠ 它会在代理的沙箱之外运行"
+ENGLISH, CHINESE = "⚠ it would run outside of the agent's sandbox", "⚠ 它会在智能体的沙箱之外运行"
 
 
 def leaving(command: str, folder: Path) -> Asked:

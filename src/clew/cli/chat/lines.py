@@ -31,7 +31,7 @@ Everything else is for the agent; two slashes begin a message with a slash.""",
 Enter 发送。Alt-Enter 换行，行末的 \\ 也换行。
 任务运行时，你的消息会插入其中。Ctrl-C 停止任务；Ctrl-D 离开，任务继续运行。
 拖到这里的文件，或以 data:image/… 粘贴的图片，会随下一条消息发送。
-其余内容都会交给代理；要发送以斜杠开头的消息，请写两个斜杠。""",
+其余内容都会交给智能体；要发送以斜杠开头的消息，请写两个斜杠。""",
 )
 
 

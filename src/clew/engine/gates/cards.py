@@ -297,7 +297,7 @@ def _render_status(gate: Gate, say: Say, shown: Callable[[str], str]) -> str:
         case GateState.ANSWERED:
             answer = say(*_ANSWERS[gate.answer.decision]) if gate.answer else ""
             english = f"{code}: {answer} by {by}, on its way to the agent: {about}"
-            return say(english, f"{code}：{by} {answer}，正在送往代理：{about}")
+            return say(english, f"{code}：{by} {answer}，正在送往智能体：{about}")
         case GateState.TAKEN:
             done = say(*_OUTCOMES[gate.answer.decision]) if gate.answer else ""
             return say(f"{code}: {done} by {by}: {about}", f"{code}：{by} {done}：{about}")
@@ -319,7 +319,7 @@ def _render_open(gate: Gate, say: Say) -> str:
     kind = asked.shown_as
     head = [f"{say(*_HEADS[kind])} ({gate.code})", *(_render_request(gate, say) if gate.whole_in == 1 else ())]
     reason = _prose_with_line_count(asked.reason, say)
-    why = [say(f"The agent says: {reason}", f"代理说：{reason}")] if asked.reason else []
+    why = [say(f"The agent says: {reason}", f"智能体说：{reason}")] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_complete(gate, say)]
     head += [f"⚠ {_prose(say(warning, bilingual.zh(warning)))}" for warning in gate_messages.warnings(gate)]
     how = _reply_hints(gate, say) if gate.whole_in else [say(*_decline_hint(gate))]
@@ -430,10 +430,10 @@ def _can_edit(core: Core, where: Conversation) -> bool:
 
 
 _HEADS = {
-    GateKind.COMMAND: ("The agent asks to run a command", "代理请求运行命令"),
-    GateKind.CHANGE: ("The agent asks to change files", "代理请求修改文件"),
-    GateKind.PERMISSION: ("The agent asks for a permission", "代理请求授权"),
-    GateKind.QUESTION: ("The agent asks", "代理提问"),
+    GateKind.COMMAND: ("The agent asks to run a command", "智能体请求运行命令"),
+    GateKind.CHANGE: ("The agent asks to change files", "智能体请求修改文件"),
+    GateKind.PERMISSION: ("The agent asks for a permission", "智能体请求授权"),
+    GateKind.QUESTION: ("The agent asks", "智能体提问"),
 }
 _ANSWERS = {
     Decision.ACCEPT: ("yes", "同意"),

@@ -138,7 +138,7 @@ def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:
             yield _label(option, say(f"Option {number}:", f"选项 {number}："), say), as_prose(option)
     detail = detail_shown(asked.shown_as, asked.detail) if has_detail_to_show(asked) else ""
     yield say("In full:", "详细内容："), detail
-    yield _label(asked.reason, say("The agent says:", "代理说："), say), as_prose(asked.reason)
+    yield _label(asked.reason, say("The agent says:", "智能体说："), say), as_prose(asked.reason)
 
 
 def _label(text: str, name: str, say: Say) -> str:
@@ -195,7 +195,7 @@ def _pack(pieces: Sequence[str], limit: MessageLimit) -> list[str]:
 
 def _header(gate: Gate, number: int, count: int, say: Say) -> str:
     english = f"{gate.code}: part {number} of {count} of what the agent asks"
-    return say(english, f"{gate.code}：代理请求的内容，第 {number}/{count} 部分")
+    return say(english, f"{gate.code}：智能体请求的内容，第 {number}/{count} 部分")
 
 
 _TITLES = {

@@ -45,11 +45,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "at_path": ("{path}: {error}", "位于 {path}：{error}"),
     "exits": (
         "{title} does not stay up, or is no ACP agent ({fate}). Run `{command}` by hand to see why.",
-        "{title} 无法保持运行，或不是 ACP 代理（{fate}）。请手动运行 `{command}` 查看原因。",
+        "{title} 无法保持运行，或不是 ACP 智能体（{fate}）。请手动运行 `{command}` 查看原因。",
     ),
     "silent": (
         "{title} did not answer within {seconds} s; is `{command}` an ACP agent? Run it by hand to see.",
-        "{title} 没有在 {seconds} 秒内响应；`{command}` 是 ACP 代理吗？请手动运行它查看。",
+        "{title} 没有在 {seconds} 秒内响应；`{command}` 是 ACP 智能体吗？请手动运行它查看。",
     ),
     "wrong_version": (
         "{title} speaks version {version} of the Agent Client Protocol, and clew speaks {ours}."
@@ -91,7 +91,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "needs_command": (
         'runtimes.acp.{name} needs `command`, such as ["{name}", "acp"]; known agents: {known}',
-        '`runtimes.acp.{name}` 需要 `command`，如 `["{name}", "acp"]`；已知的代理：{known}',
+        '`runtimes.acp.{name}` 需要 `command`，如 `["{name}", "acp"]`；已知的智能体：{known}',
     ),
     # Why a turn failed
     "own_failure": (
@@ -130,6 +130,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "max_tokens": ("the model may not say more in one go", "模型一次的输出已达上限"),
     "max_requests": (
         "the agent may not ask its model more often in one turn",
-        "代理在一轮中请求模型的次数已达上限",
+        "智能体在一轮中请求模型的次数已达上限",
     ),
 }

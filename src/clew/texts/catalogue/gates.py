@@ -25,7 +25,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "ran_out": (
         "the agent waits only so long for an answer, and that time ran out; it asks anew",
-        "代理等待回答的时间有限，已经超时；它会重新询问",
+        "智能体等待回答的时间有限，已经超时；它会重新询问",
     ),
     "stranded": (
         "The place where this belongs takes nothing any more.",
@@ -33,7 +33,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "withdrawn": (
         "the agent does not need it any more",
-        "代理不再需要",
+        "智能体不再需要",
     ),
     "turn_over": (
         "the turn is over",
@@ -57,7 +57,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "asked_again": (
         "the agent has asked it again since",
-        "代理之后又重新询问了",
+        "智能体之后又重新询问了",
     ),
     "changed": (
         "what it would do has changed since, so it is asked anew",
@@ -65,11 +65,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "gone": (
         "the agent did not wait for it any more",
-        "代理没有再等",
+        "智能体没有再等",
     ),
     "did_not_arrive": (
         "The last answer did not reach the agent.",
-        "上次的答复没有送到代理。",
+        "上次的答复没有送到智能体。",
     ),
     "secret_lost": (
         "The secret answer was lost with a restart; give it again.",
@@ -85,15 +85,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "on_its_way": (
         "Your answer to {code} is on its way to the agent.",
-        "你对 {code} 的答复正在送往代理。",
+        "你对 {code} 的答复正在送往智能体。",
     ),
     "all_on_their_way": (
         "Your yes is on its way to the agent.",
-        "已同意，正在送往代理。",
+        "已同意，正在送往智能体。",
     ),
     "all_on_their_way_many": (
         "Your yes to all {count} is on its way to the agent.",
-        "已全部同意（{count} 项），正在送往代理。",
+        "已全部同意（{count} 项），正在送往智能体。",
     ),
     "said_before": (
         "That was said before {code} was asked, or just then, so it is not an answer to it. Reply `{code} "
@@ -167,7 +167,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "which_one": ("Which one? Reply {replies}.", "是哪一项？请回复 {replies}。"),
     "which_or_agent": (
         "Which one? Reply {replies}. If it is for the agent here, quote its message or use more words.",
-        "是哪一项？请回复 {replies}。如果是对这里的代理说的，请引用它的消息，或者多说几个字。",
+        "是哪一项？请回复 {replies}。如果是对这里的智能体说的，请引用它的消息，或者多说几个字。",
     ),
     "which_button": (
         "Several are open there, and a reaction does not say which. Press a button, or reply {replies}.",
@@ -281,23 +281,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Nothing was allowed: there is more than the code. `/approve {code}` alone allows just what is shown;"
         " `/deny {code} REASON` declines it and tells the agent why.",
         "没有允许任何事：代码后面还有别的内容。只写 `/同意 {code}` 表示按显示的内容允许；"
-        "`/拒绝 {code} 原因` 表示拒绝，并把原因告诉代理。",
+        "`/拒绝 {code} 原因` 表示拒绝，并把原因告诉智能体。",
     ),
     "line_yes_sent": (
         "{code}: yes by {by}, on its way to the agent: {about}",
-        "{code}：{by} 同意，正在送往代理：{about}",
+        "{code}：{by} 同意，正在送往智能体：{about}",
     ),
     "line_no_sent": (
         "{code}: no by {by}, on its way to the agent: {about}",
-        "{code}：{by} 拒绝，正在送往代理：{about}",
+        "{code}：{by} 拒绝，正在送往智能体：{about}",
     ),
     "line_stop_sent": (
         "{code}: stop by {by}, on its way to the agent: {about}",
-        "{code}：{by} 要求停止，正在送往代理：{about}",
+        "{code}：{by} 要求停止，正在送往智能体：{about}",
     ),
     "line_reply_sent": (
         "{code}: an answer by {by}, on its way to the agent: {about}",
-        "{code}：{by} 已回答，正在送往代理：{about}",
+        "{code}：{by} 已回答，正在送往智能体：{about}",
     ),
     "line_yes": ("{code}: allowed by {by}: {about}", "{code}：{by} 已允许：{about}"),
     "line_no": ("{code}: declined by {by}: {about}", "{code}：{by} 已拒绝：{about}"),

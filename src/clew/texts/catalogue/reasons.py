@@ -8,7 +8,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "it is not certain what it runs, and it has all words of the rule `{about}`",
         "无法确定它会运行什么，并且它含有规则 `{about}` 的全部词语",
     ),
-    "sandbox.leaves": ("it would run outside of the agent's sandbox", "它会在代理的沙箱之外运行"),
+    "sandbox.leaves": ("it would run outside of the agent's sandbox", "它会在智能体的沙箱之外运行"),
     "unjudged": ("no rule can judge all of it: {about}", "规则无法判断它的全部内容：{about}"),
     "file.unseen": ("{about} cannot be shown, and would be replaced", "{about} 无法显示，将被替换"),
     "file.linked": (

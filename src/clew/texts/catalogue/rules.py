@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, tuple[str, str]] = {
-    "other_choices": ("the agent offers other choices than yes and no", "代理给出的选项不只是同意和拒绝"),
+    "other_choices": ("the agent offers other choices than yes and no", "智能体给出的选项不只是同意和拒绝"),
     "question": ("a question is for a person", "问题需要由人回答"),
     "too_long": ("it is too long to be judged by rules", "内容太长，规则无法判断"),
     "rule": ("the rule `{rule}` ({id})", "规则 `{rule}`（{id}）"),

@@ -28,7 +28,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "这个会话已有一轮在运行（{turn}）。请等它结束。",
     ),
     "turn_over": ("The turn does not run any more.", "这一轮已不在运行。"),
-    "session_closed": ("The session was closed.", "与代理的会话已关闭。"),
+    "session_closed": ("The session was closed.", "与智能体的会话已关闭。"),
     "model_silent": (
         "The model did not answer within {seconds} s. Check the network and its address.",
         "模型没有在 {seconds} 秒内响应。请检查网络和模型的地址。",

@@ -58,16 +58,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "other_runtime": (
         "This conversation is with {name}; leave `runtime` out, or begin another conversation.",
-        "这个对话使用的代理是 {name}；请不要指定 `runtime`，或另开一个对话。",
+        "这个对话使用的智能体是 {name}；请不要指定 `runtime`，或另开一个对话。",
     ),
-    "runtime_gone": ("there is no such runtime any more", "这个代理已不存在"),
+    "runtime_gone": ("there is no such runtime any more", "这个智能体已不存在"),
     "unknown_runtime": (
         "There is no runtime named {name}; known here: {known}.",
-        "没有名为 {name} 的代理；可选：{known}。",
+        "没有名为 {name} 的智能体；可选：{known}。",
     ),
     "unknown_runtime_here": (
         "There is no runtime {name}; there are: {known}.",
-        "没有名为 {name} 的代理；可选：{known}。",
+        "没有名为 {name} 的智能体；可选：{known}。",
     ),
     # Status
     "cancelled": (
@@ -166,7 +166,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "none_to_adopt": (
         "No runtime here has sessions that can be taken over; Codex has, where it is set up.",
-        "这里没有代理的会话可以接管；设置好 Codex 后即可。",
+        "这里没有智能体的会话可以接管；设置好 Codex 后即可。",
     ),
     "session_folder_gone": (
         "The folder of that session, {folder}, is not there any more. Bring it back, or say with `--workspace FOLDER`"

@@ -36,7 +36,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "unseen_images": (
         "{runtime} does not take images, so it cannot see what {files} shows. Describe it, or use another agent.",
-        "{runtime} 不支持图片，看不到 {files} 的内容。请用文字描述，或换一个代理。",
+        "{runtime} 不支持图片，看不到 {files} 的内容。请用文字描述，或换一个智能体。",
     ),
     # What is added to an answer
     "stopped_mark": ("(Stopped.)", "（已停止。）"),
@@ -53,18 +53,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "会话 {thread} 现在没有在运行的任务；/状态 可查看本会话。",
     ),
     # Why one failed
-    "broke_off": ("the runtime broke off without an end", "代理中途断开，没有给出结果"),
+    "broke_off": ("the runtime broke off without an end", "智能体中途断开，没有给出结果"),
     "internal": (
         "clew itself failed on this turn; `clew logs` has the details. Send it again.",
         "clew 处理这一轮时出错；详情见 `clew logs`。请重新发送。",
     ),
     "never_began": (
         "The runtime lost this turn {attempts} times before it began. `clew doctor` and `clew logs` tell more.",
-        "这一轮还没开始，代理就丢失了 {attempts} 次。详情见 `clew doctor` 和 `clew logs`。",
+        "这一轮还没开始，智能体就丢失了 {attempts} 次。详情见 `clew doctor` 和 `clew logs`。",
     ),
     "no_runtime": (
         "there is no runtime named {name}; known here: {known}",
-        "没有名为 {name} 的代理；可选：{known}",
+        "没有名为 {name} 的智能体；可选：{known}",
     ),
     "silence": (
         "The model gave no sign of life for {minutes} min, so the turn was stopped. Check the network and the model's"
@@ -80,8 +80,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "interrupted_by_runtime": (
         "the runtime interrupted it, and nobody here had asked for that",
-        "代理中断了它，而这里没有人要求停止",
+        "智能体中断了它，而这里没有人要求停止",
     ),
     "left_running": ("an earlier daemon left it running", "上一个守护进程退出时它还在运行"),
-    "never_asked": ("it was never asked", "还没有询问过代理"),
+    "never_asked": ("it was never asked", "还没有询问过智能体"),
 }
