@@ -27,3 +27,11 @@ def test_the_line_is_the_one_of_the_card(state: GateState, decision: Decision) -
 def test_an_open_gate_has_no_such_line() -> None:
     gate = Gate("G", "K7Q2", "T", "U", "R", Asked(GateKind.COMMAND, "make"), GateState.OPEN, 1)
     assert gate_messages.closed_line(gate, "make") is None
+
+
+def test_you_are_named_in_chinese_too() -> None:
+    answer = Answer(Decision.ACCEPT)
+    asked = Asked(GateKind.COMMAND, "make")
+    gate = Gate("G", "K7Q2", "T", "t", "r", asked, GateState.TAKEN, 1, answer=answer, answered_by="you")
+    line = gate_messages.closed_line(gate, "make")
+    assert line == "K7Q2: allowed by you: make" and zh(line) == "K7Q2：你 已允许：make"

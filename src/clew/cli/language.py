@@ -41,3 +41,8 @@ def said(view: WithTexts, field: str) -> str:
     from clew.support.coded import with_code
 
     return in_locale(with_code(getattr(view, field) or "", view.texts.get(field)))
+
+
+def person(name: str) -> str:
+    """Who said or answered something. A local client does so as `you`."""
+    return "你" if name == "you" and reads_chinese(os.environ) else name

@@ -198,7 +198,7 @@ def answered_before(gate: Gate) -> Text:
     return say(
         "gates.answered_before",
         code=gate.code,
-        by=gate.answered_by or "",
+        by=person(gate.answered_by or ""),
         when=datetime.fromtimestamp((gate.answered_at or 0) / 1000).astimezone().strftime("%H:%M:%S"),
         answer=_SAID.get(gate.answer.decision) or say("gates.said_other"),
         state=gate.state,
@@ -219,6 +219,11 @@ _TAKEN = {
 }
 
 
+def person(name: str) -> str:
+    """Who answered. A local client answers as `you`."""
+    return say("people.you") if name == "you" else name
+
+
 def closed_line(gate: Gate, about: str) -> Text | None:
     """What became of a gate, in one line of a transcript; None if it is open. `about` is its title."""
     match gate.state:
@@ -228,6 +233,6 @@ def closed_line(gate: Gate, about: str) -> Text | None:
             return say("gates.line_void", code=gate.code, why=gate.why, about=about)
         case GateState.ANSWERED | GateState.TAKEN if gate.answer is not None:
             codes = _TAKEN if gate.state is GateState.TAKEN else _SENT
-            return say(codes[gate.answer.decision], code=gate.code, by=gate.answered_by or "", about=about)
+            return say(codes[gate.answer.decision], code=gate.code, by=person(gate.answered_by or ""), about=about)
         case _:
             return None

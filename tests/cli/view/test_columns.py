@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from clew.cli.view.columns import age, duration, fit, rows_of, table, width
 from clew.cli.view.threads import short_ids, thread_table
-from clew.cli.view.transcript import print_formatted
-from clew.model.views import ThreadView
+from clew.cli.view.transcript import entry_text, print_formatted
+from clew.model.views import Passage, ThreadView
 from clew.support.coded import coded_in
 from clew.texts.catalogue import say
 from tests.helpers.views import thread_view
@@ -92,3 +92,10 @@ def test_a_list_shows_sentences_of_clew_in_the_language_of_the_terminal(monkeypa
     assert thread_table(rows, 61, None)[0].endswith("⚠ The turn failed.")
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert thread_table(rows, 61, None)[0].endswith("⚠ 这一轮失败了。")
+
+
+def test_you_are_named_in_the_language_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = Passage("person", "you", "hi", 1, None)
+    assert entry_text(entry).startswith("## you, ")
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert entry_text(entry).startswith("## 你, ")

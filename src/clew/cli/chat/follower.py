@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from clew.cli.follow import ThreadRenderer
-from clew.cli.language import in_locale, said
+from clew.cli.language import in_locale, person, said
 from clew.cli.view.columns import duration, fit, one_line
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
@@ -146,7 +146,7 @@ def recap(thread: ThreadView, entries: Sequence[Passage]) -> list[Piece]:
         if entry.role == "agent":
             pieces.append(TextChunk(f"{entry.text}\n", fresh=True))
         else:
-            pieces.append(InfoLine(f"{entry.author}: {fit(one_line(entry.text), SHORT)}"))
+            pieces.append(InfoLine(f"{person(entry.author)}: {fit(one_line(entry.text), SHORT)}"))
     return [*pieces, *suspension_lines(thread)]
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from clew.cli.language import person, said
 from clew.cli.view.columns import one_line, rows_of, table
 from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
 from clew.client import requests
@@ -108,7 +109,7 @@ def _body(view: GateView) -> Iterator[str]:
     if view.leaves_sandbox:
         yield "  ⚠ it would run outside of the agent's sandbox"
     if view.warning:
-        yield f"  ⚠ {view.warning}"
+        yield f"  ⚠ {said(view, 'warning')}"
     if view.folder:
         yield f"  in {as_code(view.folder, lines=False)}"
     if count := many_lines(shown_as(view), view.title):
@@ -209,9 +210,9 @@ def command_hints(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
 
 
 def _outcome(view: GateView) -> str:
-    by = f" by {view.answered_by}" if view.answered_by else ""
-    said = f": {DECISIONS[view.decision]}{by}" if view.decision else ""
-    return f"{view.state}{said}" + (f" ({view.why})" if view.why else "")
+    by = f" by {person(said(view, 'answered_by'))}" if view.answered_by else ""
+    answer = f": {DECISIONS[view.decision]}{by}" if view.decision else ""
+    return f"{view.state}{answer}" + (f" ({said(view, 'why')})" if view.why else "")
 
 
 def is_secret(view: GateView) -> bool:

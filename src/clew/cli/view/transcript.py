@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.language import said
+from clew.cli.language import person, said
 from clew.cli.output import moment
 from clew.cli.view.columns import one_line
 from clew.cli.view.events import activity_line
@@ -23,7 +23,7 @@ def markdown(thread: ThreadView, entries: Sequence[Passage]) -> str:
 
 def entry_text(entry: Passage) -> str:
     outside = " (outside clew)" if entry.outside else ""
-    parts = [f"## {entry.author or entry.role}, {moment(entry.at)}{_state(entry)}{outside}"]
+    parts = [f"## {person(entry.author or entry.role)}, {moment(entry.at)}{_state(entry)}{outside}"]
     activities: list[str] = []
     for item in entry.items:
         if item.kind == "text":

@@ -289,7 +289,7 @@ def chat_status_line(gate: Gate, say: Say = in_english) -> str:
 
 
 def _render_status(gate: Gate, say: Say, shown: Callable[[str], str]) -> str:
-    code, about, author = gate.code, shown(title_line(gate)), gate.answered_by or ""
+    code, about, author = gate.code, shown(title_line(gate)), gate_messages.person(gate.answered_by or "")
     by = shown(say(author, bilingual.zh(author)))
     match gate.state:
         case GateState.OPEN:

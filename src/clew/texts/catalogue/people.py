@@ -41,4 +41,5 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "You are in. Say what there is to do; /help tells what else.",
         "你可以开始了：直接说要做什么；/帮助 查看命令。",
     ),
+    "you": ("you", "你"),
 }
