@@ -20,13 +20,13 @@ from clew.store.audit import ReceivedMessage
 from clew.store.sqlite.driver import connect
 from clew.store.tables import deliveries
 from clew.support.home import Home
-from clew.texts import messages
+from clew.texts import chat_messages
 from tests.helpers.daemons import carrying
 
 MARKS = {
-    "continued, and says so": str(messages.CONTINUED),
-    "repeats that say so": str(messages.POSSIBLE_REPEAT),
-    "recovered, and says so": str(messages.RECOVERED),
+    "continued, and says so": str(chat_messages.CONTINUED),
+    "repeats that say so": str(chat_messages.POSSIBLE_REPEAT),
+    "recovered, and says so": str(chat_messages.RECOVERED),
 }
 
 

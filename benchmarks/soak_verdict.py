@@ -12,7 +12,7 @@ from clew.model.gates import Gate, GateState
 from clew.model.messages import LOCAL_CLIENT, Fate
 from clew.model.turns import Turn, TurnState
 from clew.store.audit import ReceivedMessage
-from clew.texts import gate_messages, messages
+from clew.texts import chat_messages, gate_messages
 
 ANSWER = re.compile(r"\banswer (\d+)\b")
 MESSAGE = re.compile(r"m(\d+)")
@@ -61,7 +61,9 @@ def _answered(rows: Rows, states: frozenset[DeliveryState]) -> set[str]:
 
 def _stopped(rows: Rows) -> set[str]:
     """Return the turns that somebody stopped: running, queued, or suspended."""
-    stops = [each for each in rows.heard if each.arrival.fate is Fate.ANSWER and each.arrival.words == messages.STOPPED]
+    stops = [
+        each for each in rows.heard if each.arrival.fate is Fate.ANSWER and each.arrival.words == chat_messages.STOPPED
+    ]
     cut = (_newest_before(stop, rows.turns) for stop in stops)
     return {turn.id for turn in rows.turns if turn.stop_asked} | {turn.id for turn in cut if turn is not None}
 

@@ -28,8 +28,8 @@ from clew.model.events.logged import Logged
 from clew.model.events.stream import KINDS
 from clew.support.errors import ClewError
 from clew.texts.bilingual import zh
-from clew.texts.commands import COMMANDS as SLASH_COMMANDS
-from clew.texts.commands import EVERYWHERE, CommandSpec
+from clew.texts.slash_commands import COMMANDS as SLASH_COMMANDS
+from clew.texts.slash_commands import EVERYWHERE, CommandSpec
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "clew"

@@ -24,7 +24,7 @@ from clew.store.audit import ReceivedMessage
 from clew.store.tables import inbox
 from clew.store.tables.inbox import Arrival
 from clew.support.home import Home
-from clew.texts import gate_messages, messages
+from clew.texts import chat_messages, gate_messages
 from tests.helpers.rig import Rig
 
 pytestmark = pytest.mark.process
@@ -71,7 +71,7 @@ def clean() -> Counted:
     continued."""
     count = Count(
         taken={"m1", "m2", "m3"},
-        told={"a:final": told("answer 1"), "c:final": told("answer 2", note=messages.CONTINUED)},
+        told={"a:final": told("answer 1"), "c:final": told("answer 2", note=chat_messages.CONTINUED)},
         yes={"K7Q2"},
     )
     rows = Rows(
@@ -158,7 +158,7 @@ def test_a_stopped_message_is_not_lost() -> None:
 
 def test_a_stop_at_the_resume_question_is_for_the_newest_turn_only() -> None:
     cut = [turn("a", TurnState.INTERRUPTED), turn("b", TurnState.INTERRUPTED, seq=2)]
-    stop = heard("m4", Fate.ANSWER, None, words=messages.STOPPED)
+    stop = heard("m4", Fate.ANSWER, None, words=chat_messages.STOPPED)
     counted = with_rows(turns=cut, deliveries=[], heard=[*clean().rows.heard, stop])
     assert troubles(replace(counted, fates={"turn": 2, "steer": 1, "answer": 1})) == {UNANSWERED: ["m1 (turn of a)"]}
 
@@ -166,7 +166,7 @@ def test_a_stop_at_the_resume_question_is_for_the_newest_turn_only() -> None:
 def test_one_answer_with_two_keys_is_a_duplicate_unless_marked() -> None:
     once_more = {**clean().count.told, "d:final": told("answer 12\nanswer 1")}
     assert troubles(with_count(told=once_more)) == {DOUBLED: ["answer 1 came 2 times without a mark"]}
-    marked = {**clean().count.told, "d:final": told("answer 1", note=messages.POSSIBLE_REPEAT)}
+    marked = {**clean().count.told, "d:final": told("answer 1", note=chat_messages.POSSIBLE_REPEAT)}
     assert troubles(with_count(told=marked)) == {}
 
 
@@ -266,7 +266,7 @@ def test_answers_are_distinguished_from_notices_and_gates() -> None:
     more = {
         "n:notice": told("", "notice"),
         "k:ask": told("", "ask"),
-        "d:final": told("answer 1", note=messages.RECOVERED),
+        "d:final": told("answer 1", note=chat_messages.RECOVERED),
     }
     lines = list(figures(with_count(told={**clean().count.told, **more})))
     assert "at the receiver: 3 answers, 1 notices, 1 asks" in lines

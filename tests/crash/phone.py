@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from clew.texts.messages import POSSIBLE_REPEAT, RECOVERED
+from clew.texts.chat_messages import POSSIBLE_REPEAT, RECOVERED
 from tests.crash.outside import unfinished
 from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.surfaces.fakes.process import Fake

@@ -1,5 +1,5 @@
-"""`texts/commands.py` is the only list of slash commands: both places run all of its rows and nothing else, and no
-other list, text or page knows another one."""
+"""`texts/slash_commands.py` is the only list of slash commands: both places run all of its rows and nothing else, and
+no other list, text or page knows another one."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from clew.engine.delivery.language import CHINESE, detect_language
 from clew.engine.inbox import commands as chat_commands
 from clew.model.messages import Role
 from clew.texts.bilingual import zh
-from clew.texts.commands import COMMANDS, Place, available, find, menu, parse
-from clew.texts.commands import help_lines as chat_help_lines
+from clew.texts.slash_commands import COMMANDS, Place, available, find, menu, parse
+from clew.texts.slash_commands import help_lines as chat_help_lines
 from tests.helpers.paths import ROOT
 
 SOURCE = ROOT / "src" / "clew"

@@ -221,7 +221,7 @@ PLANTED: tuple[tuple[Callable[[Path], list[str]], str, str], ...] = (
     (imports_of_tables, "server/sse.py", "from clew.store.tables import log\n"),
     (imports_of_tables, "daemon/main.py", "from clew.store.tables.log import newest\n"),
     (upward_imports_in_engine, "engine/rules/decide.py", "from clew.engine.turns.runner import Runner\n"),
-    (upward_imports_in_engine, "engine/progress.py", "from clew.engine.gates import gates\n"),
+    (upward_imports_in_engine, "engine/progress.py", "from clew.engine.gates import lifecycle\n"),
     (imports_of_plugins, "daemon/assemble.py", "def f() -> None:\n    from clew.surfaces.webhook import surface\n"),
     (imports_of_plugins, "surfaces/feishu/api.py", "from clew.surfaces.telegram.api import BotApi\n"),
     (cycles, "support/text.py", "def f() -> None:\n    from clew.support import files\n"),

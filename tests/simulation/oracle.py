@@ -10,14 +10,14 @@ from clew.model.handoff import HandoffState
 from clew.model.messages import Fate
 from clew.store import Tx, audit
 from clew.store.tables import handoffs, inbox, nodes, threads
-from clew.texts import messages
+from clew.texts import chat_messages
 from tests.simulation.answer_oracle import read_by_people
 from tests.simulation.fake_platform import GONE
 from tests.simulation.gate_oracle import asked_and_answered
 from tests.simulation.word_oracle import heard_by_the_agent, repeated_with_the_work
 from tests.simulation.world import World
 
-MARKS = [text for mark in (messages.POSSIBLE_REPEAT, messages.RECOVERED) for text in (str(mark), mark.zh)]
+MARKS = [text for mark in (chat_messages.POSSIBLE_REPEAT, chat_messages.RECOVERED) for text in (str(mark), mark.zh)]
 
 
 def judge(world: World) -> list[str]:

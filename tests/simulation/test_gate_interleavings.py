@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.core import Core
-from clew.engine.gates import gates as room
+from clew.engine.gates import lifecycle as room
 from clew.engine.gates.answers import apply_choice
 from clew.engine.gates.choices import Choice, ChoiceKind
 from clew.engine.live import Live

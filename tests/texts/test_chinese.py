@@ -10,7 +10,7 @@ import pytest
 from clew.support.coded import Text
 from clew.texts.catalogue import AREAS as ALL
 from clew.texts.catalogue import say, sentences
-from clew.texts.commands import Place, Typed, parse
+from clew.texts.slash_commands import Place, Typed, parse
 from tests.helpers.paths import ROOT
 
 AREAS = ("acp", "codex", "daemon", "doctor", "runtimes", "surfaces")

@@ -98,7 +98,7 @@ def test_every_error_and_reply_has_a_code(package: str) -> None:
 def test_an_error_without_a_code_is_found(tmp_path: Path) -> None:
     planted = tmp_path / "planted.py"
     planted.write_text(
-        "from clew.texts import messages\n"
+        "from clew.texts import chat_messages\n"
         "from clew.texts.catalogue import say\n"
         "raise Refused('It is not there.')\n"
         "raise NotFound(f'There is no {name}.')\n"
@@ -107,8 +107,8 @@ def test_an_error_without_a_code_is_found(tmp_path: Path) -> None:
         "Arrival(fate, None, None, 'No.')\n"
         "Problem('internal', f'{error} failed')\n"
         "raise Refused(say('threads.turn_failed'))\n"
-        "raise Refused(messages.no_thread(name))\n"
-        "raise BadInput(messages.EMPTY if name else error.words)\n"
+        "raise Refused(chat_messages.no_thread(name))\n"
+        "raise BadInput(chat_messages.EMPTY if name else error.words)\n"
         "Arrival(fate, None, None, words)\n"
     )
     assert [int(each.split(":")[1].split()[0]) for each in uncoded(planted)] == [3, 4, 5, 6, 7, 8]
@@ -189,26 +189,27 @@ def test_no_code_compares_or_searches_a_sentence() -> None:
 @pytest.mark.parametrize(
     "planted",
     [
-        "if words == messages.EMPTY: ...",
-        "if words == messages.POSSIBLE_REPEAT.zh: ...",
-        "if zh(messages.EMPTY) in words: ...",
-        "if words in (messages.STOPPED, 'x'): ...",
+        "if words == chat_messages.EMPTY: ...",
+        "if words == chat_messages.POSSIBLE_REPEAT.zh: ...",
+        "if zh(chat_messages.EMPTY) in words: ...",
+        "if words in (chat_messages.STOPPED, 'x'): ...",
         "if 'cannot be resumed' in words: ...",
         "words.startswith('There is no thread ')",
         "words.removesuffix('这一轮失败了。')",
-        "{messages.EMPTY: 1}[words]",
+        "{chat_messages.EMPTY: 1}[words]",
         "known.get('The turn failed.')",
         "found['The turn failed.']",
     ],
 )
 def test_a_planted_comparison_is_found(planted: str, tmp_path: Path) -> None:
-    (tmp_path / "planted.py").write_text(f"from clew.texts import messages\n{planted}\n")
+    (tmp_path / "planted.py").write_text(f"from clew.texts import chat_messages\n{planted}\n")
     assert len(list(comparisons(tmp_path / "planted.py", "planted"))) == 1
 
 
 @pytest.mark.parametrize(
-    "fine", ["state == 'completed'", "messages.word(text) in messages.YES", "coded_of(text).code == 'turns.settled'"]
+    "fine",
+    ["state == 'completed'", "chat_messages.word(text) in chat_messages.YES", "coded_of(text).code == 'turns.settled'"],
 )
 def test_states_words_and_codes_may_be_compared(fine: str, tmp_path: Path) -> None:
-    (tmp_path / "fine.py").write_text(f"from clew.texts import messages\n{fine}\n")
+    (tmp_path / "fine.py").write_text(f"from clew.texts import chat_messages\n{fine}\n")
     assert list(comparisons(tmp_path / "fine.py", "fine")) == []

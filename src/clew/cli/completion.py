@@ -46,7 +46,7 @@ def thread_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 def gate_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
-    from clew.cli.view.columns import one_line
+    from clew.cli.view.text_width import one_line
     from clew.client import requests
 
     rows = [row for row in _ask(requests.gates()) if row.code.startswith(incomplete.upper())]
@@ -57,7 +57,7 @@ def sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     """Sessions that can be adopted, of every folder."""
     from click.shell_completion import CompletionItem
 
-    from clew.cli.view.columns import one_line
+    from clew.cli.view.text_width import one_line
     from clew.client import requests
 
     rows = [row for row in _ask(requests.adoptable()) if row.id.startswith(incomplete.lower())]
@@ -78,7 +78,7 @@ def _ask(request: Request[tuple[T, ...]]) -> tuple[T, ...]:
 
 def threads() -> list[tuple[str, str]]:
     """Ids and titles, newest first; empty if no daemon answers at once."""
-    from clew.cli.view.columns import one_line
+    from clew.cli.view.text_width import one_line
     from clew.client import requests
     from clew.client.sync import Client
     from clew.support.errors import ClewError

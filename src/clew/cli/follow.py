@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.view.columns import fit, one_line
 from clew.cli.view.events import EventRenderer, InfoLine, Piece, activity_line, summary
 from clew.cli.view.gates import AnswerHints, Gates, command_hints
 from clew.cli.view.screen import Screen
+from clew.cli.view.text_width import fit, one_line
 from clew.client import requests
 from clew.client.events import ActivityChanged, Announced, Event, Hello, Reset, TurnEnded, TurnStarted, event_of
 from clew.client.wire import Frame

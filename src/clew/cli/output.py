@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 import click
 
 from clew.cli.language import in_locale
-from clew.cli.view.columns import table as table
+from clew.cli.view.text_width import table as table
 from clew.support.text import visible
 
 if TYPE_CHECKING:

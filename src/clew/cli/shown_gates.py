@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from clew.model.gate_views import GateView
 
 
-from clew.texts.commands import Place, parse
+from clew.texts.slash_commands import Place, parse
 
 MIN_REACTION = 0.6  # seconds; nobody reads and answers a gate faster
 

@@ -39,7 +39,7 @@ from clew.testing.surface_stage import (
     wait_answered,
     with_text,
 )
-from clew.texts import messages
+from clew.texts import chat_messages
 
 STOP = 2.0  # seconds in which a surface has to end
 SLACK = 5  # factor for a busy machine
@@ -196,7 +196,7 @@ async def the_answer_is_a_new_message_after_the_placeholder(stage: Stage, folder
         [answer] = with_text(await wait_answered(stage, "alpha"), "alpha")
         if clew.surface.can.edit:
             assert answer.id not in [message.id for message in before]
-            await stage.wait_shown(lambda shown: not with_text(shown, messages.WORKING))
+            await stage.wait_shown(lambda shown: not with_text(shown, chat_messages.WORKING))
 
 
 async def a_long_answer_is_split_into_parts(stage: Stage, folder: Path) -> None:
@@ -292,7 +292,7 @@ async def a_send_in_doubt_shows_at_most_one_plain_answer(stage: Stage, folder: P
         await stage.lose_response_once()
         clew.agent.holds.release("here")
         await stage.wait_shown(lambda shown: with_text(shown, "alpha"))
-        mark = messages.RECOVERED if can.edit else messages.POSSIBLE_REPEAT
+        mark = chat_messages.RECOVERED if can.edit else chat_messages.POSSIBLE_REPEAT
         once = can.idempotency_window > 0 or can.read_back
         if not once:
             await stage.wait_shown(lambda shown: with_text(shown, mark))

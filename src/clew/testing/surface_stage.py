@@ -22,7 +22,7 @@ from clew.store.migrate import open_store
 from clew.store.tables import people
 from clew.support.clock import Clock, SystemClock
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
-from clew.texts import messages
+from clew.texts import chat_messages
 
 PATIENCE = 60.0  # seconds; the time limit of every wait
 READING_TIME = 2_000  # milliseconds added to when the person speaks: people read before they answer
@@ -233,7 +233,11 @@ async def wait_answered(stage: Stage, *answers: str) -> Sequence[Shown]:
 
 def with_text(shown: Sequence[Shown], text: str) -> list[Shown]:
     """Return the messages that contain the text, without placeholders that are still being written."""
-    final = (message for message in shown if text == messages.WORKING or not message.text.startswith(messages.WORKING))
+    final = (
+        message
+        for message in shown
+        if text == chat_messages.WORKING or not message.text.startswith(chat_messages.WORKING)
+    )
     return [message for message in final if text in message.text]
 
 
@@ -242,7 +246,7 @@ async def start_working(stage: Stage, clew: Daemon) -> Sequence[Shown]:
     placeholder."""
     await stage.say("!hold here\n!text alpha")
     await clew.wait_held("here")
-    return await stage.wait_shown(lambda shown: not clew.surface.can.edit or with_text(shown, messages.WORKING))
+    return await stage.wait_shown(lambda shown: not clew.surface.can.edit or with_text(shown, chat_messages.WORKING))
 
 
 async def wait_accepted(stage: Stage, clew: Daemon, message: str) -> None:

@@ -25,9 +25,9 @@ from clew.cli.chat.lines import (
 )
 from clew.cli.language import reads_chinese
 from clew.cli.view.events import InfoLine, TextChunk
-from clew.texts import commands
+from clew.texts import slash_commands
 
-NAMES = [spec.name for spec in commands.available(commands.Place.TERMINAL)]
+NAMES = [spec.name for spec in slash_commands.available(slash_commands.Place.TERMINAL)]
 
 
 def parsed(line: str, *files: str) -> object:
@@ -72,7 +72,9 @@ def test_other_words_with_a_slash_are_for_the_agent_as_in_chats() -> None:
     assert parsed("/login returns 500") == Message("/login returns 500")
 
 
-@given(st.sampled_from([word for spec in commands.COMMANDS for word in spec.words]), st.sampled_from(["", " ", " x"]))
+@given(
+    st.sampled_from([word for spec in slash_commands.COMMANDS for word in spec.words]), st.sampled_from(["", " ", " x"])
+)
 def test_no_command_of_clew_ever_reaches_the_agent(word: str, rest: str) -> None:
     assert isinstance(parsed(f"/{word}{rest}"), Command | Invalid)
 
@@ -150,7 +152,7 @@ def test_the_locale_says_whether_help_is_in_chinese() -> None:
 def test_every_command_is_completed_in_both_languages() -> None:
     assert [words.strip() for words, _, _ in suggestions("/", list)] == [f"/{name}" for name in NAMES]
     chinese = [words.strip() for words, _, _ in suggestions("／", list, chinese=True)]
-    assert chinese == [f"/{spec.chinese}" for spec in commands.available(commands.Place.TERMINAL)]
+    assert chinese == [f"/{spec.chinese}" for spec in slash_commands.available(slash_commands.Place.TERMINAL)]
     assert [words for words, _, _ in suggestions("/状", list)] == ["/状态"]
 
 

@@ -17,7 +17,7 @@ from clew.model.surface import Down, InDoubt, Never, NotSent, SurfaceCan
 from clew.store.tables import deliveries
 from clew.support.files import read
 from clew.testing.surface_stage import PICTURE
-from clew.texts import messages
+from clew.texts import chat_messages
 from tests.helpers.disks import BROKEN_DISK, break_file
 from tests.helpers.rig import TIMEOUT, Rig, Room
 
@@ -84,20 +84,20 @@ def test_two_files_with_one_name_are_both_sent(work: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("../secret.txt", messages.FILE_OUTSIDE),
-        ("/etc/hosts.txt", messages.FILE_OUTSIDE),
-        ("out.txt", messages.FILE_OUTSIDE),
-        ("folder/secret.txt", messages.FILE_OUTSIDE),
-        ("renamed.txt", messages.FILE_KIND),
-        (".env.txt", messages.FILE_KIND),
-        (".git/a.txt", messages.FILE_KIND),
-        ("id_rsa", messages.FILE_KIND),
-        ("gone.txt", messages.FILE_GONE),
-        ("pipe.txt", messages.FILE_GONE),
-        ("dir.txt", messages.FILE_GONE),
-        ("nul%00.txt", messages.FILE_GONE),
-        ("empty.txt", messages.FILE_EMPTY),
-        ("large.txt", messages.file_too_large(LARGEST + 1, LARGEST)),
+        ("../secret.txt", chat_messages.FILE_OUTSIDE),
+        ("/etc/hosts.txt", chat_messages.FILE_OUTSIDE),
+        ("out.txt", chat_messages.FILE_OUTSIDE),
+        ("folder/secret.txt", chat_messages.FILE_OUTSIDE),
+        ("renamed.txt", chat_messages.FILE_KIND),
+        (".env.txt", chat_messages.FILE_KIND),
+        (".git/a.txt", chat_messages.FILE_KIND),
+        ("id_rsa", chat_messages.FILE_KIND),
+        ("gone.txt", chat_messages.FILE_GONE),
+        ("pipe.txt", chat_messages.FILE_GONE),
+        ("dir.txt", chat_messages.FILE_GONE),
+        ("nul%00.txt", chat_messages.FILE_GONE),
+        ("empty.txt", chat_messages.FILE_EMPTY),
+        ("large.txt", chat_messages.file_too_large(LARGEST + 1, LARGEST)),
     ],
 )
 def test_files_that_are_not_sent_are_listed_with_a_reason(work: Path, tmp_path: Path, path: str, why: str) -> None:
@@ -119,7 +119,7 @@ def test_files_beyond_the_limit_are_counted(work: Path, tmp_path: Path) -> None:
     for number in range(MAX_FILES + 2):
         (work / f"{number}.txt").write_text("a")
     found = made(" ".join(f"[a]({number}.txt)" for number in range(MAX_FILES + 2)), tmp_path)
-    assert len(found.files) == MAX_FILES and found.notes == (messages.more_files(2, MAX_FILES),)
+    assert len(found.files) == MAX_FILES and found.notes == (chat_messages.more_files(2, MAX_FILES),)
 
 
 def test_a_picture_that_the_runtime_made_may_be_anywhere(work: Path, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ async def test_a_file_is_sent_as_it_was_at_the_end_of_the_turn(tmp_path: Path) -
         await rig.delivered(f"{turn}:file:1")
         row = await rig.store.read(lambda tx: deliveries.get(tx, f"{turn}:file:1"))
     answer, file = room.sent
-    assert messages.file_stays("b.txt", messages.FILE_GONE) in answer.text
+    assert chat_messages.file_stays("b.txt", chat_messages.FILE_GONE) in answer.text
     assert file.file is not None and (file.file.name, file.file.media_type) == ("a.txt", "text/plain")
     assert row is not None and row.message_id == "message-2" and row.file == file.file
 
@@ -218,7 +218,7 @@ async def test_a_refused_or_missing_file_is_replaced_by_a_line(tmp_path: Path, g
     async with Rig(tmp_path, room=room) as rig:
         turn = (await rig.say("!text [a](a.txt)")).turn
         await rig.delivered(f"{turn}:file:1")
-    assert room.texts[1] == messages.file_stays("a.txt", "too odd" if gone else messages.FILE_GONE)
+    assert room.texts[1] == chat_messages.file_stays("a.txt", "too odd" if gone else chat_messages.FILE_GONE)
 
 
 @BROKEN_DISK
@@ -236,7 +236,7 @@ async def test_an_unreadable_file_is_replaced_by_a_line_and_blocks_nothing(tmp_p
         await rig.ended((await rig.say("!text [a](a.txt)")).turn)
         behind = (await rig.say("!text behind it")).turn
         await rig.delivered(f"{behind}:final")
-    assert room.texts[1:] == [messages.file_stays("a.txt", "Input/output error"), "behind it"]
+    assert room.texts[1:] == [chat_messages.file_stays("a.txt", "Input/output error"), "behind it"]
 
 
 async def test_a_network_error_is_not_taken_for_a_missing_file(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ async def test_an_unconfirmed_file_is_marked_as_a_possible_repeat(tmp_path: Path
     async with Rig(tmp_path, room=room) as rig:
         turn = (await rig.say("!text [a](a.txt)")).turn
         await rig.delivered(f"{turn}:file:1")
-    assert [sent.note for sent in room.sent if sent.file] == ["", messages.POSSIBLE_REPEAT]
+    assert [sent.note for sent in room.sent if sent.file] == ["", chat_messages.POSSIBLE_REPEAT]
 
 
 async def test_an_unsent_file_is_sent_by_the_next_daemon(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from clew.model.threads import ThreadFilter
 from clew.store.tables import people
 from clew.store.texts import stored
 from clew.support.coded import Text
-from clew.texts import bilingual, messages
+from clew.texts import bilingual, chat_messages
 from tests.helpers.rig import Rig, Room
 
 CAN = SurfaceCan(chat=True, edit=True, buttons=8, edit_every=0.0)
@@ -141,7 +141,7 @@ async def test_a_possible_repeat_is_marked_in_chinese(tmp_path: Path) -> None:
         rig.room.after.append(InDoubt("the answer was lost"))
         turn = (await say(rig, "!text 你好")).turn
         await rig.delivered(f"{turn}:final")
-        assert messages.POSSIBLE_REPEAT.zh in rig.room.sent[-1].note
+        assert chat_messages.POSSIBLE_REPEAT.zh in rig.room.sent[-1].note
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ async def test_receipts_and_their_errors_are_in_chinese(rig: Rig) -> None:
     turn = (await say(rig, "!text 你好")).turn
     await rig.delivered(f"{turn}:final")
     assert (await say(rig, "/回执")).words == "已发送: room:a"
-    gone = messages.surface_gone("room")
+    gone = chat_messages.surface_gone("room")
     await rig.store.write(lambda tx: tx.run("UPDATE deliveries SET state = 'failed', error = ?", stored(gone)))
     again = (await say(rig, "/回执")).words
     assert again == "发送失败: room:a (平台 'room' 已不存在；请重新添加，然后运行 `clew notify --retry-failed`)"
@@ -208,13 +208,13 @@ async def test_a_fork_of_a_chinese_thread_has_a_chinese_title(rig: Rig) -> None:
 
 
 async def test_what_the_agent_says_is_never_translated(rig: Rig) -> None:
-    turn = (await say(rig, f"!text {messages.WORKING}\n你好吗")).turn
+    turn = (await say(rig, f"!text {chat_messages.WORKING}\n你好吗")).turn
     await rig.delivered(f"{turn}:final")
     [final] = [sent for sent in rig.room.sent if sent.kind == "final"]
-    assert str(messages.WORKING) in final.text
+    assert str(chat_messages.WORKING) in final.text
 
 
 def test_every_text_has_a_chinese_version() -> None:
-    for name, each in vars(messages).items():
+    for name, each in vars(chat_messages).items():
         if isinstance(each, bilingual.Bilingual | Text):
             assert detect_language(bilingual.zh(each)) == "zh" and detect_language(each) != "zh", name

@@ -10,7 +10,7 @@ import pytest
 from clew.model.messages import Attachment
 from clew.model.surface import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.store.tables import deliveries, turns
-from clew.texts import messages
+from clew.texts import chat_messages
 from tests.helpers.rig import TIMEOUT, Rig, Room
 
 
@@ -104,4 +104,4 @@ async def test_without_its_placeholder_an_unconfirmed_answer_is_sent_again(tmp_p
         rig.room.after = [InDoubt("the answer was lost", 0.0)]
         rig.scripted.holds.release("door")
         await rig.delivered(f"{accepted.turn}:final")
-        assert rig.room.texts[1:] == ["hello", "hello"] and messages.POSSIBLE_REPEAT in rig.room.sent[2].note
+        assert rig.room.texts[1:] == ["hello", "hello"] and chat_messages.POSSIBLE_REPEAT in rig.room.sent[2].note

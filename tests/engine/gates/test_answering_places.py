@@ -11,7 +11,7 @@ from clew.config.settings import TurnsConfig
 from clew.model.messages import Fate, Inbound
 from clew.model.surface import SurfaceCan
 from clew.texts import gate_messages
-from tests.engine.gates.test_gates import COMMAND, asked, executions, shown
+from tests.engine.gates.test_lifecycle import COMMAND, asked, executions, shown
 from tests.helpers.rig import Rig, Room, patient
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from clew.engine.core import Core
 from clew.engine.gates import dispatch
-from clew.engine.gates.gates import expire_gate
+from clew.engine.gates.lifecycle import expire_gate
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Decision, Gate
 from clew.model.runtime import Session
 from clew.store import Tx
 from clew.store.tables import gates, turns
-from tests.engine.gates.test_gates import COMMAND, YES, asked, executions
+from tests.engine.gates.test_lifecycle import COMMAND, YES, asked, executions
 from tests.helpers.rig import SEND, Rig
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from clew.model.messages import Fate
 from clew.store.tables import deliveries
-from tests.engine.gates.test_gates import COMMAND, shown
+from tests.engine.gates.test_lifecycle import COMMAND, shown
 from tests.helpers.rig import Rig
 
 

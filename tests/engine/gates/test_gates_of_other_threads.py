@@ -11,7 +11,7 @@ from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Decision
 from clew.model.messages import Accepted, Fate
 from clew.testing.scripted_model import script
-from tests.engine.gates.test_gates import asked, executions
+from tests.engine.gates.test_lifecycle import asked, executions
 from tests.engine.gates.test_quoted_answers import _asks_one_by_one, _quote
 from tests.engine.gates.test_visibility import PHONE, Chat
 from tests.helpers.rig import Rig, Room

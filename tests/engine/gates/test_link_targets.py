@@ -9,7 +9,7 @@ import pytest
 
 from clew.cli.view.gates import request_lines as in_a_terminal
 from clew.engine.gates.cards import render_card
-from clew.engine.gates.gates import reopen_gate
+from clew.engine.gates.lifecycle import reopen_gate
 from clew.engine.gates.requests import links
 from clew.engine.rules import decide
 from clew.model.gates import Asked, Effect, GateKind, Policy, Reason, Rule, RuleKind, Scope

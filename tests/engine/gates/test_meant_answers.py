@@ -15,7 +15,7 @@ from clew.model.threads import ThreadKind
 from clew.store import Tx
 from clew.store.tables import rules as rows
 from clew.texts import gate_messages
-from tests.engine.gates.test_gates import asked, executions
+from tests.engine.gates.test_lifecycle import asked, executions
 from tests.engine.gates.test_visibility import PHONE, Chat
 from tests.helpers.rig import Rig, Room
 

@@ -12,7 +12,7 @@ from clew.model.messages import Fate
 from clew.model.threads import ThreadKind
 from clew.support.errors import Refused
 from clew.texts import gate_messages
-from tests.engine.gates.test_gates import asked, shown
+from tests.engine.gates.test_lifecycle import asked, shown
 from tests.helpers.rig import Rig
 
 

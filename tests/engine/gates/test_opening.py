@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.engine.gates.gates import open_gate, request_to_judge
+from clew.engine.gates.lifecycle import open_gate, request_to_judge
 from clew.engine.gates.requests.cleaning import clean_request
 from clew.engine.gates.requests.inspection import RulesChanged, inspect_request
 from clew.engine.progress import GATE, gate_item
@@ -19,7 +19,7 @@ from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import items, threads, turns
 from clew.texts import gate_messages
-from tests.engine.gates.test_gates import COMMAND
+from tests.engine.gates.test_lifecycle import COMMAND
 from tests.helpers.rig import Rig
 
 

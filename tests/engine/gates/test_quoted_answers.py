@@ -12,7 +12,7 @@ from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Decision
 from clew.model.messages import Attachment, Fate
 from clew.testing.scripted_model import script
-from tests.engine.gates.test_gates import asked, executions
+from tests.engine.gates.test_lifecycle import asked, executions
 from tests.engine.gates.test_visibility import IN_PARTS, PHONE, Chat
 from tests.helpers.rig import Rig, Room
 
@@ -201,7 +201,7 @@ async def test_an_old_card_does_not_answer_a_new_gate_of_the_same_code(
     tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Codes are reused after a day."""
-    monkeypatch.setattr(importlib.import_module("clew.engine.gates.gates"), "new_code", lambda tx, core: "K7Q2")
+    monkeypatch.setattr(importlib.import_module("clew.engine.gates.lifecycle"), "new_code", lambda tx, core: "K7Q2")
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
         (old,) = await chat.asks("make test")

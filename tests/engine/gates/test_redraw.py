@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clew.config.settings import GatesConfig
 from clew.engine.delivery.enqueue import enqueue_delivery
-from clew.engine.gates.gates import answer_gate, reopen_gate
+from clew.engine.gates.lifecycle import answer_gate, reopen_gate
 from clew.model.delivery import DeliveryKind
 from clew.model.gate_views import GateView
 from clew.model.gates import Answer, Decision
@@ -15,7 +15,7 @@ from clew.model.surface import SurfaceCan
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
 from clew.texts import gate_messages
-from tests.engine.gates.test_gates import COMMAND, NO, asked
+from tests.engine.gates.test_lifecycle import COMMAND, NO, asked
 from tests.helpers.rig import Rig, Room, patient
 
 

@@ -10,7 +10,7 @@ from clew.model.gate_views import AnswerGate
 from clew.model.gates import Decision
 from clew.support.errors import BadInput
 from clew.texts.bilingual import zh
-from tests.engine.gates.test_gates import COMMAND, asked
+from tests.engine.gates.test_lifecycle import COMMAND, asked
 from tests.helpers.rig import Rig
 
 BAD_YES = {

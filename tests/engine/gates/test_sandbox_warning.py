@@ -8,7 +8,7 @@ import pytest
 
 from clew.cli.view.gates import request_lines as in_a_terminal
 from clew.engine.gates.cards import render_card
-from clew.engine.gates.gates import open_gate, reopen_gate
+from clew.engine.gates.lifecycle import open_gate, reopen_gate
 from clew.engine.gates.requests.inspection import inspect_request
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
@@ -19,7 +19,7 @@ from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import threads, turns
 from clew.texts import gate_messages
-from tests.engine.gates.test_gates import asked
+from tests.engine.gates.test_lifecycle import asked
 from tests.engine.gates.test_visibility import PHONE, TOO_LONG, Chat, _opens, _row
 from tests.helpers.rig import Rig, Room
 

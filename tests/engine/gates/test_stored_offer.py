@@ -12,7 +12,7 @@ from clew.model.gates import Asked, Decision, GateKind
 from clew.model.messages import Fate
 from clew.store import Tx
 from clew.store.tables import rules as rows
-from tests.engine.gates.test_gates import executions
+from tests.engine.gates.test_lifecycle import executions
 from tests.engine.gates.test_visibility import PHONE, Chat, _opens
 from tests.helpers.rig import Rig, Room
 

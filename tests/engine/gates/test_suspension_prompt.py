@@ -23,7 +23,7 @@ from clew.model.turns import TurnState
 from clew.store import Tx
 from clew.store.tables import deliveries, people, threads, turns
 from clew.support.clock import SystemClock
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.bilingual import zh
 from tests.helpers.rig import Rig, Room, patient
 
@@ -74,7 +74,7 @@ async def test_every_negative_answer_stops_a_cut_turn(tmp_path: Path, said: str)
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
-        assert (await rig.say(said)).words in (messages.STOPPED, zh(messages.STOPPED))
+        assert (await rig.say(said)).words in (chat_messages.STOPPED, zh(chat_messages.STOPPED))
         assert (await rig.engine.threads.get(thread)).status == "idle"
 
 
@@ -373,7 +373,7 @@ async def test_a_late_press_on_a_settled_card_answers_no_newer_question(tmp_path
         assert (await _press(rig, "continue", f"{cut.turn}:ask")).fate is Fate.TURN
         await rig.saw("gate.opened")
         second = await _press(rig, late, f"{cut.turn}:ask")
-        assert (second.fate, second.words) == (Fate.REFUSED, messages.SETTLED)
+        assert (second.fate, second.words) == (Fate.REFUSED, chat_messages.SETTLED)
         [gate] = await rig.engine.gates.all()
         assert gate.state == "open"
 
@@ -387,7 +387,7 @@ async def test_a_press_on_the_question_about_an_earlier_turn_decides_nothing(tmp
         await rig.held("door")
     async with Rig(tmp_path, room=room) as rig:
         await rig.delivered(f"{again.turn}:ask")
-        assert (await _press(rig, "stop", f"{turn}:ask")).words == messages.SETTLED
+        assert (await _press(rig, "stop", f"{turn}:ask")).words == chat_messages.SETTLED
         assert (await _press(rig, "stop", f"{again.turn}:ask")).fate is Fate.ANSWER
 
 
@@ -423,7 +423,7 @@ async def test_yes_all_on_a_card_whose_gates_have_moved_allows_nothing(
         await rig.delivered(card)
         await rig.say("/resume 1", sender_id="7", room="b")
         late = await _press(rig, "yes all", card, sender_id="7")
-        assert (late.fate, late.words) == (Fate.REFUSED, messages.SETTLED)
+        assert (late.fate, late.words) == (Fate.REFUSED, chat_messages.SETTLED)
         assert len(await rig.engine.gates.all()) == 2
 
 
@@ -450,7 +450,7 @@ async def test_a_person_who_sees_no_edit_is_told_that_the_old_turn_is_dropped(tm
     async with Rig(tmp_path, room=Room(SurfaceCan(edit=True))) as rig:
         await rig.delivered(f"{turn}:ask")
         said = await (rig.send(thread, "look at the docs") if is_local else rig.say("look at the docs"))
-        assert said.words == (messages.OLD_WORK_ASIDE if is_local else "")
+        assert said.words == (chat_messages.OLD_WORK_ASIDE if is_local else "")
 
 
 @pytest.mark.parametrize(
@@ -513,7 +513,7 @@ async def test_a_quote_of_a_question_that_was_answered_starts_nothing(tmp_path: 
         before = len(await rig.store.read(turns.all_rows))
         [number] = [number for number, sent in enumerate(rig.room.sent, 1) if sent.id == f"{turn}:ask"]
         again = await rig.say(late, quoted=f"message-{number}")
-        assert (again.fate, again.thread, again.words) == (Fate.REFUSED, thread, messages.SETTLED)
+        assert (again.fate, again.thread, again.words) == (Fate.REFUSED, thread, chat_messages.SETTLED)
         assert len(await rig.store.read(turns.all_rows)) == before
 
 
@@ -527,15 +527,15 @@ async def test_a_second_continue_starts_no_turn_of_its_own(
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
         on = await rig.say("continue")
-        assert (await rig.say("continue")).words == messages.SETTLED
+        assert (await rig.say("continue")).words == chat_messages.SETTLED
         await rig.held("door")
         for word in ("continue", "继续", "y"):
-            assert (await rig.say(word)).words == messages.SETTLED
+            assert (await rig.say(word)).words == chat_messages.SETTLED
         other = await rig.say("continue with the docs")
         assert other.fate is (Fate.STEER if steers else Fate.TURN)
         rig.scripted.holds.release("door")
         ended = await rig.ended(on.turn)
         assert ended.ended_at is not None
-        assert (await rig.say("continue", sent_at=ended.ended_at - 1_000)).words == messages.SETTLED
+        assert (await rig.say("continue", sent_at=ended.ended_at - 1_000)).words == chat_messages.SETTLED
         later = await rig.say("continue", sent_at=ended.ended_at + 1_000)
         assert later.fate in (Fate.TURN, Fate.STEER), "the other one may have become a turn of its own"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clew.engine.gates.choices import find_option
-from clew.engine.gates.gates import close_gate, open_gate, reopen_gate
+from clew.engine.gates.lifecycle import close_gate, open_gate, reopen_gate
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
 from clew.model.gate_views import GateView
@@ -17,7 +17,7 @@ from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import deliveries, threads, turns
 from clew.texts import gate_messages
-from tests.engine.gates.test_gates import executions
+from tests.engine.gates.test_lifecycle import executions
 from tests.engine.gates.test_visibility import PHONE, TOO_LONG, Chat, _opens
 from tests.helpers.rig import Rig, Room
 

@@ -14,7 +14,7 @@ from clew.model.messages import Accepted, Fate
 from clew.store.tables import gates
 from clew.support.clock import SystemClock
 from clew.testing.scripted_model import script
-from tests.engine.gates.test_gates import COMMAND, NO, YES, answered_and_cut, asked, executions
+from tests.engine.gates.test_lifecycle import COMMAND, NO, YES, answered_and_cut, asked, executions
 from tests.helpers.rig import Rig
 
 ACTED = f"!shell make\n!approve {COMMAND}\n!text done"  # if something ran, a chat asks before it continues

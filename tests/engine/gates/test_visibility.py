@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from clew.cli.view.gates import request_lines
 from clew.engine.gates.cards import remind
-from clew.engine.gates.gates import open_gate, reopen_gate
+from clew.engine.gates.lifecycle import open_gate, reopen_gate
 from clew.engine.gates.requests.inspection import inspect_request
 from clew.engine.inbox.admission import LOOK
 from clew.engine.progress import GATE, gate_item
@@ -30,7 +30,7 @@ from clew.store.tables import deliveries, gates, threads, turns
 from clew.support.clock import SystemClock
 from clew.testing.scripted_model import script
 from clew.testing.scripted_model.script import Step
-from tests.engine.gates.test_gates import asked, executions
+from tests.engine.gates.test_lifecycle import asked, executions
 from tests.helpers.rig import Rig, Room
 
 PHONE = SurfaceCan(chat=True, edit=True, buttons=8, max_length=4096, units=Units.UTF16)

@@ -25,7 +25,7 @@ from clew.store import Tx
 from clew.store.tables import deliveries, turns
 from clew.support.errors import NotFound, Refused
 from clew.surfaces.telegram.settings import TelegramConfig
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.bilingual import zh
 from tests.helpers.rig import Rig, Room
 
@@ -111,7 +111,7 @@ async def test_in_a_group_nobody_is_given_a_code(tmp_path: Path) -> None:
 async def test_a_stranger_in_a_group_is_told_once_but_for_each_button(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         told = [(await say(rig, "hello", in_group=True)).words for _ in range(3)]
-        stranger = messages.in_both_languages(messages.STRANGER)
+        stranger = chat_messages.in_both_languages(chat_messages.STRANGER)
         assert told == [stranger, "", ""]
         assert (await rig.say("hello", sender_id="8", in_group=True)).words == stranger
         assert (await say(rig, "y", in_group=True, pressed=True)).words == stranger
@@ -126,8 +126,8 @@ async def test_a_newcomer_is_told_in_both_languages_until_theirs_is_known(tmp_pa
         assert "还不认识" in chinese and "know" not in chinese
         code = chinese.split("`clew pair ")[1][:8]
         await rig.engine.access.pair(code, Role.WATCHER, "me")
-        assert (await rig.say("做点事", sender_id="3", room="c")).words == zh(messages.WATCHER)
-        await rig.until(lambda entry: zh(messages.WELCOME) in rig.room.texts)
+        assert (await rig.say("做点事", sender_id="3", room="c")).words == zh(chat_messages.WATCHER)
+        await rig.until(lambda entry: zh(chat_messages.WELCOME) in rig.room.texts)
 
 
 async def test_a_person_allowed_by_the_config_cannot_be_removed(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ async def test_an_unconfirmed_placeholder_does_not_stay_working(tmp_path: Path) 
         def ends_in_doubt(tx: Tx) -> list[Delivery | None]:
             turn = turns.get(tx, accepted.turn or "")
             assert turn is not None
-            enqueue_delivery(tx, core, turn, DeliveryKind.PLACEHOLDER, turn.conversation, messages.WORKING)
+            enqueue_delivery(tx, core, turn, DeliveryKind.PLACEHOLDER, turn.conversation, chat_messages.WORKING)
             owed = deliveries.get(tx, f"{turn.id}:placeholder")
             shown = deliveries.claim(tx, owed, "me") if owed else None
             assert shown is not None
@@ -232,10 +232,10 @@ async def test_a_sender_is_told_the_fate_of_a_message_once(tmp_path: Path) -> No
         steered = await say(rig, "also this", id="m2")
         again = await say(rig, "also this", id="m2")
         pressed = await say(rig, "and that", id="m3", pressed=True)
-        assert (steered.fate, again.repeated, pressed.words) == (Fate.STEER, True, messages.SETTLED)
+        assert (steered.fate, again.repeated, pressed.words) == (Fate.STEER, True, chat_messages.SETTLED)
         rig.scripted.holds.release("door")
         await rig.delivered(f"{first.turn}:final")
-    assert rig.room.texts.count(steered.words) == 1 and messages.SETTLED not in rig.room.texts
+    assert rig.room.texts.count(steered.words) == 1 and chat_messages.SETTLED not in rig.room.texts
 
 
 async def test_a_long_answer_is_sent_in_parts_with_separate_ids(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ async def test_a_button_on_a_message_without_a_receipt_is_not_guessed(tmp_path: 
         await rig.until(lambda entry: entry.kind == "delivery.sent" and any("other" in sent.text for sent in room.sent))
         accepted = await say(rig, says, pressed=True, quoted="message-of-a-lost-receipt")
         [gate] = await rig.engine.gates.all()
-        assert (accepted.fate, accepted.words, gate.state) == (Fate.REFUSED, messages.UNPLACED, "open")
+        assert (accepted.fate, accepted.words, gate.state) == (Fate.REFUSED, chat_messages.UNPLACED, "open")
         named = await say(rig, f"{gate.code} y", pressed=True, quoted="message-of-a-lost-receipt")
     assert named.fate is Fate.ANSWER
 
@@ -340,7 +340,7 @@ async def test_a_button_of_a_stranger_does_not_wait_for_a_receipt(
         await say(rig, "!approve deploy")
         await leaving.wait()
         accepted = await rig.say("yes all", sender_id="9", pressed=True, quoted="nothing")
-        assert (accepted.fate, accepted.words) == (Fate.REFUSED, messages.STRANGER)
+        assert (accepted.fate, accepted.words) == (Fate.REFUSED, chat_messages.STRANGER)
         stays.set()
 
 
@@ -351,7 +351,7 @@ async def test_a_second_click_does_nothing(tmp_path: Path) -> None:
         await rig.ended(first.turn)
         for says in ("continue", "stop", "skip", "yes all"):
             accepted = await say(rig, says, pressed=True)
-            assert (accepted.fate, accepted.words) == (Fate.REFUSED, messages.SETTLED)
+            assert (accepted.fate, accepted.words) == (Fate.REFUSED, chat_messages.SETTLED)
 
 
 async def test_a_card_is_never_longer_than_its_platform_allows(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from clew.model.messages import Inbound
 from clew.store.tables import turns
-from clew.texts import messages
+from clew.texts import chat_messages
 from tests.helpers.rig import Rig
 
 
@@ -24,7 +24,7 @@ async def test_a_message_that_breaks_clew_is_refused_and_recorded(
         first = await rig.say("!text hi", id="m1")
         monkeypatch.undo()
         again = await rig.say("!text hi", id="m1")
-        assert (first.fate, first.words) == ("refused", messages.BROKEN)
+        assert (first.fate, first.words) == ("refused", chat_messages.BROKEN)
         assert (again.fate, again.repeated) == ("refused", True)
 
 

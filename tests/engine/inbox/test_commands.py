@@ -12,7 +12,7 @@ from clew.engine.delivery.language import CHINESE, detect_language
 from clew.model.messages import Accepted, Fate, Person, Role
 from clew.model.surface import SurfaceCan
 from clew.store.tables import people
-from clew.texts import commands
+from clew.texts import slash_commands
 from clew.texts.command_replies import SENTENCES
 from tests.helpers.rig import Rig, Room
 
@@ -201,7 +201,7 @@ def listed(text: str) -> set[str]:
 
 
 async def test_help_has_one_line_for_each_command_that_the_person_may_use(rig: Rig) -> None:
-    everything = {spec.name for spec in commands.COMMANDS} - {"file", "quit"}
+    everything = {spec.name for spec in slash_commands.COMMANDS} - {"file", "quit"}
     told = {role: listed((await said_by(rig, role, "/help")).words) for role in Role}
     assert told[Role.OWNER] == everything
     assert told[Role.DRIVER] == everything - {"home", "away", "back"}
@@ -220,7 +220,7 @@ async def test_help_is_in_the_language_of_the_reader_and_may_be_about_one_comman
 
 async def test_permissions_of_commands_are_those_of_the_table(rig: Rig) -> None:
     await rig.ended((await say(rig, "!text one")).turn)
-    for spec in commands.available(commands.Place.CHAT):
+    for spec in slash_commands.available(slash_commands.Place.CHAT):
         for role in (Role.DRIVER, Role.WATCHER):
             refused = await said_by(rig, role, f"/{spec.name} {'' if spec.is_complete_alone else 'x'}")
             is_refused_for_role = "Only an owner" in refused.words or "You may look on" in refused.words

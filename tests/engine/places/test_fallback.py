@@ -7,7 +7,7 @@ from pathlib import Path
 from clew.model.messages import Conversation
 from clew.model.surface import InDoubt, Never, Outgoing, Receipt, SurfaceCan
 from clew.store.tables import places
-from tests.engine.gates.test_gates import YES, asked, executions
+from tests.engine.gates.test_lifecycle import YES, asked, executions
 from tests.helpers.rig import Rig, Room
 
 HOME, AWAY = Conversation("room", "home"), Conversation("room", "pocket")

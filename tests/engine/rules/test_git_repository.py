@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clew.engine.rules.decide import decide
-from clew.engine.rules.read_only import commands, git_repository, tree_walk
+from clew.engine.rules.read_only import git_repository, judge, tree_walk
 from clew.engine.rules.read_only.git_repository import GitScope
 from clew.model.gates import Asked, Effect, GateKind, Policy, Reason
 from tests.execution.index_file import FILE, GITLINK, Entry, extension, index_file, with_hidden_name, with_hidden_table
@@ -708,7 +708,7 @@ def test_a_format_that_prints_without_end_is_asked_about(work: Path, format: str
 
 
 def test_a_format_is_checked_in_linear_time(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "_MAX_WORD_LENGTH", 1_000_000)
+    monkeypatch.setattr(judge, "_MAX_WORD_LENGTH", 1_000_000)
     begun = time.process_time()
     assert verdict(work, command=f"git log '--format={'%' * 32_000}'") is Effect.ASK  # it is longer than a path
     assert time.process_time() - begun < 2, "it took its square"

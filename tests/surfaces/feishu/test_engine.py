@@ -17,7 +17,7 @@ from clew.model.views import ThreadView
 from clew.store.tables import deliveries, turns
 from clew.surfaces.feishu.settings import FeishuConfig
 from clew.testing.scripted_model import script
-from clew.texts import messages as said
+from clew.texts import chat_messages as said
 from tests.helpers.rig import Rig
 from tests.surfaces.feishu.apps import ALONE, ANN, BOB, BOT, GROUP, App, labels, mention, words
 

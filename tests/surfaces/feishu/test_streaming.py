@@ -12,7 +12,7 @@ from clew.model.delivery import DeliveryKind
 from clew.model.messages import Conversation
 from clew.model.surface import InDoubt, Outgoing, Receipt, TryAgain
 from clew.surfaces.feishu.surface import FeishuSurface
-from clew.texts import messages as said
+from clew.texts import chat_messages as said
 from tests.surfaces.feishu.apps import ALONE, App, words
 from tests.surfaces.feishu.test_engine import clew
 from tests.surfaces.hearing import Quick

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from clew.cli.view.columns import rows_of
 from clew.cli.view.events import InfoLine, Piece, TextChunk
+from clew.cli.view.text_width import rows_of
 from clew.support.text import visible
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 from clew.cli.follow import ThreadRenderer
 from clew.cli.language import in_locale, person, said
-from clew.cli.view.columns import duration, fit, one_line
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
+from clew.cli.view.text_width import duration, fit, one_line
 from clew.client import requests
 from clew.client.events import DriverChanged, Event, Hello, StatusChanged, SteerOffered, TurnQueued
 from clew.client.sync import Client, Closed

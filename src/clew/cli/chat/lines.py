@@ -1,4 +1,4 @@
-"""Parses a line: a message for the agent, a command of `texts/commands.py`, or files dropped on the terminal. Pure."""
+"""Parses a line: a message for the agent, a command of `texts/slash_commands.py`, or files dropped on the terminal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from urllib.parse import unquote, urlparse
 from msgspec import Struct
 
 from clew.model.messages import Role
-from clew.texts import commands
+from clew.texts import slash_commands
 from clew.texts.bilingual import Bilingual, zh
-from clew.texts.commands import Mistake, Place, Typed
+from clew.texts.slash_commands import Mistake, Place, Typed
 
 IMAGE = "data:image/"
 SUFFIXES = {"png": ".png", "jpeg": ".jpg", "gif": ".gif", "webp": ".webp"}
@@ -76,12 +76,12 @@ def parse_line(line: str, is_file: Callable[[Path], bool] = is_file) -> Parsed |
         return None
     if is_image(text):
         return _image(text)
-    match commands.parse(text, Place.TERMINAL):
+    match slash_commands.parse(text, Place.TERMINAL):
         case Typed(spec, argument, in_chinese):
             return Command(spec.name, argument, in_chinese)
         case Mistake(words):
             return Invalid(words)
-    if (message := commands.unescape(text)) != text:
+    if (message := slash_commands.unescape(text)) != text:
         return Message(message)
     path = _path(text)
     for paths in ((path,) if path else (), dropped_paths(text)):
@@ -157,12 +157,14 @@ def suggestions(
 ) -> Iterator[tuple[str, int, str]]:
     """Completions for this text: each with its text, its start position (negative), and its help."""
     if word := re.fullmatch(r"[/／](\w*)", text):
-        for spec in commands.available(Place.TERMINAL):
+        for spec in slash_commands.available(Place.TERMINAL):
             names = (spec.chinese, spec.name) if chinese else (spec.name, spec.chinese)
             name = next((each for each in names if each.startswith(word[1])), None)
             if name is not None:
                 yield f"/{name}{' ' if spec.arguments else ''}", -len(text), spec.help_in(chinese=chinese)
-    elif (begun := re.fullmatch(r"[/／](\w+)\s+(\w*)", text)) and commands.find(begun[1]) is commands.find("resume"):
+    elif (begun := re.fullmatch(r"[/／](\w+)\s+(\w*)", text)) and slash_commands.find(begun[1]) is slash_commands.find(
+        "resume"
+    ):
         for name, title in threads():
             if name.startswith(begun[2].upper()):
                 yield name, -len(begun[2]), title
@@ -171,12 +173,12 @@ def suggestions(
 def path_argument(text: str) -> str | None:
     """The path that is being typed after `/file`; None if this is something else."""
     begun = re.fullmatch(r"[/／](\w+)\s+(.*)", text, re.DOTALL)
-    return begun[2] if begun and commands.find(begun[1]) is commands.find("file") else None
+    return begun[2] if begun and slash_commands.find(begun[1]) is slash_commands.find("file") else None
 
 
 def help_lines(about: str = "", *, chinese: bool = False) -> list[str]:
-    from clew.cli.view.columns import table
+    from clew.cli.view.text_width import table
 
-    rows = commands.help_lines(Place.TERMINAL, Role.OWNER, about, chinese=chinese)
+    rows = slash_commands.help_lines(Place.TERMINAL, Role.OWNER, about, chinese=chinese)
     notes = (zh(_NOTES) if chinese else str(_NOTES)).splitlines() if len(rows) > 1 else []
     return [*table([(f"  {usage}", line) for usage, line in rows]), *notes]

@@ -26,10 +26,10 @@ from clew.cli.chat.lines import is_continued, is_image, path_argument, suggestio
 from clew.cli.chat.talk import Reply, Talk
 from clew.cli.completion import threads
 from clew.cli.shown_gates import ShownGates
-from clew.cli.view.columns import duration, fit
 from clew.cli.view.events import InfoLine, Piece
 from clew.cli.view.gates import is_secret
 from clew.cli.view.screen import frame
+from clew.cli.view.text_width import duration, fit
 from clew.model.gate_views import GateView
 from clew.support.home import Home
 

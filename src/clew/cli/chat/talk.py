@@ -33,8 +33,8 @@ from clew.cli.commands.run import ThreadOptions, absolute, start_request
 from clew.cli.commands.threads import state_words, status_words, trace_words, waits_for
 from clew.cli.language import in_locale
 from clew.cli.output import moment
-from clew.cli.view.columns import one_line, table
 from clew.cli.view.gates import is_secret, refuse_secrets, secret_message
+from clew.cli.view.text_width import one_line, table
 from clew.cli.view.threads import gate_table, thread_table
 from clew.client import requests
 from clew.client.requests import Sent
@@ -43,7 +43,7 @@ from clew.model.gate_views import GateView
 from clew.model.views import WhereRow
 from clew.support.errors import ClewError, Refused
 from clew.support.text import clean
-from clew.texts import commands, messages
+from clew.texts import chat_messages, slash_commands
 from clew.texts.catalogue import say
 
 LIST_SIZE = 20
@@ -106,8 +106,8 @@ class Talk:
                 return self._run(command, sees or ())
 
     def _run(self, command: Command, sees: Sequence[GateView]) -> Reply:
-        """Run a command of `texts/commands.py` by its method here."""
-        spec = commands.find(command.name)
+        """Run a command of `texts/slash_commands.py` by its method here."""
+        spec = slash_commands.find(command.name)
         assert spec is not None, command.name
         self._sees, self._in_chinese = sees, self.chinese or command.in_chinese
         run: Callable[[str], Reply] = getattr(self, spec.handler)
@@ -240,7 +240,7 @@ class Talk:
     def do_approve(self, given: str) -> Reply:
         """Accept by code. Refused if there is more text, since a yes cannot have a condition."""
         code, _, more = given.partition(" ")
-        if more and messages.word(more) not in messages.YES:
+        if more and chat_messages.word(more) not in chat_messages.YES:
             deny = f"/deny {code} REASON declines it and tells the agent why"
             raise Refused(f"nothing was allowed: there is more than the code. /approve {code} alone allows it; {deny}")
         return self._answer(code, "y")

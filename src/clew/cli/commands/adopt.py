@@ -16,7 +16,7 @@ import click
 from clew.cli.commands.run import POLICIES
 from clew.cli.completion import runtimes, sessions, thread_argument
 from clew.cli.output import Out, is_terminal, json_option
-from clew.cli.view.columns import age, fit, one_line, table
+from clew.cli.view.text_width import age, fit, one_line, table
 from clew.support.errors import NotFound
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ def surfaces_command(out: Out) -> None:
     if out.as_json:
         out.json(rows)
         return
-    from clew.cli.view.columns import table
+    from clew.cli.view.text_width import table
 
     lines = [(row.name, row.state, row.delivery, row.backlog, str(row.pending), row.reason) for row in rows]
     for line in table([("NAME", "STATE", "DELIVERY", "BACKLOG", "OWED", "WHY"), *lines]):

@@ -262,7 +262,7 @@ def _ask_one(out: Out, question: QuestionView) -> str:
 
 def _one_line_summary(view: GateView) -> str:
     """The approved request and its folder, in one line."""
-    from clew.cli.view.columns import fit
+    from clew.cli.view.text_width import fit
     from clew.support.display.as_code import as_code, title_shown
 
     title = fit(title_shown(view.kind, view.title, lines=False), ALLOWED)

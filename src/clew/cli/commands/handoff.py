@@ -69,7 +69,7 @@ def handoffs_command(out: Out) -> None:
     if not rows:
         out.say("there are no handoffs yet; clew handoff THREAD SURFACE makes one")
         return
-    from clew.cli.view.columns import table
+    from clew.cli.view.text_width import table
 
     lines = [(row.thread, _place(row), row.state, moment(row.requested_at), row.error or "") for row in rows]
     for line in table([("THREAD", "TO", "STATE", "ASKED", "WHY"), *lines]):

@@ -47,7 +47,7 @@ def people_command(out: Out, remove: str | None) -> None:
     if not rows:
         out.say("nobody is paired; a person who writes to clew in a chat gets a code for `clew pair`")
         return
-    from clew.cli.view.columns import table
+    from clew.cli.view.text_width import table
 
     lines = [(row.id, row.name, row.role, moment(row.added_at), row.added_by) for row in rows]
     for line in table([("ID", "NAME", "ROLE", "SINCE", "BY"), *lines]):

@@ -60,7 +60,7 @@ def _threads_on(runtime: str, running: Sequence[ThreadView]) -> tuple[str, ...]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    from clew.cli.view.columns import age
+    from clew.cli.view.text_width import age
 
     memory = f"{row.rss / 1_000_000:.0f} MB"
     return str(row.pid), row.role, memory, age(row.age), row.command, " ".join(row.threads)

@@ -45,7 +45,7 @@ def list_command(out: Out) -> None:
 
 
 def _list(out: Out, rows: Sequence[RuleView]) -> None:
-    from clew.cli.view.columns import table
+    from clew.cli.view.text_width import table
 
     lines = [(row.id, row.effect, row.kind, pattern_words(row), where_words(row), until_words(row)) for row in rows]
     for line in table([("ID", "EFFECT", "KIND", "PATTERN", "WHERE", "UNTIL"), *lines]):

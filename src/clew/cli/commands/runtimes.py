@@ -39,7 +39,7 @@ def runtimes_command(out: Out) -> None:
     if out.as_json:
         out.json([asdict(row) for row in rows])
         return
-    from clew.cli.view.columns import table
+    from clew.cli.view.text_width import table
 
     lines = [(row.name, row.health, row.version or "–", _login(row), " ".join(row.can)) for row in rows]
     for line in table([("NAME", "HEALTH", "VERSION", "LOGIN", "CAN"), *lines]):

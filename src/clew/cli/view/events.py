@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from clew.cli.language import said
-from clew.cli.view.columns import duration, fit, one_line
+from clew.cli.view.text_width import duration, fit, one_line
 from clew.client.events import ActivityChanged, OpenText, RuntimeNotice, TextDone, TextPiece, WrittenText
 from clew.support.display import escape_hidden
 from clew.support.text import Pieces

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clew.cli.language import person, said
-from clew.cli.view.columns import one_line, rows_of, table
 from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
+from clew.cli.view.text_width import one_line, rows_of, table
 from clew.client import requests
 from clew.client.events import GateAnswered, GateExpired, GateOpened, GateTaken, GateVoid
 from clew.model.gate_views import GateView, QuestionView

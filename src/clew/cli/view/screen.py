@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from clew.cli.output import is_terminal, painted
-from clew.cli.view.columns import duration, fit
 from clew.cli.view.events import DIM, InfoLine, Piece, TextChunk
+from clew.cli.view.text_width import duration, fit
 from clew.support.text import visible
 
 TICK = 0.12  # seconds

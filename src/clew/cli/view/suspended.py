@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clew.cli.commands.threads import next_step
 from clew.cli.language import said
-from clew.cli.view.columns import fit, one_line
+from clew.cli.view.text_width import fit, one_line
 from clew.client import requests
 
 if TYPE_CHECKING:

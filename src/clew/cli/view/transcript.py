@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from clew.cli.language import person, said
 from clew.cli.output import moment
-from clew.cli.view.columns import one_line
 from clew.cli.view.events import activity_line
+from clew.cli.view.text_width import one_line
 from clew.support.text import escape_direction_marks, visible
 
 if TYPE_CHECKING:

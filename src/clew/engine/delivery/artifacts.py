@@ -19,7 +19,7 @@ from msgspec import Struct
 from clew.model.messages import Attachment
 from clew.support.coded import Text
 from clew.support.files import MAGIC_BYTES, safe_names, save
-from clew.texts import messages
+from clew.texts import chat_messages
 
 FOLDER = "made-"  # plus the turn's id: the folder of the copies
 MAX_FILES = 5  # of one answer
@@ -63,7 +63,7 @@ class _NotSent(Exception):
 def gather(answer: str, images: Sequence[str], workspace: Path, folder: Path, largest: int) -> Artifacts:
     """Copy the files that an answer links to, and the images that the runtime reports, into `folder`."""
     found, lines = _resolve_all([*images], [*linked_paths(answer)], workspace)
-    lines += [messages.more_files(len(found) - MAX_FILES, MAX_FILES)] if len(found) > MAX_FILES else []
+    lines += [chat_messages.more_files(len(found) - MAX_FILES, MAX_FILES)] if len(found) > MAX_FILES else []
     files: list[Attachment] = []
     kept = found[:MAX_FILES]
     for path, safe in zip(kept, safe_names(path.name for path in kept), strict=True):
@@ -71,9 +71,9 @@ def gather(answer: str, images: Sequence[str], workspace: Path, folder: Path, la
             data = _read(path, largest)
             save(data, folder / safe)
         except _NotSent as refused:
-            lines.append(messages.file_stays(safe, refused.why))
+            lines.append(chat_messages.file_stays(safe, refused.why))
         except OSError as error:  # a full disk must not save the turn from ending
-            lines.append(messages.file_stays(safe, error.strerror or messages.FILE_GONE))
+            lines.append(chat_messages.file_stays(safe, error.strerror or chat_messages.FILE_GONE))
         else:
             files.append(Attachment(safe, str(folder / safe), _media_type(safe, data)))
     return Artifacts(tuple(files), tuple(lines))
@@ -105,7 +105,7 @@ def _resolve_all(images: list[str], paths: list[str], workspace: Path) -> tuple[
         try:
             found[_within(workspace, path)] = None
         except _NotSent as refused:
-            lines[messages.file_stays(next(safe_names([path])), refused.why)] = None
+            lines[chat_messages.file_stays(next(safe_names([path])), refused.why)] = None
     return list(found), list(lines)
 
 
@@ -116,11 +116,11 @@ def _within(workspace: Path, path: str) -> Path:
     try:
         real = Path(os.path.realpath(root / path))
     except (OSError, ValueError):
-        raise _NotSent(messages.FILE_GONE) from None
+        raise _NotSent(chat_messages.FILE_GONE) from None
     if not real.is_relative_to(root):
-        raise _NotSent(messages.FILE_OUTSIDE)
+        raise _NotSent(chat_messages.FILE_OUTSIDE)
     if any(part.startswith(".") for part in real.relative_to(root).parts) or not _has_sendable_type(real.name):
-        raise _NotSent(messages.FILE_KIND)
+        raise _NotSent(chat_messages.FILE_KIND)
     return real
 
 
@@ -128,19 +128,19 @@ def _read(path: Path, largest: int) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except (OSError, ValueError):
-        raise _NotSent(messages.FILE_GONE) from None
+        raise _NotSent(chat_messages.FILE_GONE) from None
     try:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
-            raise _NotSent(messages.FILE_GONE)
+            raise _NotSent(chat_messages.FILE_GONE)
         if about.st_size > largest:
-            raise _NotSent(messages.file_too_large(about.st_size, largest))
+            raise _NotSent(chat_messages.file_too_large(about.st_size, largest))
         with os.fdopen(handle, "rb", closefd=False) as file:
             data = file.read(about.st_size)
     finally:
         os.close(handle)
     if not data:
-        raise _NotSent(messages.FILE_EMPTY)
+        raise _NotSent(chat_messages.FILE_EMPTY)
     return data
 
 

@@ -21,9 +21,9 @@ from clew.store import Tx
 from clew.store.tables import deliveries, places, turns
 from clew.store.tables.inbox import Arrival
 from clew.support.display import shortened
-from clew.texts import messages
+from clew.texts import chat_messages
 
-_MARKS = [text for mark in (messages.POSSIBLE_REPEAT, messages.RECOVERED) for text in (mark, mark.zh)]
+_MARKS = [text for mark in (chat_messages.POSSIBLE_REPEAT, chat_messages.RECOVERED) for text in (mark, mark.zh)]
 SEPARATORS = 16  # characters that a surface may put between text and note
 
 
@@ -156,7 +156,9 @@ def enqueue_dropped_notices(tx: Tx, core: Core, dropped: Sequence[Turn], why: st
     for where in dict.fromkeys(turn.conversation for turn in waited):
         told = [turn for turn in waited if turn.conversation == where]
         if where != here:
-            enqueue_notice(tx, core, where, messages.not_run(len(told), why), f"{told[0].id}:dropped", told[0].thread)
+            enqueue_notice(
+                tx, core, where, chat_messages.not_run(len(told), why), f"{told[0].id}:dropped", told[0].thread
+            )
 
 
 def enqueue_handoff_notice(
@@ -222,7 +224,7 @@ def _initial_state(core: Core, where: Conversation | None) -> tuple[DeliveryStat
         return DeliveryState.PENDING, None
     if where.surface in core.surfaces or where.surface == core.local_surface:
         return DeliveryState.NO_TARGET, None
-    return DeliveryState.FAILED, messages.surface_gone(where.surface)
+    return DeliveryState.FAILED, chat_messages.surface_gone(where.surface)
 
 
 def part_name(card: str, number: int) -> str:

@@ -27,7 +27,7 @@ from clew.store.tables import deliveries
 from clew.support import crash
 from clew.support.files import delete
 from clew.support.histogram import Histogram
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 PARALLEL = 8  # deliveries in progress at once, per surface
@@ -213,10 +213,10 @@ class Outbox:
         if surface.can.read_back:
             return await surface.find(outgoing) or await self._send_or_explain(outgoing, surface)
         placeholder = await self._placeholder(delivery)
-        recovered = await self._noted(outgoing, messages.RECOVERED)
+        recovered = await self._noted(outgoing, chat_messages.RECOVERED)
         if placeholder is not None and surface.can.edit and await _edit_into_answer(placeholder, recovered, surface):
             return placeholder
-        return await self._send_or_explain(await self._noted(outgoing, messages.POSSIBLE_REPEAT), surface)
+        return await self._send_or_explain(await self._noted(outgoing, chat_messages.POSSIBLE_REPEAT), surface)
 
     async def _send_or_explain(self, outgoing: Outgoing, surface: Surface) -> Receipt:
         """Send. Instead of a file that cannot be read or that the platform refuses, send a line that says so."""
@@ -229,8 +229,12 @@ class Outbox:
         except OSError as error:
             if str(error.filename) != outgoing.file.path:  # the network's, or the surface's own
                 raise
-            why = messages.FILE_GONE if isinstance(error, FileNotFoundError) else error.strerror or messages.FILE_GONE
-        line = await self._localized(outgoing.conversation, messages.file_stays(outgoing.file.name, why))
+            why = (
+                chat_messages.FILE_GONE
+                if isinstance(error, FileNotFoundError)
+                else error.strerror or chat_messages.FILE_GONE
+            )
+        line = await self._localized(outgoing.conversation, chat_messages.file_stays(outgoing.file.name, why))
         return await surface.send(replace(outgoing, file=None, text=line))
 
     async def _noted(self, outgoing: Outgoing, note: str) -> Outgoing:
@@ -292,7 +296,7 @@ class Outbox:
         def body(tx: Tx) -> None:
             for name in deliveries.surfaces_pending(tx):
                 if name not in self._core.surfaces:
-                    deliveries.fail_all(tx, name, messages.surface_gone(name))
+                    deliveries.fail_all(tx, name, chat_messages.surface_gone(name))
 
         await self._core.write_with_retry(body)
 

@@ -19,7 +19,7 @@ from clew.store import Tx
 from clew.store.tables import deliveries
 from clew.support.display.as_code import plain_or_code
 from clew.support.text import visible
-from clew.texts import bilingual, handoff_messages, messages
+from clew.texts import bilingual, chat_messages, handoff_messages
 
 WRITTEN = 2000  # last characters of the open text that are shown
 LINES = 4  # newest steps that are shown
@@ -30,14 +30,14 @@ _HIDDEN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN
 
 def working(progress: Progress, seconds: float) -> bilingual.Bilingual:
     """`Working on it … 12 s`, and the newest steps."""
-    head = bilingual.joined(" ", messages.WORKING, messages.seconds(seconds) if seconds >= 1 else "")
+    head = bilingual.joined(" ", chat_messages.WORKING, chat_messages.seconds(seconds) if seconds >= 1 else "")
     return bilingual.joined("\n", head, *_steps(progress)[-LINES:])
 
 
 def end_line(state: TurnState, steps: int, seconds: float) -> bilingual.Bilingual:
     mark = {TurnState.COMPLETED: "✓", TurnState.FAILED: "⚠"}.get(state, "⏹")
     return bilingual.joined(
-        " ", mark, bilingual.joined(", ", messages.seconds(seconds), messages.steps(steps) if steps else "")
+        " ", mark, bilingual.joined(", ", chat_messages.seconds(seconds), chat_messages.steps(steps) if steps else "")
     )
 
 
@@ -135,7 +135,7 @@ def enqueue_placeholder(tx: Tx, core: Core, turn: Turn, where: Conversation | No
     surface = core.surfaces.get(where.surface) if where else None
     if surface is not None and surface.can.edit:
         name = next_free_id(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
-        enqueue_delivery(tx, core, turn, DeliveryKind.PLACEHOLDER, where, messages.WORKING, id=name)
+        enqueue_delivery(tx, core, turn, DeliveryKind.PLACEHOLDER, where, chat_messages.WORKING, id=name)
 
 
 def move(tx: Tx, core: Core, turn: Turn, to: Conversation) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.gates import cards, reply_parser
 from clew.engine.gates.choices import Choice, ChoiceKind, NewRule
-from clew.engine.gates.gates import answer_gate, confirm_taken
+from clew.engine.gates.lifecycle import answer_gate, confirm_taken
 from clew.engine.gates.reply import GateReply
 from clew.model.gates import Answer, Decision, Effect, Gate, GateKind, GateState, Rule, Scope
 from clew.model.messages import Conversation, Fate, Inbound
@@ -20,12 +20,15 @@ from clew.store.tables import deliveries, gates, inbox, threads
 from clew.store.tables import rules as rows
 from clew.store.tables.inbox import Arrival
 from clew.support.errors import BadInput, NotFound, Refused
-from clew.texts import gate_messages, messages
+from clew.texts import chat_messages, gate_messages
 from clew.texts.catalogue import say
 
 _ALLOWING = (Decision.ACCEPT, Decision.REPLY)
 RECENT_GATES = 10  # of a thread, newest first
-_CUT_ANSWERS, _BACKLOG_ANSWERS = messages.CONTINUE | messages.STOP, messages.RUN_ALL | messages.MERGE | messages.SKIP
+_CUT_ANSWERS, _BACKLOG_ANSWERS = (
+    chat_messages.CONTINUE | chat_messages.STOP,
+    chat_messages.RUN_ALL | chat_messages.MERGE | chat_messages.SKIP,
+)
 
 
 def find_gate(tx: Tx, name: str) -> Gate:
@@ -64,7 +67,7 @@ def accept_all(tx: Tx, core: Core, open_now: Sequence[Gate], by: str) -> list[Ga
     yes = Answer(Decision.ACCEPT)
     still_open = [gate for gate in asked if (now := gates.get(tx, gate.id)) and now.state is GateState.OPEN]
     if not still_open:
-        raise Refused(messages.NOBODY_WAITS)
+        raise Refused(chat_messages.NOBODY_WAITS)
     return [apply_choice(tx, core, gate, Choice(ChoiceKind.ACCEPT, "allow", yes), by) for gate in still_open]
 
 
@@ -265,7 +268,7 @@ def _find_meant_gate(tx: Tx, reply: GateReply) -> Gate | None:
         raise _ambiguous(reply, candidates)
     gate = _gate_by_code(tx, reply, typed.code)
     if gate is None:
-        if candidates or typed.word in messages.ALLOW | messages.DENY:
+        if candidates or typed.word in chat_messages.ALLOW | chat_messages.DENY:
             raise NotFound(gate_messages.no_gate(typed.code))
         return None
     if not reply.is_own(gate) and gate.where != reply.inbound.conversation:
@@ -318,7 +321,7 @@ def _refuse_secrets_in_message(tx: Tx, reply: GateReply) -> None:
             and not reply.was_sent_before(gate.asked_at)
             and (reply.thread is None or reply.is_own(gate))
         ):
-            raise Refused(gate_messages.secret(gate.code) if reply.thread else messages.secret_or_new(gate.code))
+            raise Refused(gate_messages.secret(gate.code) if reply.thread else chat_messages.secret_or_new(gate.code))
 
 
 def refuse_secrets(tx: Tx, thread: Thread | None) -> None:

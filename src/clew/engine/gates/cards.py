@@ -19,7 +19,7 @@ from clew.engine.delivery.enqueue import (
     shown_buttons,
 )
 from clew.engine.delivery.language import CHINESE, language_of
-from clew.engine.gates import buttons
+from clew.engine.gates import button_labels
 from clew.engine.gates.choices import choices, has_numeric_options
 from clew.engine.gates.visibility import (
     MessageLimit,
@@ -71,7 +71,7 @@ def show_at(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation, not
             tx, core, turn, DeliveryKind.NOTICE, where, text, id=name, gate=gate.id, card=card, part=number
         )
     shown = [replace(gate, whole_in=whole_in)]
-    text, offered = render_card(shown, say), buttons.card_buttons(shown)
+    text, offered = render_card(shown, say), button_labels.card_buttons(shown)
     ask, due = DeliveryKind.ASK, JOIN_WINDOW
     enqueue_delivery(tx, core, turn, ask, where, text, note=note, id=card, after=due, buttons=offered, gate=gate.id)
 
@@ -83,7 +83,7 @@ def _join_pending_card(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conver
     shown, limit = [*gates.on_card(tx, card.id), replace(gate, whole_in=1)], message_limit(core, where, card.note)
     if any(each.whole_in != 1 or limit.is_exceeded_by(each.asked) for each in shown):
         return False
-    text, offered = render_card(shown, _language_picker(tx, core, where)), buttons.card_buttons(shown)
+    text, offered = render_card(shown, _language_picker(tx, core, where)), button_labels.card_buttons(shown)
     if not limit.fits(text) or not deliveries.replace_text(tx, card.id, text, shown_buttons(tx, core, where, offered)):
         return False
     gates.set_card(tx, gate.id, card.id, where, 1)
@@ -161,7 +161,7 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
     shown = gates.on_card(tx, copy.id) or [_as_copy(gate, limit, say)]
     if not limit.fits(render_card(shown, say)):
         shown = [_mark_incomplete(tx, each) for each in shown]
-    offered = buttons.card_buttons(shown)
+    offered = button_labels.card_buttons(shown)
     text = shortened_to_fit(core, where, render_card(shown, say))
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
         _redraw_unsent(tx, copy.id, shown, text, shown_buttons(tx, core, where, offered))
@@ -185,7 +185,7 @@ def _enqueue_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None
     say = _language_picker(tx, core, gate.where)
     shown = _as_copy(gate, message_limit(core, gate.where, f"{head}\n{bilingual.zh(head)}"), say)
     text = f"{say(head, bilingual.zh(head))}\n{render_card([shown], say)}"
-    offered = buttons.card_buttons([shown])
+    offered = button_labels.card_buttons([shown])
     again = next_free_id(tx, f"{gate.id}:{name}")
     enqueue_delivery(tx, core, turn, DeliveryKind.ASK, gate.where, text, id=again, buttons=offered, gate=gate.id)
 

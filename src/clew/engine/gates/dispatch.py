@@ -9,7 +9,7 @@ from collections.abc import Set
 from functools import partial
 
 from clew.engine.core import Core
-from clew.engine.gates.gates import answer_of, reopen_gate, unsent_answers, void_gate
+from clew.engine.gates.lifecycle import answer_of, reopen_gate, unsent_answers, void_gate
 from clew.model.gates import Answer, Gate, GateState
 from clew.model.runtime import Session
 from clew.store.tables import gates

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from clew.engine.core import Core
 from clew.engine.gates import cards
-from clew.engine.gates.gates import expire_gate
+from clew.engine.gates.lifecycle import expire_gate
 from clew.model.events.kinds import EventKind
 from clew.model.events.logged import GateReminded
 from clew.model.gates import Gate

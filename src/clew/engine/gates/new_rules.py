@@ -7,7 +7,7 @@ import asyncio
 import logging
 
 from clew.engine.core import Core
-from clew.engine.gates.gates import answer_gate
+from clew.engine.gates.lifecycle import answer_gate
 from clew.engine.gates.requests.inspection import is_command_in_folder
 from clew.model.gates import Answer, Decision, Effect, Gate, GateState, Rule, Verdict
 from clew.model.threads import Thread

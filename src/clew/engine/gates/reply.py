@@ -15,7 +15,7 @@ from clew.model.threads import Thread
 from clew.store import Tx
 from clew.store.tables import deliveries, threads
 from clew.support.errors import Refused
-from clew.texts import gate_messages, messages
+from clew.texts import chat_messages, gate_messages
 
 
 class GateReply(Struct, frozen=True):
@@ -74,7 +74,7 @@ class GateReply(Struct, frozen=True):
         answer = "y" if self.typed.is_yes_to_all else self.typed.rest
         if self.inbound.sent_at is not None:
             return Refused(gate_messages.said_before(gate.code, answer))
-        return Refused(messages.may_mean_former(gate.code, answer))
+        return Refused(chat_messages.may_mean_former(gate.code, answer))
 
     def was_sent_before(self, moment: int) -> bool:
         """Whether it was sent before this time, without a code. Many platforms give only seconds, and some no time."""

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from clew.engine.gates.choices import Choice, ChoiceKind, choices, find_option, make_reply
 from clew.model.gates import Answer, Decision, Gate, GateKind, Question
 from clew.support.errors import BadInput
-from clew.texts import bilingual, gate_messages, messages
-from clew.texts.messages import ALLOW, CANCEL, DENY, NO, YES
+from clew.texts import bilingual, chat_messages, gate_messages
+from clew.texts.chat_messages import ALLOW, CANCEL, DENY, NO, YES
 
 YES_TO_ALL = frozenset({"yes all", "y all", "全部同意"})
 _WIDER_YES = {"thread": ChoiceKind.THREAD, "rule": ChoiceKind.RULE}
@@ -31,7 +31,7 @@ class TypedReply(Struct, frozen=True):
     @property
     def word(self) -> str:
         """The rest, normalized to compare it with clew's words."""
-        return messages.word(self.rest)
+        return chat_messages.word(self.rest)
 
     @property
     def is_yes_to_all(self) -> bool:
@@ -61,12 +61,12 @@ def is_free_text(typed: TypedReply, gate: Gate) -> bool:
 
 def parse_reply(text: str) -> TypedReply:
     """Parse `K7Q2`, `K7Q2 y`, `K7Q2: y`, `y K7Q2`, `n K7Q2 not on a Friday`, or anything else."""
-    first, more = _split(messages.unquoted(text))
+    first, more = _split(chat_messages.unquoted(text))
     if is_code(first):
         return TypedReply(first.upper(), more)
     second, rest = _split(more)
-    if (first.lower() in YES or first.lower() in NO) and is_code(messages.word(second)):
-        return TypedReply(messages.word(second).upper(), f"{first} {rest}".strip())
+    if (first.lower() in YES or first.lower() in NO) and is_code(chat_messages.word(second)):
+        return TypedReply(chat_messages.word(second).upper(), f"{first} {rest}".strip())
     return TypedReply(None, text.strip())
 
 
@@ -93,7 +93,7 @@ def find_choice(typed: TypedReply, gate: Gate) -> Choice | None:
 def _at_approval(typed: TypedReply, gate: Gate) -> Choice | None:
     offered = choices(gate)
     first, *more = typed.rest.split(maxsplit=1) or [""]
-    word, reason = messages.word(first) if more else typed.word, "".join(more)
+    word, reason = chat_messages.word(first) if more else typed.word, "".join(more)
     if reason and (typed.code is None or word not in DENY):
         return None
     if word in DENY:
@@ -145,7 +145,7 @@ def _as_option(question: Question, text: str) -> str:
     """The option that `1.`, `Yes!`, or `y` for the options yes and no, may mean; else the text unchanged."""
     if not question.options or find_option(question, text) is not None:
         return text
-    word = messages.word(text)
+    word = chat_messages.word(text)
     for meant in (YES, NO):
         if word in meant:
             return next((option for option in question.options if option.lower() in meant), text)

@@ -11,14 +11,14 @@ from clew.engine.delivery.enqueue import (
     next_free_id,
     reachable_target,
 )
-from clew.engine.gates.buttons import SUSPENSION_BUTTONS
+from clew.engine.gates.button_labels import SUSPENSION_BUTTONS
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.messages import Conversation
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, turns
-from clew.texts import handoff_messages, messages
+from clew.texts import chat_messages, handoff_messages
 
 
 def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
@@ -90,21 +90,21 @@ def show_outcome(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:
     """Edit the question of a thread that was suspended to show the outcome, without buttons."""
     asked, turn = _newest(tx, thread.id)
     if asked is not None and turn is not None:
-        _rewrite(tx, core, asked, turn, messages.settled(thread.suspend_message or "", outcome))
+        _rewrite(tx, core, asked, turn, chat_messages.settled(thread.suspend_message or "", outcome))
 
 
 def question(thread: Thread) -> str | None:
     """What a suspended thread asks or tells, with a hint how to answer it."""
     if thread.suspend_message is None or thread.suspended_by not in _HINTS:
         return thread.suspend_message
-    return messages.asks(thread.suspend_message, _HINTS[thread.suspended_by][1])
+    return chat_messages.asks(thread.suspend_message, _HINTS[thread.suspended_by][1])
 
 
 def _enqueue(tx: Tx, core: Core, turn: Turn, by: SuspendedBy, where: Conversation | None, question: str) -> None:
     """The question that is asked last must be the newest row, even if the clock was set back."""
     id, before = next_free_id(tx, f"{turn.id}:{_DELIVERY_NAMES[by]}"), deliveries.newest_ask(tx, turn.thread)
     since = before.created_at + 1 if before is not None else 0
-    question = messages.asks(question, _hint(tx, core, turn.thread, by, where))
+    question = chat_messages.asks(question, _hint(tx, core, turn.thread, by, where))
     enqueue_delivery(
         tx, core, turn, DeliveryKind.ASK, where, question, id=id, since=since, buttons=SUSPENSION_BUTTONS[by]
     )
@@ -118,8 +118,8 @@ def _hint(tx: Tx, core: Core, thread: str, by: SuspendedBy, where: Conversation 
         return reply
     surface = core.surfaces.get(where.surface)
     if surface is None or not surface.can.chat:
-        return messages.AT_THE_COMPUTER
-    return messages.press(words) if surface.can.buttons else messages.quote(words)
+        return chat_messages.AT_THE_COMPUTER
+    return chat_messages.press(words) if surface.can.buttons else chat_messages.quote(words)
 
 
 def _newest(tx: Tx, thread: str) -> tuple[Delivery | None, Turn | None]:
@@ -150,6 +150,6 @@ def _can_edit(core: Core, asked: Delivery) -> bool:
 
 _DELIVERY_NAMES = {SuspendedBy.CUT: "ask", SuspendedBy.BACKLOG: "backlog"}
 _HINTS = {
-    SuspendedBy.CUT: (messages.TO_CUT, messages.CONTINUE_OR_STOP),
-    SuspendedBy.BACKLOG: (messages.TO_BACKLOG, messages.ALL_MERGE_OR_SKIP),
+    SuspendedBy.CUT: (chat_messages.TO_CUT, chat_messages.CONTINUE_OR_STOP),
+    SuspendedBy.BACKLOG: (chat_messages.TO_BACKLOG, chat_messages.ALL_MERGE_OR_SKIP),
 }

@@ -16,7 +16,7 @@ from clew.store.tables.people import PairingRequest
 from clew.support.coded import Text
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 SPEAKERS = frozenset({Role.OWNER, Role.DRIVER})
@@ -50,13 +50,13 @@ def refusal(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
         return None
     if not inbound.in_group:
         remember_language(tx, core, inbound)
-    reply = _reply_to_stranger(tx, core, inbound) if role is None else messages.WATCHER
+    reply = _reply_to_stranger(tx, core, inbound) if role is None else chat_messages.WATCHER
     return Arrival(Fate.REFUSED, None, None, _for_newcomer(tx, core, inbound.conversation, reply) if reply else "")
 
 
 def _for_newcomer(tx: Tx, core: Core, where: Conversation, text: Text) -> str:
     """In both languages, until it is known which one they read there."""
-    return text if language_known(tx, core, where) else messages.in_both_languages(text)
+    return text if language_known(tx, core, where) else chat_messages.in_both_languages(text)
 
 
 def _reply_to_stranger(tx: Tx, core: Core, inbound: Inbound) -> Text | None:
@@ -64,17 +64,21 @@ def _reply_to_stranger(tx: Tx, core: Core, inbound: Inbound) -> Text | None:
     surface, now = inbound.conversation.surface, core.clock.now()
     asked = rows.asked_at(tx, surface, inbound.sender_id)
     if not inbound.sender_id or inbound.pressed:
-        return messages.STRANGER
+        return chat_messages.STRANGER
     if inbound.in_group:
-        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else None
+        return (
+            chat_messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else None
+        )
     if asked is not None and now - CODE_LASTS < asked <= now:
         return None  # they have a code already
     if rows.count_asked(tx, surface, now - CODE_LASTS) >= MAX_CODES:
-        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else None
+        return (
+            chat_messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, CODE_LASTS) else None
+        )
     code = _code(core)
     rows.request_pairing(tx, PairingRequest(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
     tx.log("", None, now, PersonAsked(surface))
-    return messages.pairing(code)
+    return chat_messages.pairing(code)
 
 
 def _code(core: Core) -> str:
@@ -115,7 +119,7 @@ class Access:
             rows.set_failures(tx, 0, 0)
             person = Person(found.where.surface, found.id, found.name, role, now, by)
             rows.add(tx, person)
-            welcome = _for_newcomer(tx, self._core, found.where, messages.WELCOME)
+            welcome = _for_newcomer(tx, self._core, found.where, chat_messages.WELCOME)
             enqueue_greeting(tx, self._core, found.where, welcome, f"{found.code}:welcome")
             return _view(person)
 

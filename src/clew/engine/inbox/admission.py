@@ -14,7 +14,7 @@ from clew.engine.delivery.enqueue import enqueue_reply
 from clew.engine.delivery.language import as_reply, remember_language
 from clew.engine.gates import suspension_prompt
 from clew.engine.gates.answers import handle_reply
-from clew.engine.gates.buttons import SUSPENSION_BUTTONS
+from clew.engine.gates.button_labels import SUSPENSION_BUTTONS
 from clew.engine.gates.new_rules import apply_new_rules
 from clew.engine.gates.reply_parser import parse_reply
 from clew.engine.gates.visibility import gates_on, had_time_to_read, prompt_sent_at
@@ -39,12 +39,14 @@ from clew.store.tables.inbox import Arrival
 from clew.support import crash
 from clew.support.coded import coded_in
 from clew.support.errors import ClewError
-from clew.texts import gate_messages, messages
+from clew.texts import chat_messages, gate_messages
 
 _log = logging.getLogger(__name__)
 LOOKS, LOOK = 10, 0.15  # how often, and after how many seconds each: platforms wait no longer for an answer
 _ASKED = frozenset(button.says for asked in SUSPENSION_BUTTONS.values() for button in asked)
-_ANSWERS = messages.CONTINUE | messages.STOP | messages.RUN_ALL | messages.MERGE | messages.SKIP
+_ANSWERS = (
+    chat_messages.CONTINUE | chat_messages.STOP | chat_messages.RUN_ALL | chat_messages.MERGE | chat_messages.SKIP
+)
 
 
 class Admission(Struct, frozen=True):
@@ -60,7 +62,7 @@ class Admission(Struct, frozen=True):
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns; the same message again gets the first one's fate."""
-        if inbound.pressed or _looks_like_an_answer(inbound) or messages.word(inbound.text) in _ANSWERS:
+        if inbound.pressed or _looks_like_an_answer(inbound) or chat_messages.word(inbound.text) in _ANSWERS:
             await self._receipt(inbound)
         try:
             accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
@@ -68,7 +70,7 @@ class Admission(Struct, frozen=True):
             raise
         except Exception:  # a bug of ours must not make a message vanish
             _log.exception("message %s in %s cannot be understood", inbound.message_id, inbound.conversation)
-            broken = Arrival(Fate.REFUSED, None, None, messages.BROKEN)
+            broken = Arrival(Fate.REFUSED, None, None, chat_messages.BROKEN)
             accepted = await self.core.store.write(lambda tx: write_fate(tx, self.core, inbound, broken))
         await apply_new_rules(self.core)
         crash.point("inbox.accepted-not-acknowledged")
@@ -105,22 +107,22 @@ class Admission(Struct, frozen=True):
         if (refused := refusal(tx, self.core, inbound)) is not None:
             return run_for_watcher(tx, self.core, inbound) or refused
         if not inbound.text.strip() and not inbound.attachments:
-            return Arrival(Fate.REFUSED, inbound.thread, None, messages.EMPTY)
+            return Arrival(Fate.REFUSED, inbound.thread, None, chat_messages.EMPTY)
         remember_language(tx, self.core, inbound)
         _go_on_under(tx, self.core, inbound)
         meaning = None if inbound.relayed else run_command(tx, self.core, inbound)
         if isinstance(meaning, Arrival):
             return meaning
         if meaning is None and _is_unplaced(tx, inbound):
-            return Arrival(Fate.REFUSED, None, None, messages.UNPLACED)
+            return Arrival(Fate.REFUSED, None, None, chat_messages.UNPLACED)
         inbound = meaning or _on_its_card(tx, without_escape(self.core, inbound))
         name = inbound.thread or quoted(tx, inbound) or bindings.thread_at(tx, inbound.conversation)
         thread = threads.get(tx, name) if name else None
         if name and thread is None:
-            return Arrival(Fate.REFUSED, None, None, messages.no_thread(name))
-        answers = inbound.answers if messages.word(inbound.text) in _ANSWERS else None
+            return Arrival(Fate.REFUSED, None, None, chat_messages.no_thread(name))
+        answers = inbound.answers if chat_messages.word(inbound.text) in _ANSWERS else None
         if answers is not None and (thread is None or suspension_prompt.prompt_id(tx, thread) != answers):
-            return Arrival(Fate.REFUSED, name, None, messages.SETTLED)  # somebody was faster
+            return Arrival(Fate.REFUSED, name, None, chat_messages.SETTLED)  # somebody was faster
         is_its_own = answers is not None or (inbound.pressed and inbound.text in _ASKED)  # and no gate's
         meant = None if is_its_own else handle_reply(tx, self.core, thread, inbound)  # an answer never waits in a queue
         if isinstance(meant, Arrival):
@@ -129,7 +131,7 @@ class Admission(Struct, frozen=True):
             return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""))
         is_late = inbound.pressed and not _is_asked(tx, thread, inbound)
         if is_late or (thread is not None and _repeats_answer(tx, thread, inbound)):
-            return Arrival(Fate.REFUSED, name, None, messages.SETTLED)  # a second click or word starts nothing
+            return Arrival(Fate.REFUSED, name, None, chat_messages.SETTLED)  # a second click or word starts nothing
         return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, _opening(tx, inbound)))
 
     def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None) -> Arrival:
@@ -150,10 +152,10 @@ class Admission(Struct, frozen=True):
     def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
         message = message_of(inbound)
         if thread.status is ThreadStatus.CANCELLED:
-            return Arrival(Fate.REFUSED, thread.id, None, messages.cancelled(thread.id))
+            return Arrival(Fate.REFUSED, thread.id, None, chat_messages.cancelled(thread.id))
         if thread.status is ThreadStatus.SUSPENDED:
             if _is_word_among_people(inbound):
-                return Arrival(Fate.REFUSED, thread.id, None, messages.NOT_SAID_TO_CLEW)
+                return Arrival(Fate.REFUSED, thread.id, None, chat_messages.NOT_SAID_TO_CLEW)
             means_it = _means_its_question(tx, self.core, thread, inbound)
             return answer_suspended(tx, self.core, thread, message, inbound.conversation, means_it=means_it)
         if thread.status is ThreadStatus.COMPLETED:
@@ -169,12 +171,12 @@ class Admission(Struct, frozen=True):
             tx.log(thread.id, running.id, self.core.clock.now(), SteerOffered(message.id))
             if has_unseen_images(self.core, running, (message,)):
                 tell_unseen_images(tx, self.core, running, (message,), inbound.conversation)
-            return Arrival(Fate.STEER, thread.id, running.id, messages.STEERED)
+            return Arrival(Fate.STEER, thread.id, running.id, chat_messages.STEERED)
         ahead = turns.count_queued(tx, thread.id)
         turn = queue_turn(tx, self.core.clock, thread.main_session, Origin.MESSAGE, (message,), inbound.conversation)
         if self._is_stale(inbound) and not running:
             hold_backlog(tx, self.core, thread.id)
-        return Arrival(Fate.TURN, thread.id, turn.id, messages.queued(ahead) if running or ahead else "")
+        return Arrival(Fate.TURN, thread.id, turn.id, chat_messages.queued(ahead) if running or ahead else "")
 
     def _is_stale(self, inbound: Inbound) -> bool:
         limit = self.core.config.inbox.stale_after * 1000
@@ -184,8 +186,8 @@ class Admission(Struct, frozen=True):
 def _is_word_among_people(inbound: Inbound) -> bool:
     """Whether it is a bare word in a group, which people may have said to each other, and would go on with work."""
     points = inbound.direct or inbound.pressed or (inbound.quoted is not None and not inbound.hangs)
-    word = messages.word(inbound.text)
-    return inbound.in_group and not points and word in _ANSWERS and word not in messages.STOP
+    word = chat_messages.word(inbound.text)
+    return inbound.in_group and not points and word in _ANSWERS and word not in chat_messages.STOP
 
 
 def _opening(tx: Tx, inbound: Inbound) -> Opening:
@@ -279,7 +281,7 @@ def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:
 def _repeats_answer(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
     """Whether this answers a question of the thread that was answered before: it quotes it, or it says once more to
     continue a turn whose continuation was not over then. After that, the agent may have asked for such a word."""
-    word = messages.word(inbound.text)
+    word = chat_messages.word(inbound.text)
     is_word = word in _ANSWERS and not (inbound.attachments or inbound.queue or inbound.relayed)
     if thread.status is ThreadStatus.SUSPENDED or not is_word:
         return False
@@ -288,7 +290,7 @@ def _repeats_answer(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
         return card is not None and suspension_prompt.is_question(card)
     asked = deliveries.newest_ask(tx, thread.id)
     is_here = asked is not None and asked.conversation == inbound.conversation
-    if asked is None or not is_here or word not in messages.CONTINUE:
+    if asked is None or not is_here or word not in chat_messages.CONTINUE:
         return False
     going_on = _last_continuation(tx, asked.turn or "")
     return going_on is not None and (
@@ -364,7 +366,7 @@ def _accepted(tx: Tx, arrival: Arrival) -> Accepted:
 def resume_completed(tx: Tx, core: Core, thread: Thread, message: PromptMessage, inbound: Inbound) -> Arrival:
     """Picked up again: back to idle, one new turn on the old head. Of two at once, one does it."""
     if not threads.reopen(tx, thread.id, ThreadStatus.COMPLETED):
-        return Arrival(Fate.REFUSED, thread.id, None, messages.cannot_resume(thread.id, thread.status))
+        return Arrival(Fate.REFUSED, thread.id, None, chat_messages.cannot_resume(thread.id, thread.status))
     tx.log(thread.id, None, core.clock.now(), StatusChanged(ThreadStatus.IDLE))
     turn = queue_turn(tx, core.clock, thread.main_session, Origin.RESUME, (message,), inbound.conversation)
     return Arrival(Fate.TURN, thread.id, turn.id, "")

@@ -1,4 +1,4 @@
-"""Runs the commands of `texts/commands.py` in chats: each by the function `do_NAME` here. A command either does
+"""Runs the commands of `texts/slash_commands.py` in chats: each by the function `do_NAME` here. A command either does
 something and returns a reply, or is rewritten into a message that is then handled normally."""
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Damaged
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import BadInput, ClewError, NotFound, Refused
-from clew.texts import bilingual, messages
+from clew.texts import bilingual, chat_messages
 from clew.texts.catalogue import say
 from clew.texts.command_replies import Replies
-from clew.texts.commands import CommandSpec, Mistake, Place, Typed, help_lines, parse, unescape
+from clew.texts.slash_commands import CommandSpec, Mistake, Place, Typed, help_lines, parse, unescape
 
 LISTED = 10  # threads
 
@@ -203,7 +203,7 @@ def do_status(command: Command) -> str:
 def _asked(command: Command, thread: Thread, queued: int) -> str:
     """The question of a suspended thread, with a hint how to answer it, in the language of the chat."""
     by_backlog = thread.suspended_by is SuspendedBy.BACKLOG
-    now = replace(thread, suspend_message=messages.backlog(queued)) if by_backlog else thread
+    now = replace(thread, suspend_message=chat_messages.backlog(queued)) if by_backlog else thread
     question = suspension_prompt.question(now) or ""
     return bilingual.zh(question) if command.tell.is_chinese else question
 
@@ -226,7 +226,7 @@ def do_gates(command: Command) -> str:
 def do_approve(command: Command) -> Inbound:
     """Accept by code. Refused if there is more text, since a yes cannot have a condition."""
     code, more = _code(command)
-    if more and messages.word(more) not in messages.YES:
+    if more and chat_messages.word(more) not in chat_messages.YES:
         raise BadInput(say("gates.only_code", code=code))
     return replace(command.inbound, text=f"{code} y")
 
@@ -286,7 +286,7 @@ def do_runtime(command: Command) -> str:
         now = places.get(command.tx, command.where).runtime or command.core.config.threads.runtime
         return command.tell("runtime_is", name=now, known=", ".join(known))
     if command.rest not in known:
-        raise BadInput(say("threads.unknown_runtime_here", name=command.rest, known=messages.listed(known)))
+        raise BadInput(say("threads.unknown_runtime_here", name=command.rest, known=chat_messages.listed(known)))
     places.put(command.tx, command.where, "runtime", command.rest)
     return command.tell("from_now", what=command.rest)
 

@@ -15,7 +15,7 @@ from clew.store import Tx
 from clew.store.tables import bindings, handoffs, places
 from clew.support.errors import BadInput, Refused
 from clew.support.text import clean
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 HANDOFF_TIMEOUT = 60.0  # seconds in which a handoff has to be completed
@@ -40,7 +40,7 @@ def request_for(tx: Tx, core: Core, wanted: HandoffRequest) -> Handoff:
     if target == bindings.driver(tx, thread.id):
         raise Refused(say("handoffs.there_already", target=str(target)))
     if thread.status is ThreadStatus.CANCELLED:
-        raise Refused(messages.cancelled(thread.id))
+        raise Refused(chat_messages.cancelled(thread.id))
     handoff = Handoff(
         core.clock.ulid(),
         thread.id,
@@ -66,7 +66,7 @@ def resolve_target(tx: Tx, core: Core, target: str, *, may_choose: bool) -> Conv
     surface = core.surfaces.get(wanted.surface)
     if surface is None or not surface.can.chat or not surface.can.send:
         chats = [name for name, each in sorted(core.surfaces.items()) if each.can.chat and each.can.send]
-        known = messages.listed(chats)
+        known = chat_messages.listed(chats)
         raise BadInput(say("handoffs.not_a_chat_surface", surface=repr(wanted.surface), known=known))
     if trouble := core.trouble(tx, surface.name):
         raise Refused(say("handoffs.not_connected", surface=surface.name, trouble=trouble))

@@ -29,7 +29,7 @@ from clew.engine.rules.patterns import (
     split_words,
     wildcard_leaves_workspace,
 )
-from clew.engine.rules.read_only import commands, git_repository
+from clew.engine.rules.read_only import git_repository, judge
 from clew.engine.rules.shell import scripts
 from clew.engine.rules.shell.lenient import always_asks, possible_commands
 from clew.engine.rules.shell.scripts import ScriptCommand
@@ -191,13 +191,13 @@ def _default_verdict(asked: Asked, script: Sequence[ScriptCommand] | None, works
     command may have been written inside the sandbox, without asking."""
     if script is None:
         return Verdict(Effect.ASK, say("rules.not_plain"))
-    cache: commands.ReasonCache = {}
+    cache: judge.ReasonCache = {}
     for command in dict.fromkeys(script):
         if always_asks(command.words):
             return Verdict(Effect.ASK, say("rules.always_asked", program=str(command.words[0])))
         reason = Reason("sandbox.leaves") if asked.leaves_sandbox else command.reason_to_ask(workspace, cache)
         if reason is not None:
-            return Verdict(Effect.ASK, reasons.reason(reason), reason if reason is not commands.NO_RULE else None)
+            return Verdict(Effect.ASK, reasons.reason(reason), reason if reason is not judge.NO_RULE else None)
     return Verdict(Effect.ALLOW, say("rules.only_reads"))
 
 

@@ -24,7 +24,7 @@ from clew.store.tables.inbox import Arrival
 from clew.support.coded import with_texts
 from clew.support.errors import NotFound
 from clew.support.text import visible
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 CUT = "cut_off"
@@ -126,10 +126,10 @@ class ConversationService:
         if wanted is None:
             return None
         if wanted not in self._core.runtimes:
-            return messages.unknown_runtime(wanted, sorted(self._core.runtimes))
+            return chat_messages.unknown_runtime(wanted, sorted(self._core.runtimes))
         bound = bindings.thread_at(tx, inbound.conversation)
         thread = threads.get(tx, bound) if bound else None
-        return messages.other_runtime(thread.runtime) if thread is not None and thread.runtime != wanted else None
+        return chat_messages.other_runtime(thread.runtime) if thread is not None and thread.runtime != wanted else None
 
     def _look(self, tx: Tx, conversation_id: str, limit: int, before: str | None) -> ConversationView:
         bound = bindings.thread_at(tx, self.place(conversation_id))
@@ -162,7 +162,7 @@ def _newest_of(tx: Tx, name: str) -> TurnStatus:
 def _standing(tx: Tx, name: str) -> TurnStatus:
     turn = turns.get(tx, name)
     if turn is None:
-        raise NotFound(messages.no_turn(name))
+        raise NotFound(chat_messages.no_turn(name))
     thread = existing_thread(tx, turn.thread)
     node = nodes.get(tx, turn.node) if turn.node else None
     outcome = history.read(node) if node else None
@@ -192,7 +192,7 @@ def _question(tx: Tx, thread: Thread, turn: Turn) -> Problem | None:
     cut = turns.last_own(tx, thread.id) if waits else None
     if cut is None or cut.id != turn.id:
         return None
-    return Problem.of(CUT, suspension_prompt.question(thread) or messages.CUT_AGAIN)
+    return Problem.of(CUT, suspension_prompt.question(thread) or chat_messages.CUT_AGAIN)
 
 
 def _message(node: Node) -> list[MessageView]:

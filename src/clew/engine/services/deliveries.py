@@ -5,7 +5,7 @@ from __future__ import annotations
 from clew.engine.core import Core
 from clew.engine.delivery.notify import notify
 from clew.engine.delivery.outbox import Outbox
-from clew.engine.services import queries
+from clew.engine.services import thread_views
 from clew.model.delivery import Delivery
 from clew.model.views import Notified, OwedView
 from clew.store.tables import deliveries
@@ -36,7 +36,7 @@ class DeliveryService:
         self._outbox.wake(name)  # it may be due for another attempt
 
     async def undelivered(self, limit: int) -> list[OwedView]:
-        return await queries.undelivered(self._core, limit)
+        return await thread_views.undelivered(self._core, limit)
 
     @property
     def latency(self) -> Histogram:

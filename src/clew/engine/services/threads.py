@@ -10,7 +10,7 @@ from clew.engine.core import Core
 from clew.engine.inbox.admission import repeated, resume_completed, write_fate
 from clew.engine.inbox.sender import message_of
 from clew.engine.places import driver
-from clew.engine.services import passages, queries
+from clew.engine.services import passages, thread_views
 from clew.engine.services.gates import GateService
 from clew.engine.services.transcript import transcript as read_transcript
 from clew.engine.threads import forks, lifecycle, lookup
@@ -40,7 +40,7 @@ from clew.store.tables.threads import set_title
 from clew.support.errors import BadInput, Refused
 from clew.support.text import clean
 from clew.texts.catalogue import say
-from clew.texts.messages import cannot_resume
+from clew.texts.chat_messages import cannot_resume
 
 SNAPSHOT = 200  # threads in the snapshot of all
 
@@ -152,13 +152,13 @@ class ThreadService:
         return await self.get(thread)
 
     async def find(self, prefix: str) -> str:
-        return await queries.find(self._core, prefix)
+        return await thread_views.find(self._core, prefix)
 
     async def page(self, wanted: ThreadFilter) -> Page:
-        return await queries.page(self._core, wanted)
+        return await thread_views.page(self._core, wanted)
 
     async def get(self, thread: str) -> ThreadView:
-        return await queries.thread(self._core, thread)
+        return await thread_views.thread(self._core, thread)
 
     async def snapshot(self, thread: str | None) -> Snapshot:
         """The current state of a thread, or of all, for a client whose events have been pruned."""
@@ -169,7 +169,7 @@ class ThreadService:
         return Snapshot(seen, tuple([await self.turn(name) for name in live]), tuple(waiting))
 
     async def turn(self, turn: str) -> TurnView:
-        return await queries.turn(self._core, turn)
+        return await thread_views.turn(self._core, turn)
 
     async def transcript(
         self, thread: str, limit: int, before: str | None = None, *, brief: bool = False
@@ -194,20 +194,20 @@ class ThreadService:
         return [row.message for row in rows]
 
     async def queue(self, thread: str) -> list[QueuedView]:
-        return await queries.queue(self._core, thread)
+        return await thread_views.queue(self._core, thread)
 
     async def refresh(self, thread: str) -> None:
         """Import the turns that other programs ran in the thread's session, before it is shown."""
         await self._shared_sessions.refresh(thread)
 
     async def continuity(self, thread: str) -> list[ContinuityView]:
-        return await queries.continuity(self._core, thread)
+        return await thread_views.continuity(self._core, thread)
 
     async def where(self, thread: str) -> list[WhereRow]:
-        return await queries.where(self._core, thread)
+        return await thread_views.where(self._core, thread)
 
     def verify(self, thread: str | None) -> AsyncIterator[Verdict]:
-        return queries.verify(self._core, thread)
+        return thread_views.verify(self._core, thread)
 
 
 def _message_id(given: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.services.queries import deeds, open_items
+from clew.engine.services.thread_views import deeds, open_items
 from clew.engine.threads.lookup import existing_thread
 from clew.model import history
 from clew.model.history import Node

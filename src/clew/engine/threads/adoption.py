@@ -24,7 +24,7 @@ from clew.store.tables import adoptions, continuity, threads, turns
 from clew.store.tables.adoptions import Adoption
 from clew.support.errors import BadInput, NotFound, Refused, RuntimeHeld
 from clew.support.text import clean
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 
@@ -131,9 +131,9 @@ class AdoptionService:
         known = self._core.runtimes
         able = [each for each in sorted(known) if known[each].can.adopt]
         if name is not None and name not in known:
-            raise BadInput(messages.unknown_runtime(name, sorted(known)))
+            raise BadInput(chat_messages.unknown_runtime(name, sorted(known)))
         if name is not None and name not in able:
-            raise Refused(messages.cannot_adopt(name, able))
+            raise Refused(chat_messages.cannot_adopt(name, able))
         if not able:
             raise Refused(say("threads.none_to_adopt"))
         chosen = name or able[0]
@@ -150,7 +150,7 @@ async def _find(name: str, runtime_sessions: SharesSessions, wanted: str) -> Out
     if not found:
         raise NotFound(say("threads.no_session", runtime=name, session=wanted))
     if len(found) > 1:
-        raise Refused(messages.ambiguous(wanted, found[0].id, found[1].id))
+        raise Refused(chat_messages.ambiguous(wanted, found[0].id, found[1].id))
     return found[0]
 
 
@@ -190,7 +190,7 @@ def _to_release(tx: Tx, thread: str) -> tuple[Adoption, Continuity]:
 
 
 def _still_works(thread: str) -> Refused:
-    return Refused(messages.still_works(thread))
+    return Refused(chat_messages.still_works(thread))
 
 
 def _view(runtime: str, each: OutsideSession, in_use: str | None) -> AdoptableView:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_dropped_notices
 from clew.engine.gates import suspension_prompt
-from clew.engine.gates.gates import stop_turn
+from clew.engine.gates.lifecycle import stop_turn
 from clew.engine.turns.completion import drop_all_queued, drop_queued
 from clew.engine.turns.suspension import none_waits
 from clew.model import history
@@ -25,7 +25,7 @@ from clew.store.tables import bindings, nodes, threads, turns
 from clew.store.tables.places import Place
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
-from clew.texts import gate_messages, messages
+from clew.texts import chat_messages, gate_messages
 from clew.texts.catalogue import say
 
 TITLE = 60  # characters
@@ -108,7 +108,7 @@ def ask_stop(tx: Tx, core: Core, thread: Thread, by: str, here: Conversation | N
         enqueue_dropped_notices(tx, core, waiting[:1], gate_messages.STOPPED_FIRST, here)
         return waiting[0]
     if running is None:
-        raise Refused(messages.nothing_runs(thread.id))
+        raise Refused(chat_messages.nothing_runs(thread.id))
     stop_turn(tx, core, thread.id, running.id, by)
     return running
 
@@ -117,9 +117,9 @@ def unqueue(tx: Tx, core: Core, name: str) -> None:
     """Withdraw a queued turn. Raises Refused if it has started."""
     turn = turns.get(tx, name)
     if turn is None:
-        raise NotFound(messages.no_turn(name))
+        raise NotFound(chat_messages.no_turn(name))
     if turn.state is not TurnState.QUEUED:
-        raise Refused(messages.not_queued(turn.id))
+        raise Refused(chat_messages.not_queued(turn.id))
     drop_queued(tx, core, turn)
     enqueue_dropped_notices(tx, core, [turn], gate_messages.TAKEN_BACK, None)
     none_waits(tx, core, turn.thread, gate_messages.TAKEN_BACK)
@@ -130,11 +130,11 @@ def finish(tx: Tx, core: Core, thread: Thread) -> None:
     if thread.status is ThreadStatus.COMPLETED:
         return
     if turns.live(tx, thread.id):
-        raise Refused(messages.still_works(thread.id))
+        raise Refused(chat_messages.still_works(thread.id))
     if waiting := turns.count_queued(tx, thread.id):
-        raise Refused(messages.has_queued(thread.id, waiting))
+        raise Refused(chat_messages.has_queued(thread.id, waiting))
     if thread.status is ThreadStatus.CANCELLED:
-        raise Refused(messages.is_cancelled(thread.id))
+        raise Refused(chat_messages.is_cancelled(thread.id))
     _finish(tx, core, thread, ThreadStatus.COMPLETED)
 
 
@@ -173,7 +173,7 @@ def _known_runtime(core: Core, name: str | None) -> str | None:
     """Check that the runtime, or the default if None, exists, and return `name`."""
     wanted = name or core.config.threads.runtime
     if wanted not in core.runtimes:
-        raise BadInput(messages.unknown_runtime(wanted, sorted(core.runtimes)))
+        raise BadInput(chat_messages.unknown_runtime(wanted, sorted(core.runtimes)))
     return name
 
 
@@ -184,7 +184,7 @@ def real_folder(path: str) -> str:
     except (OSError, RuntimeError, ValueError):
         is_there = False
     if not is_there:
-        raise BadInput(messages.no_folder(path))
+        raise BadInput(chat_messages.no_folder(path))
     return str(folder)
 
 
@@ -193,7 +193,7 @@ def _resolved(core: Core, target: str) -> Conversation:
     wanted = Conversation.parse(target)
     surface = core.surfaces.get(wanted.surface)
     if surface is None or not surface.can.send:
-        known = messages.listed(sorted(name for name, known in core.surfaces.items() if known.can.send))
+        known = chat_messages.listed(sorted(name for name, known in core.surfaces.items() if known.can.send))
         raise BadInput(
             say("threads.not_a_notify_target", target=repr(target), surface=repr(wanted.surface), known=known)
         )

@@ -6,7 +6,7 @@ from clew.model.threads import Thread
 from clew.store import Tx
 from clew.store.tables import threads
 from clew.support.errors import NotFound
-from clew.texts import messages
+from clew.texts import chat_messages
 
 
 def existing_thread(tx: Tx, name: str) -> Thread:
@@ -17,4 +17,4 @@ def existing_thread(tx: Tx, name: str) -> Thread:
 
 
 def no_thread(name: str) -> NotFound:
-    return NotFound(messages.no_thread(name))
+    return NotFound(chat_messages.no_thread(name))

@@ -9,7 +9,7 @@ from clew.model.turns import Origin, TurnState
 from clew.store import Tx
 from clew.store.tables import threads, turns
 from clew.support.clock import Clock
-from clew.texts.messages import task_failed
+from clew.texts.chat_messages import task_failed
 
 
 class TaskCompletion:

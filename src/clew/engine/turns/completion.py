@@ -18,7 +18,7 @@ from clew.engine.delivery.enqueue import (
     mark_superseded,
 )
 from clew.engine.delivery.placeholder import enqueue_end
-from clew.engine.gates.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
+from clew.engine.gates.lifecycle import settle_cancelled, settle_completed, settle_cut, settle_ended
 from clew.engine.gates.suspension_prompt import ask
 from clew.engine.seams import EndedTurn, Follow
 from clew.engine.turns.queueing import queue_turn
@@ -35,7 +35,7 @@ from clew.store.tables import bindings, continuity, inbox, items, nodes, threads
 from clew.support.clock import Clock
 from clew.support.coded import coded_of
 from clew.texts import bilingual, gate_messages
-from clew.texts import messages as text_messages
+from clew.texts import chat_messages as text_messages
 
 UNENDED = "unended"
 Settle = Callable[[Tx, Core, Turn], None]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.delivery.placeholder import streams
-from clew.engine.gates.gates import close_gate, open_gate, request_to_judge
+from clew.engine.gates.lifecycle import close_gate, open_gate, request_to_judge
 from clew.engine.gates.requests.inspection import RequestInspection, RulesChanged, inspect_request
 from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
 from clew.engine.turns.completion import End

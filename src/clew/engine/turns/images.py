@@ -14,7 +14,7 @@ from clew.model.turns import Turn
 from clew.store import Tx
 from clew.support.display.as_code import plain_or_code
 from clew.support.text import clean
-from clew.texts import messages
+from clew.texts import chat_messages
 
 
 def has_unseen_images(core: Core, turn: Turn, said: Sequence[PromptMessage]) -> bool:
@@ -27,7 +27,7 @@ def tell_unseen_images(
     tx: Tx, core: Core, turn: Turn, said: Sequence[PromptMessage], where: Conversation | None
 ) -> None:
     """Notify the sender of these messages. The log tells those who watch the thread."""
-    text = messages.unseen_images(turn.runtime, _images(said))
+    text = chat_messages.unseen_images(turn.runtime, _images(said))
     tx.log(turn.thread, turn.id, core.clock.now(), RuntimeNotice(text, NoticeKind.WARNING))
     if core.can_send_to(where):
         id = f"{turn.id}:images:{said[0].id}"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.gates.gates import settle_cut, unapproved_items
+from clew.engine.gates.lifecycle import settle_cut, unapproved_items
 from clew.engine.progress import GATE, may_have_acted
 from clew.engine.turns.completion import End, end_and_ask, end_and_continue, end_in_silence, end_turn
 from clew.engine.turns.runner import Runner, end_of_record
@@ -31,7 +31,7 @@ from clew.store.tables import gates, inbox, items, threads, turns
 from clew.support import crash
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import RuntimeTrouble
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 ATTEMPTS = 5  # how often a turn that never started is sent to its runtime
@@ -81,7 +81,7 @@ def begun_without_end(leftover: Leftover, record: TurnRecord) -> list[str]:
 
 def repeated_request(clock_id: str, leftover: Leftover, begun: Sequence[str]) -> tuple[PromptMessage, ...]:
     """The original request, and a note that says why it comes again."""
-    note = PromptMessage(clock_id, CLEW, messages.continuation(begun))
+    note = PromptMessage(clock_id, CLEW, chat_messages.continuation(begun))
     return (*own_words(leftover.turn), *leftover.taken, note)
 
 
@@ -172,7 +172,7 @@ class Recovery:
                 tx.log(turn.thread, turn.id, now, TurnQueued(turn.origin, again=True))
 
         if turn.attempts >= ATTEMPTS:
-            await self._runner.end(turn, End(TurnState.FAILED, problem=messages.never_began(turn.attempts)))
+            await self._runner.end(turn, End(TurnState.FAILED, problem=chat_messages.never_began(turn.attempts)))
         else:
             await self._core.write_with_retry(body)
 
@@ -189,12 +189,12 @@ class Recovery:
             await self._core.write_with_retry(lambda tx: end_and_continue(tx, self._core, turn, end, request))
             return
         acted = has_acted(leftover, record)
-        question = messages.cut_off(list(map(plain_or_code, begun))) if acted else messages.CUT_AGAIN
+        question = chat_messages.cut_off(list(map(plain_or_code, begun))) if acted else chat_messages.CUT_AGAIN
         await self._core.write_with_retry(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
     async def ask_about_unknown(self, turn: Turn, reason: str) -> None:
         end = End(TurnState.INTERRUPTED)
-        question = messages.unknown_outcome(reason)
+        question = chat_messages.unknown_outcome(reason)
         await self._core.write_with_retry(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
 

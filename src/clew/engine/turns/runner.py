@@ -31,7 +31,7 @@ from clew.store import Tx
 from clew.store.tables import continuity, items, threads
 from clew.support import crash
 from clew.support.errors import RuntimeLost, RuntimeTrouble
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 _log = logging.getLogger(__name__)
@@ -197,7 +197,7 @@ class Runner:
         if work.stop_expected:
             ended = TurnEnded(TurnState.INTERRUPTED, messages=heard)
         else:
-            problem = messages.silence(self._core.config.turns.silence)
+            problem = chat_messages.silence(self._core.config.turns.silence)
             ended = TurnEnded(TurnState.FAILED, problem=problem, messages=heard)
         await self.end(work.turn, work.end(ended))
 

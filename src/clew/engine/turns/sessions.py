@@ -16,7 +16,7 @@ from clew.store import Tx
 from clew.store.tables import continuity
 from clew.support import crash
 from clew.support.errors import RuntimeTrouble
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 MAX_OPEN = 64  # sessions
@@ -121,7 +121,7 @@ class Sessions:
     async def _open_new(self, thread: Thread, key: SessionKey) -> Session:
         runtime = self._core.runtimes.get(key.runtime)
         if runtime is None:
-            known = messages.listed(sorted(self._core.runtimes))
+            known = chat_messages.listed(sorted(self._core.runtimes))
             raise RuntimeTrouble(say("turns.no_runtime", name=repr(key.runtime), known=known))
         seat = await self._core.read_with_retry(lambda tx: self._seat(tx, thread, key))
         self._stored[key] = seat.continuity

@@ -15,7 +15,7 @@ from clew.model.turns import Origin, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import bindings, gates, inbox, threads, turns
 from clew.store.tables.inbox import Arrival
-from clew.texts import messages
+from clew.texts import chat_messages
 
 
 def hold_backlog(tx: Tx, core: Core, name: str) -> None:
@@ -27,7 +27,7 @@ def hold_backlog(tx: Tx, core: Core, name: str) -> None:
         for steer in inbox.open_steers(tx, turn.id):
             requeue_steer(tx, core, steer)
     thread, waiting = threads.get(tx, name), turns.queued(tx, name)
-    question = messages.backlog(len(waiting))
+    question = chat_messages.backlog(len(waiting))
     if thread is None or not waiting or not threads.suspend(tx, name, SuspendedBy.BACKLOG, question):
         return
     log_status(tx, core, name, ThreadStatus.SUSPENDED)
@@ -56,11 +56,11 @@ def answer_suspended(
     if thread.suspended_by is SuspendedBy.BACKLOG:
         return _answer_backlog(tx, core, thread, message, where, means_it=means_it)
     word = _word(message)
-    if word in messages.STOP:
-        _reopen(tx, core, thread, messages.stopped_by(message.author))
+    if word in chat_messages.STOP:
+        _reopen(tx, core, thread, chat_messages.stopped_by(message.author))
         gates.forget_carried(tx, thread.id)
         return _stopped(tx, core, thread, turns.last_own(tx, thread.id), where)
-    is_yes = resumes or (word in messages.CONTINUE and means_it)
+    is_yes = resumes or (word in chat_messages.CONTINUE and means_it)
     if thread.suspended_by is SuspendedBy.CUT and not is_yes:
         return _put_aside(tx, core, thread, message, where)
     return _go_on(tx, core, thread, message, where)
@@ -73,17 +73,17 @@ def own_words(turn: Turn) -> tuple[PromptMessage, ...]:
 
 def _word(message: PromptMessage) -> str | None:
     """What may be a word of command; a message that carries a file never is one."""
-    return None if message.attachments else messages.word(message.text)
+    return None if message.attachments else chat_messages.word(message.text)
 
 
 def _go_on(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation) -> Arrival:
     """With the work that was cut off, or failed; with what the person adds, if they say more than to go on."""
-    _reopen(tx, core, thread, messages.continued_by(message.author))
+    _reopen(tx, core, thread, chat_messages.continued_by(message.author))
     cut = turns.last_own(tx, thread.id)
     if cut is None:
         turn = queue_turn(tx, core.clock, thread.main_session, Origin.RESUME, (message,), where)
         return Arrival(Fate.TURN, thread.id, turn.id, "")
-    is_bare = _word(message) in ("", *messages.CONTINUE)
+    is_bare = _word(message) in ("", *chat_messages.CONTINUE)
     if not is_bare:
         gates.forget_carried(tx, thread.id)
     request = _again(tx, core, cut, () if is_bare else (message,))
@@ -94,13 +94,13 @@ def _go_on(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Co
 def _put_aside(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation) -> Arrival:
     """Asked whether to do again what may be done already, somebody said neither yes nor no: the agent hears that, and
     nothing of what was cut off is begun again."""
-    _reopen(tx, core, thread, messages.put_aside_by(message.author))
+    _reopen(tx, core, thread, chat_messages.put_aside_by(message.author))
     gates.forget_carried(tx, thread.id)
-    note = PromptMessage(core.clock.ulid(), CLEW, messages.PUT_ASIDE)
+    note = PromptMessage(core.clock.ulid(), CLEW, chat_messages.PUT_ASIDE)
     cut = turns.last_own(tx, thread.id)
     session = cut.session if cut is not None else thread.main_session
     turn = queue_turn(tx, core.clock, session, Origin.MESSAGE, (note, message), where)
-    told = "" if suspension_prompt.is_rewritten(tx, core, thread.id, where) else messages.OLD_WORK_ASIDE
+    told = "" if suspension_prompt.is_rewritten(tx, core, thread.id, where) else chat_messages.OLD_WORK_ASIDE
     return Arrival(Fate.TURN, thread.id, turn.id, told)
 
 
@@ -108,13 +108,15 @@ def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conver
     """Whoever was asked elsewhere, where the thread is now, hears that there is no answer."""
     target = reachable_target(tx, core, thread, suspension_prompt.where_asked(tx, thread.id))
     if cut is not None and target != where:
-        enqueue_delivery(tx, core, cut, DeliveryKind.FINAL, target, messages.final(TurnState.INTERRUPTED, "", None))
-    return Arrival(Fate.ANSWER, thread.id, None, messages.STOPPED)
+        enqueue_delivery(
+            tx, core, cut, DeliveryKind.FINAL, target, chat_messages.final(TurnState.INTERRUPTED, "", None)
+        )
+    return Arrival(Fate.ANSWER, thread.id, None, chat_messages.STOPPED)
 
 
 def _again(tx: Tx, core: Core, cut: Turn, supplement: tuple[PromptMessage, ...]) -> tuple[PromptMessage, ...]:
     """The request again, with what was said into it, why it comes again, and what the person adds."""
-    note = PromptMessage(core.clock.ulid(), CLEW, messages.continuation(()))
+    note = PromptMessage(core.clock.ulid(), CLEW, chat_messages.continuation(()))
     return (*own_words(cut), *inbox.taken_steers(tx, cut.id), note, *supplement)
 
 
@@ -125,15 +127,15 @@ def _answer_backlog(
     waiting = turns.queued(tx, thread.id)
     if word and not means_it:
         return _behind_backlog(tx, core, thread, message, where, waiting)
-    if word in messages.RUN_ALL:
-        _reopen(tx, core, thread, messages.run_by(message.author))
-        return Arrival(Fate.ANSWER, thread.id, waiting[0].id if waiting else None, messages.RUNNING_ALL)
-    if word in messages.MERGE:
+    if word in chat_messages.RUN_ALL:
+        _reopen(tx, core, thread, chat_messages.run_by(message.author))
+        return Arrival(Fate.ANSWER, thread.id, waiting[0].id if waiting else None, chat_messages.RUNNING_ALL)
+    if word in chat_messages.MERGE:
         return _merge(tx, core, thread, waiting, message)
-    if word in messages.SKIP:
+    if word in chat_messages.SKIP:
         return _skip(tx, core, thread, waiting, message, where)
     if not word and not message.attachments:
-        question = messages.asks(messages.backlog(len(waiting)), messages.ALL_MERGE_OR_SKIP)
+        question = chat_messages.asks(chat_messages.backlog(len(waiting)), chat_messages.ALL_MERGE_OR_SKIP)
         return Arrival(Fate.REFUSED, thread.id, None, question)
     return _behind_backlog(tx, core, thread, message, where, waiting)
 
@@ -142,7 +144,7 @@ def _behind_backlog(
     tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation, waiting: list[Turn]
 ) -> Arrival:
     turn = queue_turn(tx, core.clock, thread.main_session, Origin.MESSAGE, (message,), where)
-    return Arrival(Fate.TURN, thread.id, turn.id, messages.still_backlog(len(waiting)))
+    return Arrival(Fate.TURN, thread.id, turn.id, chat_messages.still_backlog(len(waiting)))
 
 
 def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: PromptMessage) -> Arrival:
@@ -151,12 +153,12 @@ def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Pro
     stays as it is."""
     fresh = [turn for turn in waiting if turn.request_node is None]
     parts = list(dict.fromkeys((turn.conversation, turn.session) for turn in fresh))
-    _reopen(tx, core, thread, messages.merged_by(message.author, len(parts)))
+    _reopen(tx, core, thread, chat_messages.merged_by(message.author, len(parts)))
     if not fresh:
-        return Arrival(Fate.ANSWER, thread.id, None, messages.NOTHING_TO_MERGE)
+        return Arrival(Fate.ANSWER, thread.id, None, chat_messages.NOTHING_TO_MERGE)
     for part in parts:
         _merge_into_first(tx, core, [turn for turn in fresh if (turn.conversation, turn.session) == part])
-    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, messages.merged(len(fresh), len(parts)))
+    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, chat_messages.merged(len(fresh), len(parts)))
 
 
 def _merge_into_first(tx: Tx, core: Core, waiting: list[Turn]) -> None:
@@ -171,9 +173,9 @@ def _skip(
 ) -> Arrival:
     for turn in waiting:
         drop_queued(tx, core, turn)
-    enqueue_dropped_notices(tx, core, waiting, messages.skipped_by(message.author), where)
-    _reopen(tx, core, thread, messages.skipped_by(message.author))
-    return Arrival(Fate.ANSWER, thread.id, None, messages.skipped(len(waiting)))
+    enqueue_dropped_notices(tx, core, waiting, chat_messages.skipped_by(message.author), where)
+    _reopen(tx, core, thread, chat_messages.skipped_by(message.author))
+    return Arrival(Fate.ANSWER, thread.id, None, chat_messages.skipped(len(waiting)))
 
 
 def _reopen(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:

@@ -7,7 +7,7 @@ import logging
 
 from clew.model.surface import NotSent
 from clew.surfaces.telegram.api import BotApi, Refusal
-from clew.texts.commands import menu
+from clew.texts.slash_commands import menu
 
 log = logging.getLogger(__name__)
 

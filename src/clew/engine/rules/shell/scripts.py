@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.engine.rules.patterns import is_inside, real_path
-from clew.engine.rules.read_only import commands as read_only_commands
+from clew.engine.rules.read_only import judge
 from clew.engine.rules.shell import globs
 from clew.engine.rules.shell.lenient import word_set
 from clew.engine.rules.shell.strict import Command, Word, parse_commands, word_texts
@@ -30,19 +30,17 @@ class ScriptCommand(Struct, frozen=True):
     expansions: tuple[tuple[str, ...], ...]  # its words as written, and as expanded in each folder
     reads_pipe: bool = False  # from the command before it
 
-    def reason_to_ask(self, workspace: str, cache: read_only_commands.ReasonCache) -> Reason | None:
+    def reason_to_ask(self, workspace: str, cache: judge.ReasonCache) -> Reason | None:
         """None if the command only reads, in whichever folder it runs. `cache`: results for other commands."""
         if not self.folders:
-            return read_only_commands.NO_RULE
+            return judge.NO_RULE
         reasons = (
-            read_only_commands.reason_to_ask(words, each, workspace, cache)
-            for each in self.folders
-            for words in self.expansions
+            judge.reason_to_ask(words, each, workspace, cache) for each in self.folders for words in self.expansions
         )
         return next((reason for reason in reasons if reason is not None), None)
 
     def only_filters(self) -> bool:
-        return all(read_only_commands.only_filters(words) for words in self.expansions)
+        return all(judge.only_filters(words) for words in self.expansions)
 
 
 def parse_script(script: str, folder: str | None, workspace: str) -> list[ScriptCommand] | None:

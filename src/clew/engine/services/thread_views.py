@@ -34,7 +34,7 @@ from clew.store.tables import continuity as continuity_table
 from clew.store.tables.threads import Damaged, ThreadSummary
 from clew.support.coded import with_texts
 from clew.support.errors import BadInput, NotFound, Refused, SearchTooLong
-from clew.texts import messages
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 WALK = 500  # nodes per read
@@ -51,7 +51,7 @@ async def find(core: Core, prefix: str) -> str:
     if not found:
         raise NotFound(say("threads.no_thread_found", prefix=prefix))
     if len(found) > 1 and found[0] != wanted:
-        raise Refused(messages.ambiguous(prefix, found[0], found[1]))
+        raise Refused(chat_messages.ambiguous(prefix, found[0], found[1]))
     return found[0]
 
 
@@ -104,7 +104,7 @@ async def turn(core: Core, name: str) -> TurnView:
     def read(tx: Tx) -> TurnView:
         row = turns.get(tx, name)
         if row is None:
-            raise NotFound(messages.no_turn(name))
+            raise NotFound(chat_messages.no_turn(name))
         return _turn_view(tx, row)
 
     return await core.store.read(read)
@@ -291,11 +291,11 @@ def _last_line(tx: Tx, seen: ThreadSummary) -> str | None:
     if seen.answer_end is None:
         return None
     if seen.last_state == TurnState.INTERRUPTED:
-        return messages.STOPPED_MARK
+        return chat_messages.STOPPED_MARK
     if seen.last_state == TurnState.FAILED:
-        return messages.failed_mark(seen.problem)
+        return chat_messages.failed_mark(seen.problem)
     if len(seen.answer_end) <= SHORT and _is_wordless(tx, seen.node):
-        return messages.WORDLESS
+        return chat_messages.WORDLESS
     return next((line.strip() for line in reversed(seen.answer_end.splitlines()) if line.strip()), None)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.cli.view.columns import age, duration, fit, rows_of, table, width
+from clew.cli.view.text_width import age, duration, fit, rows_of, table, width
 from clew.cli.view.threads import short_ids, thread_table
 from clew.cli.view.transcript import entry_text, print_formatted
 from clew.model.views import Passage, ThreadView

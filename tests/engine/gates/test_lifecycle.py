@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from clew.config.settings import ChatsConfig, Config, GatesConfig, ThreadsConfig
 from clew.engine.gates import cards
-from clew.engine.gates.gates import open_gate
+from clew.engine.gates.lifecycle import open_gate
 from clew.engine.gates.requests.inspection import NOT_INSPECTED, RequestInspection, inspect_request
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
