@@ -22,7 +22,7 @@ from clew.texts.slash_commands import help_lines as chat_help_lines
 from tests.helpers.paths import ROOT
 
 SOURCE = ROOT / "src" / "clew"
-TABLE = SOURCE / "texts" / "commands.py"
+TABLE = SOURCE / "texts" / "slash_commands.py"
 SHELL_COMMANDS = SOURCE / "cli" / "main.py"  # `clew threads`, `clew stop`, …: another list by nature
 MOST_NAMES = 5  # in one literal that is no list of commands
 # Words with a slash in texts and pages that are no commands of clew: of Telegram's @BotFather, of HTTP, of the disk.

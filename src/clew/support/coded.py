@@ -4,11 +4,12 @@ sentence in English and 简体中文, and whoever shows it chooses the language.
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, get_origin
 
 import msgspec
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import astuple, fields, replace
 
 _HOLE = re.compile(r"\{(\w+)\}")
 View = TypeVar("View", bound=Struct)
@@ -62,7 +63,7 @@ def with_code(text: str, coded: Coded | None) -> str:
     return Text(text, coded) if coded else text
 
 
-def coded_in(**texts: str | None) -> dict[str, Coded]:
+def coded_in(**texts: object) -> dict[str, Coded]:
     """The codes of those of the named texts that are sentences of clew: the field `texts` of a view."""
     return {name: text.coded for name, text in texts.items() if isinstance(text, Text)}
 
@@ -70,15 +71,21 @@ def coded_in(**texts: str | None) -> dict[str, Coded]:
 def with_texts(view: View) -> View:
     """A view whose field `texts` names the codes of those of its fields that are sentences of clew; of a list `names`,
     the first is `names.0`."""
-    values = (each for name in view.__struct_fields__ for each in _named(name, getattr(view, name)))
-    texts = {name: value.coded for name, value in values if isinstance(value, Text)}
+    texts: dict[str, Coded] = {}
+    values = astuple(view)
+    if Text in map(type, values):  # a list of threads has many views and few sentences
+        named = zip(view.__struct_fields__, values, strict=True)
+        texts = {name: value.coded for name, value in named if type(value) is Text}
+    for name in _sequences(type(view)):
+        if each := getattr(view, name):
+            texts.update(coded_in(**{f"{name}.{number}": value for number, value in enumerate(each)}))
     return replace(view, texts=texts) if texts else view
 
 
-def _named(name: str, value: Any) -> list[tuple[str, Any]]:
-    if isinstance(value, list | tuple):
-        return [(f"{name}.{number}", each) for number, each in enumerate(value)]
-    return [(name, value)]
+@cache
+def _sequences(view: type[Struct]) -> tuple[str, ...]:
+    """The fields that may hold a list of sentences."""
+    return tuple(each.name for each in fields(view) if get_origin(each.type) in (list, tuple))
 
 
 def plain(value: Any) -> Any:

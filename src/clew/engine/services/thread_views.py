@@ -234,21 +234,22 @@ def _views(tx: Tx, core: Core, rows: Sequence[ThreadSummary]) -> tuple[ThreadVie
     for where, name, drives in bindings.of_threads(tx, [row.thread.id for row in rows]):
         if where.surface != core.local_surface:
             bound[name].append(BoundView(where.surface, str(where), drives))
-    sessions = turns.sessions(tx, [turn for row in rows if (turn := _shown_turn(row)) is not None])
-    views = (_view(tx, row, codes, tuple(bound[row.thread.id])) for row in rows)
-    return tuple(_with_session(view, sessions.get(view.turn or "")) for view in views)
+    running = turns.sessions(tx, [row.live_turn for row in rows if row.live_turn is not None])
+    return tuple(
+        _view(tx, row, codes, tuple(bound.get(row.thread.id, ())), running.get(row.live_turn or "")) for row in rows
+    )
 
 
 def _shown_turn(row: ThreadSummary) -> str | None:
     return row.live_turn or (row.thread.last_turn if isinstance(row.thread, Thread) else None)
 
 
-def _with_session(view: ThreadView, session: SessionKey | None) -> ThreadView:
-    return replace(view, turn_runtime=session.runtime, turn_role=session.role) if session is not None else view
-
-
 def _view(
-    tx: Tx, seen: ThreadSummary, codes: Mapping[str, tuple[str, ...]], bound: tuple[BoundView, ...]
+    tx: Tx,
+    seen: ThreadSummary,
+    codes: Mapping[str, tuple[str, ...]],
+    bound: tuple[BoundView, ...],
+    running: SessionKey | None,
 ) -> ThreadView:
     row = seen.thread
     if isinstance(row, Damaged):
@@ -281,6 +282,8 @@ def _view(
             adopted=seen.adopted,
             bound=bound,
             asks=suspension_prompt.prompt_id(tx, row),
+            turn_runtime=running.runtime if running else seen.last_runtime,
+            turn_role=running.role if running else seen.last_role,
         )
     )
 

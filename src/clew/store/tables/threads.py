@@ -78,6 +78,8 @@ class ThreadSummary(Struct, frozen=True):
     last_state: str | None = None  # of the newest ended turn
     problem: str | None = None  # why it failed
     node: str | None = None  # which holds its outcome
+    last_runtime: str | None = None  # of that turn
+    last_role: str | None = None
     adopted: str | None = None  # the runtime's id of the adopted session
 
 
@@ -89,7 +91,8 @@ _SEEN = (
     " coalesce(d.state, a.state) AS receipt, coalesce(d.sent_at, a.sent_at) AS sent_at,"
     " coalesce(d.error, a.error) AS error,"
     " substr(d.body, CASE WHEN length(d.body) > 400 THEN length(d.body) - 399 ELSE 1 END) AS answer_end,"
-    " e.state AS last_state, e.problem_message AS problem, e.node"
+    " e.state AS last_state, e.problem_message AS problem, e.node,"
+    " e.runtime AS last_runtime, e.role AS last_role"
     " FROM ({threads}) t LEFT JOIN turns e ON e.id = t.last_turn"
     " LEFT JOIN deliveries d ON d.id = t.last_turn || ':final'"
     " LEFT JOIN deliveries a ON a.id = t.last_turn || ':ask' ORDER BY t.id DESC"
@@ -266,6 +269,8 @@ def _seen(row: Row) -> ThreadSummary:
         row["last_state"],
         loaded(row["problem"]),
         row["node"],
+        row["last_runtime"],
+        row["last_role"],
         row["adopted"],
     )
 

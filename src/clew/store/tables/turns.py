@@ -117,6 +117,8 @@ def last_started(tx: Tx, session: SessionKey, seq: int) -> Turn | None:
 
 def sessions(tx: Tx, names: Sequence[str]) -> dict[str, SessionKey]:
     """The session of each of these turns."""
+    if not names:
+        return {}
     sql = f"SELECT id, thread, runtime, role FROM turns WHERE id IN ({', '.join('?' * len(names))})"
     return {row["id"]: SessionKey(row["thread"], row["runtime"], row["role"]) for row in tx.all(sql, *names)}
 
