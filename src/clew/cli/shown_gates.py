@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clew.model.gate_views import GateView
 
-
-from clew.texts.slash_commands import Place, parse
-
 MIN_REACTION = 0.6  # seconds; nobody reads and answers a gate faster
 
 
@@ -34,6 +31,8 @@ class ShownGates:
 
     def is_too_new_for(self, line: str) -> bool:
         """Whether a new gate may have been shown too late for this line. A command or a code is explicit."""
+        from clew.texts.slash_commands import Place, parse
+
         is_command = parse(line, Place.TERMINAL) is not None
         is_explicit = is_command or any(view.code in line.upper() for view in self.gates)
         return bool(self.gates) and not is_explicit and self._now() - self._appeared < MIN_REACTION

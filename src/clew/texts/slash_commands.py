@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 from enum import StrEnum
 
 from msgspec import Struct
@@ -258,7 +257,11 @@ def _near(word: str, rest: str, place: Place) -> list[str]:
     """The names that were probably meant: a typing mistake, or the beginning of a name that stands alone."""
     names = [name for spec in available(place) for name in (spec.name, spec.chinese)]
     begun = [name for name in names if name.startswith(word)] if not rest else []
-    return begun or get_close_matches(word, names, 1, _NEAR)
+    if begun:
+        return begun
+    from difflib import get_close_matches  # only a mistake needs it
+
+    return get_close_matches(word, names, 1, _NEAR)
 
 
 def _unknown(word: str, near: list[str]) -> Bilingual:

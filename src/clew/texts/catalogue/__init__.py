@@ -34,9 +34,6 @@ AREAS = (
 )
 
 _HOLE = re.compile(r"\{(\w+)\}")
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
-_BEFORE = re.compile(f"[{_HAN}]$")
-_AFTER = re.compile(f"^[{_HAN}]")
 
 
 def say(code: str, /, **args: str | int) -> Text:
@@ -61,11 +58,19 @@ def chinese(coded: Coded) -> str:
 
     def fill(hole: re.Match[str]) -> str:
         value = _in_chinese(coded.args.get(hole[1], ""))
-        before = " " if _BEFORE.search(text[: hole.start()]) and value[:1].isascii() and value[:1].isalnum() else ""
-        after = " " if _AFTER.search(text[hole.end() :]) and value[-1:].isascii() and value[-1:].isalnum() else ""
+        before = " " if _is_han(text[: hole.start()][-1:]) and _is_latin(value[:1]) else ""
+        after = " " if _is_han(text[hole.end() :][:1]) and _is_latin(value[-1:]) else ""
         return f"{before}{value}{after}"
 
     return _HOLE.sub(fill, text)
+
+
+def _is_han(char: str) -> bool:
+    return "\u3400" <= char <= "\u4dbf" or "\u4e00" <= char <= "\u9fff"
+
+
+def _is_latin(char: str) -> bool:
+    return char.isascii() and char.isalnum()
 
 
 def restore(coded: Coded, stored: str) -> str:
