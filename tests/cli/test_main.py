@@ -157,8 +157,15 @@ def test_an_unknown_thread_exits_with_1_and_the_engines_message(clew: Clew) -> N
 def test_a_thread_is_found_by_the_beginning_of_its_id(clew: Clew) -> None:
     threads = [clew.json("run", "!text hi")["thread"] for _ in range(2)]
     assert clew.json("show", threads[0].lower()[:22])["id"] == threads[0]
-    error = clew.json("show", threads[0][:4], code=1)["error"]
-    assert "give more of the id" in error["message"]
+    error = clew.json("show", threads[0][:4], code=2)["error"]
+    assert error["code"] == "ambiguous" and all(clew.handle(thread) in error["message"] for thread in threads)
+
+
+@pytest.mark.process
+def test_a_dot_is_the_newest_thread_of_this_folder(clew: Clew, tmp_path: Path) -> None:
+    here = clew.json("run", "!text hi", "--workspace", str(Path.cwd()))["thread"]
+    clew.json("run", "!text there", "--workspace", str(tmp_path))
+    assert clew.json("show", ".")["id"] == here
 
 
 @pytest.mark.process

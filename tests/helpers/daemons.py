@@ -118,6 +118,9 @@ class Clew:
     def json(self, *args: str, code: int = 0, env: Mapping[str, str] | None = None) -> Any:
         return json.loads(self(*args, "--json", code=code, env=env))
 
+    def handle(self, thread: str) -> str:
+        return str(self.json("show", thread)["handle"])
+
     def begin(self, *args: str) -> subprocess.Popen[str]:
         """Start a command that keeps running, such as `watch`; it ends with the test at the latest."""
         pipe = subprocess.PIPE

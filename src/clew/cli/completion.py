@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from clew.client.requests import Request
     from clew.config.plugin import Plugin
     from clew.config.settings import Config
+    from clew.model.views import ThreadView
 
 TIMEOUT = 1.0  # seconds; a person waits for the completion
 VARIABLE = "_CLEW_COMPLETE"
@@ -30,17 +32,31 @@ def thread_argument(*, required: bool = True) -> Callable[[F], F]:
 
 
 def check_thread_id(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
-    """Refuse a malformed id. An empty variable in a script must be an error, and not mean all threads."""
-    if given is not None and not (given.isascii() and given.isalnum()):
-        raise click.BadParameter(f"{given!r} is not a thread id; `clew threads` lists them.")
-    return given
+    """Refuse an empty or malformed name: an empty variable in a script must be an error, and not mean all threads. `.`
+    is the newest thread of this folder."""
+    if given is not None and (not given.strip() or "/" in given or not given.isprintable()):
+        raise click.BadParameter(f"{given!r} names no thread; `clew threads` lists them.")
+    return _newest_here(ctx.find_object(Out)) if given == "." and not ctx.resilient_parsing else given
+
+
+def _newest_here(out: Out | None) -> str:
+    from clew.client import requests
+    from clew.support.errors import NotFound
+    from clew.texts.catalogue import say
+
+    client, folder = (out or Out(False)).client(), str(Path.cwd())
+    pages = [client.ask(requests.threads(history=history, workspace=folder, limit=1)) for history in (False, True)]
+    found = [view.id for page in pages for view in page.threads]
+    if not found:
+        raise NotFound(say("threads.none_in_folder", folder=folder))
+    return max(found)
 
 
 def thread_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Active threads, then finished ones, each with its title."""
     from click.shell_completion import CompletionItem
 
-    return [CompletionItem(name, help=title) for name, title in threads() if name.startswith(incomplete.upper())]
+    return [CompletionItem(name, help=title) for name, title in beginning_with(incomplete, threads())]
 
 
 def gate_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -76,9 +92,23 @@ def _ask(request: Request[tuple[T, ...]]) -> tuple[T, ...]:
         return ()
 
 
-def threads() -> list[tuple[str, str]]:
-    """Ids and titles, newest first; empty if no daemon answers at once."""
+def beginning_with(typed: str, known: Sequence[ThreadView]) -> list[tuple[str, str]]:
+    """The handles that begin with what was typed, or else the ids, each with its title."""
     from clew.cli.view.text_width import one_line
+
+    for names in ([each.handle or each.id for each in known], [each.id for each in known]):
+        found = [
+            (name, one_line(each.title))
+            for name, each in zip(names, known, strict=True)
+            if name.lower().startswith(typed.lower())
+        ]
+        if found:
+            return found
+    return []
+
+
+def threads() -> list[ThreadView]:
+    """Active and finished threads, newest first; empty if no daemon answers at once."""
     from clew.client import requests
     from clew.client.sync import Client
     from clew.support.errors import ClewError
@@ -89,7 +119,7 @@ def threads() -> list[tuple[str, str]]:
         pages = [client.ask(requests.threads(history=history, limit=100)).threads for history in (False, True)]
     except (ClewError, OSError, ValueError):
         return []
-    return [(each.id, one_line(each.title)) for page in pages for each in page]
+    return [view for page in pages for view in page]
 
 
 def runtimes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -125,7 +125,8 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """Never lose the thread: a durable home for the work of coding agents.
 
-    THREAD is an id or any unique prefix of one. A command that needs the daemon starts it.
+    THREAD is a handle, an id, a unique beginning of either, a part of the title, `last`, or `.` for the newest thread
+    of this folder. A command that needs the daemon starts it.
     """
 
 

@@ -42,6 +42,14 @@ class Out:
         if not self.as_json and sys.stderr.isatty():
             self.say(text)
 
+    def name_of(self, thread: str) -> str:
+        """The handle of a thread, for a hint; its id if nobody sees the hint."""
+        if self.as_json or not sys.stderr.isatty():
+            return thread
+        from clew.client import requests
+
+        return self.client().ask(requests.thread(thread)).handle or thread
+
     def result(self, value: object, line: str) -> None:
         if self.as_json:
             self.json(value)

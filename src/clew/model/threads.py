@@ -78,6 +78,7 @@ class Thread(Struct, frozen=True):
     forked_from: str | None = None
     last_turn: str | None = None  # the newest ended turn
     policy: Policy = Policy.CAREFUL
+    handle: str | None = None  # a short name that never changes; the store makes it
 
     @property
     def main_session(self) -> SessionKey:

@@ -68,6 +68,7 @@ class ThreadView(Struct, frozen=True):
     adopted: str | None = None  # the runtime's id of the adopted session, which other programs use too
     bound: tuple[BoundView, ...] = ()  # the conversations that are bound to it, without the local client
     asks: str | None = None  # the question of a suspended thread; give it as `answers` to answer no other question
+    handle: str | None = None  # a short name that never changes, such as `flaky-retry-2`; accepted in place of the id
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 

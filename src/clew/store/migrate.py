@@ -5,16 +5,18 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from clew.store.base import Store
+from clew.store.base import Store, Tx
 from clew.store.recode import recode
 from clew.store.sqlite import file
 from clew.store.sqlite.driver import SqliteConnection, WriterThread, connect, explain
+from clew.store.tables.handles import name_older_threads
 from clew.support import crash
 from clew.support.clock import Clock
 from clew.support.errors import StoreError
 from clew.texts.catalogue import say
 
 CODES = 15  # the migration whose rows are rewritten by `recode`
+HANDLES = 16  # the migration after which older threads get handles
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
@@ -48,6 +50,8 @@ def migrate(connection: SqliteConnection, clock: Clock) -> str:
                 connection.script(path.read_text(encoding="utf-8").replace("$SERIAL", connection.serial))
                 if number == CODES:
                     recode(connection)
+                if number == HANDLES:
+                    name_older_threads(Tx(connection))
                 raw.execute("INSERT INTO schema_version (version, applied_at) VALUES (?, ?)", (number, clock.now()))
                 crash.point("store.migrated-not-committed")
         raw.execute("INSERT INTO meta (name, value) VALUES ('store', ?) ON CONFLICT DO NOTHING", (clock.token()[:12],))

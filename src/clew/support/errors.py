@@ -43,6 +43,13 @@ class BadInput(ClewError):
     status = 422
 
 
+class Ambiguous(BadInput):
+    """A name fits several things; the message lists them."""
+
+    code = "ambiguous"
+    status = 409
+
+
 class ConfigError(ClewError):
     """The config file is invalid; the message names the line."""
 

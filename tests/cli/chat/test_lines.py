@@ -150,21 +150,24 @@ def test_the_locale_says_whether_help_is_in_chinese() -> None:
 
 
 def test_every_command_is_completed_in_both_languages() -> None:
-    assert [words.strip() for words, _, _ in suggestions("/", list)] == [f"/{name}" for name in NAMES]
-    chinese = [words.strip() for words, _, _ in suggestions("／", list, chinese=True)]
+    assert [words.strip() for words, _, _ in suggestions("/", lambda typed: [])] == [f"/{name}" for name in NAMES]
+    chinese = [words.strip() for words, _, _ in suggestions("／", lambda typed: [], chinese=True)]
     assert chinese == [f"/{spec.chinese}" for spec in slash_commands.available(slash_commands.Place.TERMINAL)]
-    assert [words for words, _, _ in suggestions("/状", list)] == ["/状态"]
+    assert [words for words, _, _ in suggestions("/状", lambda typed: [])] == ["/状态"]
 
 
-def test_commands_thread_ids_and_paths_are_completed() -> None:
-    threads = [("01AB", "one"), ("01AC", "two")]
-    assert list(suggestions("/st", lambda: threads)) == [
+def test_commands_threads_and_paths_are_completed() -> None:
+
+    def threads(typed: str) -> list[tuple[str, str]]:
+        return [each for each in (("flaky-test", "one"), ("flaky-retry", "two")) if each[0].startswith(typed)]
+
+    assert list(suggestions("/st", threads)) == [
         ("/stop", -3, "Stop the running turn"),
         ("/status", -3, "Show the status of this thread"),
     ]
-    assert list(suggestions("/resume 01ac", lambda: threads)) == [("01AC", -4, "two")]
-    assert list(suggestions("/继续 01ac", lambda: threads)) == [("01AC", -4, "two")]
-    assert list(suggestions("say /st", lambda: threads)) == []
+    assert list(suggestions("/resume flaky-r", threads)) == [("flaky-retry", -7, "two")]
+    assert list(suggestions("/继续 flaky-r", threads)) == [("flaky-retry", -7, "two")]
+    assert list(suggestions("say /st", threads)) == []
     assert (path_argument("/file  ./a b"), path_argument("／文件 x"), path_argument("/dir x")) == ("./a b", "x", None)
 
 

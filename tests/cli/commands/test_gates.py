@@ -90,7 +90,7 @@ def test_gates_also_lists_suspended_threads_with_the_command_to_answer(tmp_path:
         result = clew.run("gates")
         assert (result.code, result.out) == (0, "")
         assert result.err.startswith("no gate is open\n1 suspended thread waits for you:\n")
-        assert f"    clew resume {thread} --supplement continue retries it\n" in result.err
+        assert f"    clew resume {clew.handle(thread)} --supplement continue retries it\n" in result.err
         assert clew.json("gates") == []
         ask(clew, "!approve deploy")
         *_, gates, threads = clew("status").splitlines()
@@ -354,7 +354,7 @@ def test_a_malformed_gate_code_is_a_usage_error_first(tmp_path: Path, command: s
         ("approve", "give the code of one gate, or --all THREAD"),
         ("approve K7Q2 --all 01A", "give the code of one gate, or --all THREAD"),
         ("approve --all 01A --thread", "--all approves each gate once"),
-        ("approve --all ../x", "is not a thread id"),
+        ("approve --all ../x", "names no thread"),
         ("approve K7Q2 --thread --rule", "give --thread or --rule, not both"),
         ("approve K7Q2 --for 2h", "need --rule"),
         ("approve K7Q2 --scope thread", "need --rule"),
@@ -362,7 +362,7 @@ def test_a_malformed_gate_code_is_a_usage_error_first(tmp_path: Path, command: s
         ("approve K7Q2 --rule x --for soon", "is no length of time"),
         ("approve K7Q2 --rule x --for 0h", "is no length of time"),
         ("gates K7Q2 --thread 01A", "not both"),
-        ("gates --thread ../x", "is not a thread id"),
+        ("gates --thread ../x", "names no thread"),
         ("deny", "Missing argument"),
         ("answer", "Missing argument"),
         ("rules add allow", "Missing argument"),

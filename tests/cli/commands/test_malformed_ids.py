@@ -15,7 +15,7 @@ pytestmark = pytest.mark.process
 @pytest.mark.parametrize("given", ["", "a/b", "../status"])
 def test_a_malformed_id_is_a_usage_error(tmp_path: Path, command: str, given: str) -> None:
     result = Clew(tmp_path / "home").run(command, given)
-    assert result.code == 2 and "is not a thread id" in result.err
+    assert result.code == 2 and "names no thread" in result.err
 
 
 def test_a_home_that_is_a_file_is_an_error(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_threads_are_listed_newest_first_and_in_pages(clew: Clew) -> None:
 
 def test_threads_for_a_person_are_one_line_each(clew: Clew) -> None:
     thread = clew.json("run", "!text hi", "--title", "with\x1b[31m colour")["thread"]
-    line = next(line for line in clew("threads").splitlines() if thread.startswith(line.split()[0]))
+    line = next(line for line in clew("threads").splitlines() if line.split()[0] == clew.handle(thread))
     assert "idle" in line and "with\\x1b[31m colour" in line and line.endswith("  hi")
 
 
@@ -64,7 +64,7 @@ def test_show_prints_the_fields_of_a_thread(clew: Clew) -> None:
 def test_show_of_a_suspended_thread_prints_the_command_to_resume_it(clew: Clew) -> None:
     thread = clew.json("start", "!error server_error")["thread"]
     clew.wait_for(thread, "thread.status", status="suspended")
-    assert clew.run("show", thread).err == f"clew resume {thread} --supplement continue retries it\n"
+    assert clew.run("show", thread).err == f"clew resume {clew.handle(thread)} --supplement continue retries it\n"
 
 
 def test_read_shows_who_said_what(clew: Clew) -> None:

@@ -94,7 +94,7 @@ def test_threads_on_a_terminal_fit_its_width(clew: Clew) -> None:
     with Terminal(clew, ["threads"], columns=90) as terminal:
         assert terminal.wait() == 0
     head, first, *_, hint = terminal.shown.splitlines()
-    assert head.split()[:3] == ["ID", "STATUS", "TITLE"]
+    assert head.split()[:3] == ["HANDLE", "STATUS", "TITLE"]
     assert "the last line of it" in first and "…" in first and len(first) <= 90
     assert hint.startswith("clew chat ")
 
@@ -106,6 +106,5 @@ def test_read_on_a_terminal_is_formatted_and_cannot_control_it(clew: Clew) -> No
     assert "bold" in terminal.shown and "**bold**" not in terminal.shown.split("scripted,")[-1]
     assert "\x1b]0;" not in terminal.raw and "\x07" not in terminal.raw
     assert "**bold**" in clew("read", thread)
-    assert terminal.lines[-1] == f"clew send {thread} '…' or clew chat {thread} continues it", (
-        "and not to read it again"
-    )
+    name = clew.handle(thread)
+    assert terminal.lines[-1] == f"clew send {name} '…' or clew chat {name} continues it", "and not to read it again"

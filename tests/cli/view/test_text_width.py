@@ -63,7 +63,7 @@ def test_short_ids_are_long_enough_to_be_unique() -> None:
 def test_a_table_fits_the_terminal_and_keeps_its_last_column() -> None:
     rows = [thread("01ABCDEFGHJ", title="t" * 200, last_line="l" * 200), thread("01BBCDEFGHJ", last_line="short")]
     lines = thread_table(rows, 61, 80)
-    assert lines[0].split() == ["ID", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST", "LINE"]
+    assert lines[0].split() == ["HANDLE", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST", "LINE"]
     assert all(width(line) <= 80 for line in lines)
     assert "…" in lines[1] and "1m" in lines[1] and lines[1].endswith("l…")
     assert lines[2].endswith("short")
@@ -76,8 +76,9 @@ def test_a_table_never_wraps(room: int, title: str, last: str) -> None:
 
 
 def test_without_a_terminal_no_header_and_a_question_replaces_the_answer() -> None:
-    (line,) = thread_table([thread("01ABCDEFGHJ", status="suspended", suspend_message="go\non?")], 61, None)
-    assert line == "01ABCDEFGH  suspended  a title  codex  1m  go on?"
+    view = thread("01ABCDEFGHJ", handle="a-title", status="suspended", suspend_message="go\non?")
+    (line,) = thread_table([view], 61, None)
+    assert line == "a-title  suspended  a title  codex  1m  go on?"
 
 
 def test_markdown_character_references_cannot_change_text_direction(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,8 @@ from clew.texts import slash_commands
 from clew.texts.bilingual import Bilingual, zh
 from clew.texts.slash_commands import Mistake, Place, Typed
 
+_RESUME = slash_commands.find("resume")
+
 IMAGE = "data:image/"
 SUFFIXES = {"png": ".png", "jpeg": ".jpg", "gif": ".gif", "webp": ".webp"}
 MAX_IMAGE = 20 << 20  # bytes; the same limit as for files
@@ -153,21 +155,19 @@ def is_continued(text: str) -> bool:
 
 
 def suggestions(
-    text: str, threads: Callable[[], Iterable[tuple[str, str]]], *, chinese: bool = False
+    text: str, threads: Callable[[str], Iterable[tuple[str, str]]], *, chinese: bool = False
 ) -> Iterator[tuple[str, int, str]]:
-    """Completions for this text: each with its text, its start position (negative), and its help."""
+    """Completions for this text: each with its text, its start position (negative), and its help. `threads` gives the
+    names of threads that begin with a text, each with a title."""
     if word := re.fullmatch(r"[/／](\w*)", text):
         for spec in slash_commands.available(Place.TERMINAL):
             names = (spec.chinese, spec.name) if chinese else (spec.name, spec.chinese)
             name = next((each for each in names if each.startswith(word[1])), None)
             if name is not None:
                 yield f"/{name}{' ' if spec.arguments else ''}", -len(text), spec.help_in(chinese=chinese)
-    elif (begun := re.fullmatch(r"[/／](\w+)\s+(\w*)", text)) and slash_commands.find(begun[1]) is slash_commands.find(
-        "resume"
-    ):
-        for name, title in threads():
-            if name.startswith(begun[2].upper()):
-                yield name, -len(begun[2]), title
+    elif (begun := re.fullmatch(r"[/／](\w+)\s+([\w-]*)", text)) and slash_commands.find(begun[1]) == _RESUME:
+        for name, title in threads(begun[2]):
+            yield name, -len(begun[2]), title
 
 
 def path_argument(text: str) -> str | None:

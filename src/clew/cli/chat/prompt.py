@@ -24,7 +24,7 @@ from clew.cli.chat.flow import Flow
 from clew.cli.chat.follower import Follower
 from clew.cli.chat.lines import is_continued, is_image, path_argument, suggestions
 from clew.cli.chat.talk import Reply, Talk
-from clew.cli.completion import threads
+from clew.cli.completion import beginning_with, threads
 from clew.cli.shown_gates import ShownGates
 from clew.cli.view.events import InfoLine, Piece
 from clew.cli.view.gates import is_secret
@@ -66,7 +66,7 @@ class ChatPrompt:
             message=self._message,
             multiline=True,
             history=History(str(history_file(home)), self._is_secret),
-            completer=CommandCompleter(threads, chinese=talk.chinese),
+            completer=CommandCompleter(lambda typed: beginning_with(typed, threads()), chinese=talk.chinese),
             complete_in_thread=True,
             complete_while_typing=True,
             key_bindings=bindings(self._on_ctrl_c, self._enqueue),
@@ -284,7 +284,7 @@ def bindings(interrupted: Callable[[KeyPressEvent], None], take: Callable[[str],
 
 
 class CommandCompleter(Completer):
-    def __init__(self, threads: Callable[[], Iterable[tuple[str, str]]], *, chinese: bool = False) -> None:
+    def __init__(self, threads: Callable[[str], Iterable[tuple[str, str]]], *, chinese: bool = False) -> None:
         self._threads = threads
         self._chinese = chinese
         self._paths = PathCompleter(expanduser=True)

@@ -17,6 +17,7 @@ from clew.cli.commands.run import POLICIES
 from clew.cli.completion import runtimes, sessions, thread_argument
 from clew.cli.output import Out, is_terminal, json_option
 from clew.cli.view.text_width import age, fit, one_line, table
+from clew.cli.view.threads import named
 from clew.support.errors import NotFound
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def adopt_command(
     view = out.client().ask(requests.adopt(_named(session), runtime=runtime, fork=fork, workspace=place, policy=policy))
     out.result(view, view.id)
     out.say(f"{one_line(view.title)}, in {view.workspace}")
-    out.hint(f"clew read {view.id} shows its history; clew chat {view.id} continues it")
+    out.hint(f"clew read {named(view)} shows its history; clew chat {named(view)} continues it")
 
 
 def _list(out: Out, runtime: str | None, folder: str | None, limit: int) -> None:

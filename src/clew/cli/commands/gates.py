@@ -274,5 +274,5 @@ def _send(out: Out, client: Client, answer: Request[GateView]) -> GateView:
     words = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "the answer"}[view.decision or ""]
     about = f": {_one_line_summary(view)}" if view.decision == "accept" else ""
     out.result(view, f"{view.code}: {words}, on its way to the agent{about}")
-    out.hint(f"clew watch {view.thread} follows it; clew gates lists other open gates")
+    out.hint(f"clew watch {out.name_of(view.thread)} follows it; clew gates lists other open gates")
     return view

@@ -43,7 +43,7 @@ def handoff_command(out: Out, thread: str, target: str, say: str, quiet: bool) -
     if ended.state != "completed":
         raise Refused(f"The handoff to {ended.surface} failed: {ended.error} The thread stays where it is.")
     out.result(ended, f"the thread continues in {ended.conversation}")
-    out.hint(f"clew chat {ended.thread} takes it back")
+    out.hint(f"clew chat {out.name_of(ended.thread)} takes it back")
 
 
 def wait_for_handoff(client: Asks, asked: HandoffView) -> HandoffView:

@@ -7,6 +7,7 @@ import click
 from clew.cli.completion import thread_argument
 from clew.cli.language import in_locale
 from clew.cli.output import Out, json_option, prompt_text
+from clew.cli.view.threads import named
 
 
 @click.command("resume", short_help="Resume a finished or suspended thread with new information.")
@@ -20,7 +21,7 @@ def resume_command(out: Out, thread: str, supplement: str) -> None:
 
     accepted = out.client().ask(requests.resume(thread, prompt_text(supplement)))
     out.result(accepted, in_locale(accepted.reply) or f"turn {accepted.turn}")
-    out.hint(f"clew watch {accepted.thread} follows it")
+    out.hint(f"clew watch {out.name_of(accepted.thread)} follows it")
 
 
 @click.command("stop", short_help="Stop the running turn of a thread.")
@@ -33,7 +34,8 @@ def stop_command(out: Out, thread: str) -> None:
 
     turn = out.client().ask(requests.stop(thread))
     out.result(turn, f"stopping turn {turn.id}")
-    out.hint(f"clew read {turn.thread} shows how far it got; clew send {turn.thread} '…' continues")
+    name = out.name_of(turn.thread)
+    out.hint(f"clew read {name} shows how far it got; clew send {name} '…' continues")
 
 
 @click.command("done", short_help="Mark a thread as completed.")
@@ -45,8 +47,8 @@ def done_command(out: Out, thread: str) -> None:
     from clew.client import requests
 
     view = out.client().ask(requests.done(thread))
-    out.result(view, f"{view.id} is {view.status}")
-    out.hint(f"clew resume {view.id} --supplement '…' reopens it")
+    out.result(view, f"{named(view)} is {view.status}")
+    out.hint(f"clew resume {named(view)} --supplement '…' reopens it")
 
 
 @click.command("cancel", short_help="Cancel a thread for good.")
@@ -58,8 +60,8 @@ def cancel_command(out: Out, thread: str) -> None:
     from clew.client import requests
 
     view = out.client().ask(requests.cancel(thread))
-    out.result(view, f"{view.id} is cancelled")
-    out.hint(f"clew fork {view.id} starts a new one from it")
+    out.result(view, f"{named(view)} is cancelled")
+    out.hint(f"clew fork {named(view)} starts a new one from it")
 
 
 @click.command("fork", short_help="Start a new thread from the history of another one.")
@@ -74,7 +76,7 @@ def fork_command(out: Out, thread: str, turn: str | None, title: str | None) -> 
 
     view = out.client().ask(requests.fork(thread, turn, title))
     out.result(view, view.id)
-    out.hint(f"clew chat {view.id} continues there")
+    out.hint(f"clew chat {named(view)} continues there")
 
 
 @click.command("title", short_help="Change the title of a thread.")
@@ -87,5 +89,5 @@ def title_command(out: Out, thread: str, title: str) -> None:
     from clew.client import requests
 
     view = out.client().ask(requests.retitle(thread, prompt_text(title)))
-    out.result(view, f"{view.id}: {view.title}")
-    out.hint(f"clew show {view.id} shows its state")
+    out.result(view, f"{named(view)}: {view.title}")
+    out.hint(f"clew show {named(view)} shows its state")

@@ -123,7 +123,7 @@ def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> N
     if turn.state != "completed":
         print_failure(out, client, turn)
         raise click.exceptions.Exit(1)
-    out.hint(f"clew chat {turn.thread} continues it")
+    out.hint(f"clew chat {out.name_of(turn.thread)} continues it")
 
 
 def open_gate_codes(client: Client, turn: TurnView) -> list[str]:
@@ -136,7 +136,8 @@ def open_gate_codes(client: Client, turn: TurnView) -> list[str]:
 def print_open_gates(out: Out, client: Client, turn: TurnView) -> None:
     codes = open_gate_codes(client, turn)
     out.say(f"clew: the agent waits for an answer: {', '.join(codes) or 'it was just given'}")
-    out.say(f"clew gates {' '.join(codes[:1])} shows it; clew watch {turn.thread} follows the turn after the answer")
+    name = out.name_of(turn.thread)
+    out.say(f"clew gates {' '.join(codes[:1])} shows it; clew watch {name} follows the turn after the answer")
 
 
 @contextmanager
@@ -184,7 +185,8 @@ def start_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) ->
     """Start a task in the background and print its id. A PROMPT of - is read from stdin."""
     accepted = out.client().ask(start_request("task", prompt_text(prompt), options))
     out.result(accepted, accepted.thread)
-    out.hint(f"clew watch {accepted.thread} follows it; clew show {accepted.thread} shows its state")
+    name = out.name_of(accepted.thread)
+    out.hint(f"clew watch {name} follows it; clew show {name} shows its state")
 
 
 def start_request(kind: str, text: str, options: ThreadOptions, files: Sequence[str] | None = None) -> Request[Sent]:
@@ -229,7 +231,7 @@ def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]
     if accepted.fate == "refused":
         raise Refused(accepted.reply)
     out.result(accepted, in_locale(accepted.reply) or f"turn {accepted.turn}")
-    out.hint(f"clew watch {accepted.thread} follows it")
+    out.hint(f"clew watch {out.name_of(accepted.thread)} follows it")
 
 
 @click.command("watch", short_help="Watch events live.")

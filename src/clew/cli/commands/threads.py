@@ -12,7 +12,7 @@ import click
 from clew.cli.completion import thread_argument
 from clew.cli.language import said
 from clew.cli.output import Out, is_terminal, json_option, moment, painted, table, terminal_columns
-from clew.cli.view.threads import short_ids, thread_table
+from clew.cli.view.threads import named, thread_table
 
 if TYPE_CHECKING:
     from clew.model.views import ContinuityView, ThreadView, WhereRow
@@ -37,7 +37,7 @@ def threads_command(
     limit: int,
     before: str | None,
 ) -> None:
-    """List threads, newest first: id, status, title, runtime, age, and the last line of the newest answer."""
+    """List threads, newest first: handle, status, title, runtime, age, and the last line of the newest answer."""
     from clew.client import requests
 
     folder = os.path.abspath(workspace) if workspace else None  # noqa: PTH100 (as `start` stores it)
@@ -54,7 +54,7 @@ def threads_command(
         out.say(_none(bool(folder or status or text or before), history))
     else:
         more = f"; more: --before {page.next}" if page.next else ""
-        out.hint(f"clew chat {short_ids([view.id for view in page.threads])[0]} continues the newest{more}")
+        out.hint(f"clew chat {named(page.threads[0])} continues the newest{more}")
 
 
 def _none(is_filtered: bool, history: bool) -> str:
@@ -100,6 +100,7 @@ def _session(session: ContinuityView) -> tuple[str, str]:
 def _described(view: ThreadView) -> list[tuple[str, str]]:
     notified = f"{view.notify_target or 'here'}: {state_words(view.notification_status or '')}"
     return [
+        ("handle", view.handle or ""),
         ("id", view.id),
         ("title", said(view, "title")),
         ("status", status_words(view)),
@@ -134,7 +135,7 @@ def waits_for(view: ThreadView) -> str:
 
 def next_step(view: ThreadView) -> str:
     """The next useful command in a thread."""
-    name = view.id
+    name = named(view)
     if view.gates:
         return f"clew gates {view.gates[0]} shows what it asks, and how to answer"
     return {
@@ -182,7 +183,7 @@ def read_command(out: Out, thread: str, limit: int, plain: bool) -> None:
         print(text, end="")
     else:
         print_formatted(text)
-    out.hint(next_step(view).removeprefix(f"clew read {view.id} shows it; "))
+    out.hint(next_step(view).removeprefix(f"clew read {named(view)} shows it; "))
 
 
 def state_words(state: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clew.model.views import ThreadView
 
 
-HEAD: tuple[str, ...] = ("ID", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST LINE")
+HEAD: tuple[str, ...] = ("HANDLE", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST LINE")
 GATE_HEAD: tuple[str, ...] = ("CODE", "KIND", "STATE", "AGE", "THREAD", "WHAT")
 SHORTEST = 10  # characters of an id: its timestamp
 UNBOUND = 160  # columns of a title or a line without a terminal
@@ -28,12 +28,15 @@ def thread_table(
     if not threads:
         return []
     rows = [HEAD] if columns else []
-    rows += [
-        _row(thread, name, now) for thread, name in zip(threads, short_ids([view.id for view in threads]), strict=True)
-    ]
+    rows += [_row(thread, now) for thread in threads]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     widths[2], widths[5] = _shares(widths, columns)
     return [_line(row, widths, paint) for row in rows]
+
+
+def named(thread: ThreadView) -> str:
+    """What people type for a thread."""
+    return thread.handle or thread.id
 
 
 def gate_table(gates: Sequence[GateView], now: float, columns: int | None) -> list[str]:
@@ -66,12 +69,12 @@ def _common(one: str, other: str) -> int:
     return next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), len(one))
 
 
-def _row(thread: ThreadView, name: str, now: float) -> tuple[str, ...]:
+def _row(thread: ThreadView, now: float) -> tuple[str, ...]:
     old = age(now - thread.created_at / 1000) if thread.created_at else ""
     asks = f"asks: clew gates {thread.gates[0]}" if thread.gates else ""
     waits = said(thread, "suspend_message") or asks or said(thread, "last_line")
     status = "waiting" if asks and thread.status == "running" else thread.status
-    return name, status, one_line(said(thread, "title")), thread.runtime, old, one_line(waits)
+    return named(thread), status, one_line(said(thread, "title")), thread.runtime, old, one_line(waits)
 
 
 def _shares(widths: Sequence[int], columns: int | None) -> tuple[int, int]:

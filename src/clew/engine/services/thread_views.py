@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.gates import suspension_prompt
-from clew.engine.threads.lookup import no_thread
+from clew.engine.threads.lookup import find_thread, no_thread
 from clew.model import history
 from clew.model.delivery import DeliveryState
 from clew.model.gate_views import Verdict
@@ -33,7 +33,7 @@ from clew.store.tables import bindings, deliveries, gates, items, nodes, threads
 from clew.store.tables import continuity as continuity_table
 from clew.store.tables.threads import Damaged, ThreadSummary
 from clew.support.coded import with_texts
-from clew.support.errors import BadInput, NotFound, Refused, SearchTooLong
+from clew.support.errors import NotFound, SearchTooLong
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
@@ -43,16 +43,8 @@ SHORT = 60  # characters of an answer that may be only what clew says of an empt
 
 
 async def find(core: Core, prefix: str) -> str:
-    """The id of the only thread whose id starts with `prefix`."""
-    wanted = prefix.strip().upper()
-    if not wanted or not wanted.isalnum():
-        raise BadInput(say("threads.not_a_thread_id", prefix=repr(prefix)))
-    found = await core.store.read(lambda tx: threads.matching(tx, wanted))
-    if not found:
-        raise NotFound(say("threads.no_thread_found", prefix=prefix))
-    if len(found) > 1 and found[0] != wanted:
-        raise Refused(chat_messages.ambiguous(prefix, found[0], found[1]))
-    return found[0]
+    """The id of the only thread that this names: see `find_thread`."""
+    return await core.store.read(lambda tx: find_thread(tx, prefix))
 
 
 async def page(core: Core, wanted: ThreadFilter) -> Page:
@@ -284,6 +276,7 @@ def _view(
             asks=suspension_prompt.prompt_id(tx, row),
             turn_runtime=running.runtime if running else seen.last_runtime,
             turn_role=running.role if running else seen.last_role,
+            handle=row.handle,
         )
     )
 

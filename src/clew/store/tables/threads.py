@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from clew.model.gates import Policy
 from clew.model.threads import SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store.base import Row, Tx
+from clew.store.tables.handles import new_handle
 from clew.store.texts import loaded, stored
 
 _COLUMNS = (
     "id, kind, status, title, runtime, workspace, model, effort, head, created_at, completed_at, suspended_by,"
-    " suspend_message, notify_target, forked_from, last_turn, policy"
+    " suspend_message, notify_target, forked_from, last_turn, policy, handle"
 )
 
 
@@ -27,7 +28,7 @@ class Damaged(Struct, frozen=True):
 
 def insert(tx: Tx, thread: Thread) -> None:
     tx.run(
-        f"INSERT INTO threads ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO threads ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         thread.id,
         thread.kind,
         thread.status,
@@ -45,6 +46,7 @@ def insert(tx: Tx, thread: Thread) -> None:
         thread.forked_from,
         thread.last_turn,
         thread.policy,
+        new_handle(tx, thread.id, thread.title),
     )
 
 
@@ -63,6 +65,12 @@ def matching(tx: Tx, prefix: str) -> list[str]:
     """Ids that begin with `prefix`, at most two: enough to know whether it is unique."""
     rows = tx.all("SELECT id FROM threads WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", prefix, prefix + "~")
     return [row["id"] for row in rows]
+
+
+def titled(tx: Tx, fragment: str, limit: int) -> list[str]:
+    """The newest threads whose titles contain the fragment."""
+    sql = "SELECT id FROM threads WHERE title LIKE ? ESCAPE '!' ORDER BY id DESC LIMIT ?"
+    return [row["id"] for row in tx.all(sql, f"%{_literal(fragment)}%", limit)]
 
 
 class ThreadSummary(Struct, frozen=True):
@@ -254,6 +262,7 @@ def _thread(row: Row) -> Thread:
         forked_from=row["forked_from"],
         last_turn=row["last_turn"],
         policy=Policy(row["policy"]),
+        handle=row["handle"],
     )
 
 

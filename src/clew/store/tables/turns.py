@@ -123,6 +123,12 @@ def sessions(tx: Tx, names: Sequence[str]) -> dict[str, SessionKey]:
     return {row["id"]: SessionKey(row["thread"], row["runtime"], row["role"]) for row in tx.all(sql, *names)}
 
 
+def newest_thread(tx: Tx) -> str | None:
+    """The thread that got a turn last."""
+    row = tx.one("SELECT thread FROM turns ORDER BY id DESC LIMIT 1")
+    return row["thread"] if row else None
+
+
 def last_own(tx: Tx, thread: str) -> Turn | None:
     """The newest ended turn that ran in clew, not in another program."""
     sql = (

@@ -9,6 +9,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{prefix} could be {first} or {second}, or others; give more of the id.",
         "{prefix} 可能是 {first}、{second} 或别的；请多写几位 ID。",
     ),
+    "means_several": (
+        "{name} fits several threads: {threads}. Type more of one of them, or its handle.",
+        "{name} 对应多个会话：{threads}。请多写一些，或写出短名。",
+    ),
     "no_conversation": (
         "There is no conversation {conversation}; it begins with its first message.",
         "没有对话 {conversation}；发出第一条消息后才会有。",
@@ -24,9 +28,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。",
     ),
     "no_thread_listed": ("There is no thread {name}; /threads lists them.", "没有会话 {name}；/会话 列出全部。"),
+    "none_in_folder": (
+        "No thread works in {folder}; `clew threads` lists those of all folders.",
+        "没有会话在 {folder} 中工作；`clew threads` 列出所有目录的会话。",
+    ),
     "not_a_thread_id": (
-        "{prefix} is not a thread id; `clew threads` lists them.",
-        "{prefix} 不是会话 ID；`clew threads` 列出全部。",
+        "{prefix} names no thread; `clew threads` lists them.",
+        "{prefix} 不是会话的名称；`clew threads` 列出全部。",
     ),
     "search_partial": (
         "{error} Threads older than {oldest} were not searched; among the newer ones {found} match."

@@ -1,0 +1,65 @@
+"""Which thread is meant by what people type for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.support.errors import Ambiguous, BadInput, NotFound
+from tests.helpers.rig import Rig
+
+
+async def started(rig: Rig, title: str) -> str:
+    accepted = await rig.start("!text x", title=title)
+    await rig.ended(accepted.turn)
+    return accepted.thread or ""
+
+
+async def test_an_id_a_handle_last_and_a_part_of_the_title_name_a_thread(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        find = rig.engine.threads.find
+        first, second = await started(rig, "Fix the flaky retry"), await started(rig, "修复登录测试")
+        handle = (await rig.engine.threads.get(second)).handle or ""
+        assert handle == f"t-{second[-4:].lower()}"
+        for name in (first, first.lower(), "fix-flaky-retry", "Fix-Flaky", "flaky ret", "LAKY"):
+            assert await find(name) == first
+        for name in (handle, "登录测试", "last"):
+            assert await find(name) == second
+        with pytest.raises(NotFound):
+            await find("nothing-like-it")
+        with pytest.raises(BadInput):
+            await find("  ")
+
+
+async def test_a_name_that_fits_several_threads_lists_them(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        one, two = await started(rig, "Fix the flaky retry"), await started(rig, "Fix the flaky retry")
+        with pytest.raises(Ambiguous) as refused:
+            await rig.engine.threads.find("flaky")
+        assert "fix-flaky-retry (Fix the flaky retry)" in refused.value.message
+        assert "fix-flaky-retry-2" in refused.value.message and refused.value.exit == 2
+        assert await rig.engine.threads.find("fix-flaky-retry") == one  # wins over a beginning
+        assert await rig.engine.threads.find("fix-flaky-retry-2") == two
+
+
+async def test_a_handle_stays_after_a_rename(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        thread = await started(rig, "Fix the flaky retry")
+        view = await rig.engine.threads.retitle(thread, "Something else")
+        assert view.handle == "fix-flaky-retry" and await rig.engine.threads.find("fix-flaky-retry") == thread
+
+
+async def test_a_title_cannot_take_the_word_last(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        thread, newer = await started(rig, "Last"), await started(rig, "other")
+        assert (await rig.engine.threads.get(thread)).handle == "last-2"
+        assert await rig.engine.threads.find("last") == newer
+
+
+async def test_wildcards_in_a_part_of_a_title_are_letters(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        thread = await started(rig, "up by 100% of it")
+        assert await rig.engine.threads.find("100%") == thread
+        with pytest.raises(NotFound):
+            await rig.engine.threads.find("up%it")
