@@ -186,7 +186,10 @@ def test_an_allow_matches_no_other_command(pattern: str, line: str) -> None:
 
 @pytest.mark.parametrize("line", [*NOT_EXPLAINED, *ALWAYS_ASKS], ids=repr)
 def test_no_allow_matches_unparsable_scripts_or_wrappers(line: str) -> None:
-    rules = [allow(pattern) for pattern in ("*", "ls *", "bash *", "env *", "sudo *", "find *", "?*", "[!a] *")]
+    rules = [
+        allow(pattern)
+        for pattern in ("*", "ls *", "bash *", "env *", "sudo *", "find *", "rg *", "git *", "?*", "[!a] *")
+    ]
     assert effect(command(line), *rules) == "ask"
     assert effect(command(f"/bin/bash -lc {shlex.quote(line)}"), *rules) == "ask"
 

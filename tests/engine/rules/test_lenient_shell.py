@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.engine.rules.shell.lenient import always_asks, possible_commands
+from clew.engine.rules.shell.lenient import always_asked_part, always_asks, possible_commands
 from clew.engine.rules.shell.strict import parse_commands
 
 PLAIN = {
@@ -70,12 +70,52 @@ ALWAYS_ASKS = [
     *("bash", "bash x.sh", "./bash -c ls", "bash -x -c ls", "bash -lc ls extra", "bash -ic ls", "sh -s", "fish -c ls"),
     'bash -lc \'bash -c "bash -c \\"ls\\""\'',
     *("bash --rcfile x -c ls", "/tmp/bash -lc ls", "bin/sh -c ls", "bash -c 'bash -c \"bash -c ls\"'", "ssh host ls"),
+    *("rg --pre bash . x.md", "rg -n --pre=./x y", "rg --hostname-bin ./x y", "sort -o x y", "sort -uox y"),
+    *("sort y --output=x", "sort --out x y", "sort --compress-prog=./x y", "tree -o x", "tree -ao x"),
+    *("git grep -O./x y", "git grep -nO./x y", "git grep --open-files-in-pager=./x y", "git -C . grep --open=./x y"),
+    *("git log -1 --output=x", "git --no-pager diff --output x", "git show --outp=x", "git stash show --output=x"),
+    *(
+        "git fetch --upload-pack=./x .",
+        "git pull --upload-pack ./x .",
+        "git ls-remote --upload=./x .",
+        "git bisect run x",
+    ),
+    *("git clone -u ./x . y", "git clone --upload-pack=./x . y", "git clone -c core.fsmonitor=./x . y"),
+    *("git push --receive-pack=./x .", "git push --exec=./x .", "git archive --remote=. --exec=./x HEAD"),
+    *("git rebase -x ./x HEAD~1", "git rebase --exec ./x HEAD~1", "git difftool -yx ./x", "git difftool --extcmd=./x"),
+    *("git bisect run x", "git submodule foreach ./x", "git submodule --quiet foreach ./x"),
 ]
 
 
 def test_ordinary_programs_do_not_always_ask() -> None:
-    for command in ("ls -la", "pytest -q", "find . -name x", "git status", "python x.py", "environment x"):
-        assert not always_asks(tuple(command.split()))
+    for command in (
+        *("ls -la", "pytest -q", "find . -name x", "git status", "python x.py", "environment x"),
+        *(
+            "rg -n --pretty x",
+            "rg -o pre",
+            "sort -k1,1 -u x",
+            "tree -L 2 --noreport",
+            "git log --oneline -5",
+            "git fetch",
+        ),
+        *(
+            "git diff --output-indicator-new=x",
+            "git grep -n --or x",
+            "git clean -fdx",
+            "git push -u origin x",
+            "sort --",
+        ),
+        *("git fetch -p origin", "git rebase main", "git submodule update --init", "git commit -m x", "git clone x y"),
+    ):
+        assert not always_asks(tuple(command.split())), command
+
+
+def test_what_always_asks_is_named_with_its_option() -> None:
+    assert always_asked_part(("xargs", "rm")) == "xargs"
+    assert always_asked_part(("rg", "--pre=./x", "y")) == "rg --pre"
+    assert always_asked_part(("/usr/bin/sort", "-uox", "y")) == "sort -o"
+    assert always_asked_part(("git", "log", "--output", "x")) == "git --output"
+    assert always_asked_part(("ls",)) is None
 
 
 INNER = [

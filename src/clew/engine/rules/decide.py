@@ -31,7 +31,7 @@ from clew.engine.rules.patterns import (
 )
 from clew.engine.rules.read_only import git_repository, judge
 from clew.engine.rules.shell import scripts
-from clew.engine.rules.shell.lenient import always_asks, possible_commands
+from clew.engine.rules.shell.lenient import always_asked_part, always_asks, possible_commands
 from clew.engine.rules.shell.scripts import ScriptCommand
 from clew.model.gates import Asked, Effect, GateKind, Policy, Reason, Rule, RuleKind, Scope, Verdict
 from clew.support.coded import Text
@@ -193,8 +193,8 @@ def _default_verdict(asked: Asked, script: Sequence[ScriptCommand] | None, works
         return Verdict(Effect.ASK, say("rules.not_plain"))
     cache: judge.ReasonCache = {}
     for command in dict.fromkeys(script):
-        if always_asks(command.words):
-            return Verdict(Effect.ASK, say("rules.always_asked", program=str(command.words[0])))
+        if (asked_part := always_asked_part(command.words)) is not None:
+            return Verdict(Effect.ASK, say("rules.always_asked", program=asked_part))
         reason = Reason("sandbox.leaves") if asked.leaves_sandbox else command.reason_to_ask(workspace, cache)
         if reason is not None:
             return Verdict(Effect.ASK, reasons.reason(reason), reason if reason is not judge.NO_RULE else None)
@@ -352,8 +352,8 @@ def _check_command_pattern(effect: Effect, pattern: str) -> None:
         raise BadInput(say("rules.quote_open", pattern=pattern)) from error
     if len(words) == 1 and words[0].endswith("/"):
         raise BadInput(say("rules.is_folder", pattern=pattern))
-    if effect is Effect.ALLOW and always_asks(words):
-        raise BadInput(say("rules.never_allowed", program=words[0]))
+    if effect is Effect.ALLOW and (asked_part := always_asked_part(words)) is not None:
+        raise BadInput(say("rules.never_allowed", program=asked_part))
     if effect is Effect.ALLOW and not any(word.strip("*?") for word in words):
         raise BadInput(say("rules.allows_everything", pattern=pattern))
     if effect is Effect.ALLOW and any(word.strip(";&|") != word for word in words):

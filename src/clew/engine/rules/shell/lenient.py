@@ -9,7 +9,14 @@ from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 
 from clew.engine.rules.shell import here_documents
-from clew.engine.rules.shell.wrappers import FINDERS, INTERPRETERS, LAUNCHERS, WRAPPERS
+from clew.engine.rules.shell.wrappers import (
+    ASKED_GIT_OPTIONS,
+    ASKED_OPTIONS,
+    FINDERS,
+    INTERPRETERS,
+    LAUNCHERS,
+    WRAPPERS,
+)
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -53,10 +60,28 @@ def unwrap_shell(command: str) -> str:
 
 
 def always_asks(words: Sequence[str]) -> bool:
-    """Whether no rule can allow this command, because its words do not show what it runs or deletes."""
-    name = _base_name(words[0])
+    """Whether no rule can allow this command, because its words do not show what it runs, writes or deletes."""
+    return always_asked_part(words) is not None
+
+
+def always_asked_part(words: Sequence[str]) -> str | None:
+    """What no rule can allow in this command: its program (`xargs`), or an option of it (`rg --pre`)."""
+    name, rest = _base_name(words[0]), words[1:]
     acts = _FD_ACTIONS if name.startswith("fd") else _FIND_ACTIONS
-    return name in WRAPPERS | SHELLS or (name in FINDERS and any(map(acts.fullmatch, words[1:])))
+    if name in WRAPPERS | SHELLS or (name in FINDERS and any(map(acts.fullmatch, rest))):
+        return words[0]
+    tables = [ASKED_GIT_OPTIONS.get(word, ()) for word in rest] if name == "git" else [ASKED_OPTIONS.get(name, ())]
+    options = {option for table in tables for option in table}
+    found = sorted(option for option in options if any(_may_be(word, option) for word in rest))
+    return f"{name} {found[0]}" if found else None
+
+
+def _may_be(word: str, option: str) -> bool:
+    """Whether a word may be this option: a long one may be shortened, a letter may be one of several."""
+    if option.startswith("--"):
+        name = word.partition("=")[0]
+        return len(name) > 2 and option.startswith(name)
+    return word == option or (_SHORT.match(word) is not None and _SHORT.match(option) is not None and option[1] in word)
 
 
 def _lex(text: str, word: re.Pattern[str]) -> list[str] | None:

@@ -91,3 +91,30 @@ LAUNCHERS: Mapping[str, frozenset[str]] = MappingProxyType(
         "make": _words("--eval"),
     }
 )
+
+# Options, and words, by which a program of which a rule may allow other uses runs a command or writes a file that it is
+# given. Its name promises neither, so no rule allows them.
+ASKED_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "rg": _words("--pre --hostname-bin"),
+        **dict.fromkeys(_words("sort gsort"), _words("-o --output --compress-program")),
+        "tree": _words("-o"),
+    }
+)
+ASKED_GIT_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            _words("diff log show stash reflog whatchanged range-diff diff-tree diff-index diff-files"),
+            _words("--output"),
+        ),
+        "grep": _words("-O --open-files-in-pager"),
+        **dict.fromkeys(_words("fetch pull ls-remote fetch-pack"), _words("--upload-pack")),
+        "clone": _words("-u -c --upload-pack --config --template"),
+        **dict.fromkeys(_words("push send-pack"), _words("--receive-pack --exec")),
+        "archive": _words("--exec"),
+        "rebase": _words("-x --exec"),
+        "difftool": _words("-x --extcmd"),
+        "bisect": _words("run"),
+        "submodule": _words("foreach"),
+    }
+)
