@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 import shlex
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -922,6 +924,23 @@ def test_hard_links_of_packages_and_build_output_do_not_stop_formatters(tmp_path
     for line in ("gofmt -w .", "prettier --write .", "black ."):  # these enter one of the two
         assert offered(line, work) == []
     assert offered("ruff format", work, work / ".venv/lib") == []
+
+
+@pytest.mark.parametrize("tool", ["mypy", "ruff check", "black", "isort", "flake8", "pylint", "coverage report"])
+def test_no_rule_lets_a_linter_import_files_of_its_folder(tmp_path: Path, tool: str) -> None:
+    """`python -m mypy` runs a `mypy.py` of its folder, which a rule for changes there lets the agent write."""
+    work = made(tmp_path)
+    module = work / f"src/{tool.split()[0]}.py"
+    edit = Asked(GateKind.CHANGE, "src/m.py", paths=("src/m.py",))
+    assert suggest_pattern(edit, str(work)) == "src/…"
+    assert suggest_pattern(replace(edit, paths=(str(module),)), str(work)) == "src/…"
+    module.write_text("open('ran', 'w').close()\n")
+    subprocess.run([sys.executable, "-m", *tool.split()], cwd=work / "src", check=True)
+    assert (work / "src/ran").exists()
+    for program in ("python", "python3", ".venv/bin/python", "uv run python"):
+        assert offered(f"{program} -m {tool}", work, work / "src") == []
+        assert offered(f"{program} -m {tool}", work) == []
+    assert offered(tool, work, work / "src") != []
 
 
 RUNNERS = [

@@ -422,7 +422,8 @@ KNOWN: Mapping[tuple[str, ...], Known] = _by_first_words(
 # `uv run pytest` counts as `pytest`: words before a program of the project's own environment.
 LAUNCHERS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
     {
-        ("python", "-m"): _programs(_PYTHON) - {"python"},
+        # Python imports from its folder first, so a linter would run a `mypy.py` there, as a test runner does anyway.
+        ("python", "-m"): frozenset({"pytest", "tox", "nox"}),
         **{(tool, "run"): _programs(_PYTHON) for tool in ("uv", "poetry", "pdm", "pipenv", "rye", "hatch")},
         ("npx",): _programs(_NODE),
         ("bunx",): _programs(_NODE),
