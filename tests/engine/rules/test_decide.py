@@ -907,7 +907,8 @@ READS = lines(
     git branch --list 'a*'  git rev-parse --abbrev-ref HEAD  git ls-files  git blame -L 1,5 a.txt  which python
     echo hello /etc '$x'  date  date +%s  date -u '+%Y-%m-%d'  true  sort -n a.txt  sort -k 2 a.txt  uniq -c a.txt
     cut -d, -f1 a.txt  diff a.txt b.txt  diff -u a.txt b.txt  cmp a.txt b.txt  nl -ba a.txt  sed -n 1,20p a.txt
-    sed -n 5p a.txt  find . -name '*.py' -type f  find src -maxdepth 2  du -sh src  sha256sum a.txt  basename a/b
+    sed -n 5p a.txt  sed -n '1,5p;8p;9,$p' a.txt
+    find . -name '*.py' -type f  find src -maxdepth 2  du -sh src  sha256sum a.txt  basename a/b
     readlink -f a.txt  cat in/m.py  cat -- a.txt  cat -  whoami  uname -a  /bin/bash -lc 'cat a.txt'
     cat no-such-file
     """
@@ -941,7 +942,8 @@ READS_NOT = lines(
     uniq - b.txt  uniq -- - b.txt  git branch -
     uniq -c a.txt b.txt  file -C  file -m x  file -f a.txt  file -z a.txt  file -s a  tree -o x  tree -R  tree -l
     tree --output=x  tree /  sed -i s/a/b/ a.txt  sed -n 'w x' a.txt  sed 1e a.txt  sed -n 1,5p -i a.txt
-    sed -n '1,5w x' a.txt  sed -n -e 1p a.txt  sed -n 1p link  sed --expression=1p a.txt  nl -b pfoo a.txt -x
+    sed -n '1,5w x' a.txt  sed -n '1p;2w x' a.txt  sed -n '1p;2e' a.txt  sed -n '1p;' a.txt
+    sed -n -e 1p a.txt  sed -n 1p link  sed --expression=1p a.txt  nl -b pfoo a.txt -x
     find . -delete  find . -exec ls  find -L .  find / -name x  find . -fprint x  find . -newer /etc/x
     find .. -name x  diff src docs  diff -r src docs  diff a.txt link  diff src a.txt  diff --from-file=/etc/x a
     diff -l a b  sha256sum -c a.txt  which -x a  xxd a.txt  tee a.txt  touch x  less a.txt  env  printenv

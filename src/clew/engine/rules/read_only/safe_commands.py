@@ -69,8 +69,8 @@ def _follows_nothing(words: Sequence[str], folder: Path) -> bool:
 
 
 def _prints_lines(words: Sequence[str], folder: Path) -> bool:
-    """`sed -n 10,20p FILE`, as agents read files; any other script may write."""
-    return len(words) >= 2 and words[0] == "-n" and re.fullmatch(r"[0-9]+(,([0-9]+|\$))?p", words[1]) is not None
+    """`sed -n '10,20p;40p' FILE`, as agents read files; any other script may write."""
+    return len(words) >= 2 and words[0] == "-n" and _PRINTED_LINES.fullmatch(words[1]) is not None
 
 
 def _names_a_file(words: Sequence[str], folder: Path) -> bool:
@@ -89,6 +89,8 @@ def _tests_one_file(words: Sequence[str], folder: Path) -> bool:
     return len(words) == 2 and words[0].startswith("-") and not words[1].startswith("-")
 
 
+_LINES = r"[0-9]+(?:,(?:[0-9]+|\$))?p"
+_PRINTED_LINES = re.compile(rf"{_LINES}(?:;{_LINES})*")
 _SUM = ReadOnly("-bt --tag")
 _LOG = ReadOnly(
     "-# -pswbzMC -n= -U= -S= -G= --oneline --graph --all --decorate= --stat= --shortstat --numstat --name-only"
