@@ -143,7 +143,17 @@ async def test_a_secret_that_quotes_another_message_is_stored_nowhere(tmp_path: 
 
 @pytest.mark.parametrize(
     "said",
-    ["/queue hunter2", "/new hunter2", "/fork hunter2", "/queue CODE hunter2", "/answer CODE hunter2", "/排队 hunter2"],
+    [
+        *(
+            "/queue hunter2",
+            "/new hunter2",
+            "/fork hunter2",
+            "/queue CODE hunter2",
+            "/answer CODE hunter2",
+            "/排队 hunter2",
+        ),
+        *("/answer hunter2", "/answer hunter2 again", "/approve hunter2", "/deny hunter2", "/queue B2C3 hunter2"),
+    ],
 )
 async def test_a_secret_that_comes_with_a_command_is_stored_nowhere(tmp_path: Path, said: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
@@ -167,6 +177,25 @@ async def test_a_secret_with_a_file_or_forwarded_is_stored_nowhere(tmp_path: Pat
         assert refused.fate is Fate.REFUSED and f"clew answer {view.code}" in refused.words
         assert how != "attachments" or (await chat.says("", **more)).fate is Fate.STEER
     _nowhere(tmp_path, b"hunter2")
+
+
+@pytest.mark.parametrize("said", ["b2c3 hunter2", "y B2C3 hunter2", "OLD hunter2", "B2C3D4F5G6H7", "B2C3D4F5G6H7 y"])
+@pytest.mark.parametrize("how", [{}, {"quoted": "message-99"}, {"relayed": True}, {"queue": True}], ids=str)
+async def test_a_secret_after_a_wrong_code_is_stored_nowhere(tmp_path: Path, said: str, how: dict[str, object]) -> None:
+    """The code is mistyped, that of a settled gate, or is itself the secret."""
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        await rig.allow("7")
+        await chat.says("!approve make\n!secret The password?")
+        (first,) = await asked(rig)
+        await rig.engine.gates.answer(first.code, AnswerGate(Decision.DECLINE))
+        (view,) = await asked(rig, 2)
+        refused = await chat.says(said.replace("OLD", first.code), **how)
+        assert refused.fate is Fate.REFUSED and f"clew answer {view.code}" in refused.words
+        assert first.code in (await chat.says(first.code)).words, "a code alone is no secret"
+        assert "clew answer" not in (await chat.says(f"{first.code} y")).words
+    _nowhere(tmp_path, b"hunter2")
+    _nowhere(tmp_path, b"B2C3D4F5G6H7")
 
 
 async def test_a_secret_in_a_chat_without_a_thread_is_stored_nowhere(tmp_path: Path) -> None:

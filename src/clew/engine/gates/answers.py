@@ -312,7 +312,10 @@ def _refuse_secrets_in_message(tx: Tx, reply: GateReply) -> None:
     named = _gate_by_code(tx, reply, typed.code) if typed.code is not None else None
     if named is not None and _is_secret(named) and typed.rest and not typed.is_stop:
         raise Refused(gate_messages.secret(named.code))
-    if typed.code is not None or typed.is_short or typed.is_yes_to_all or not typed.rest:
+    if named is not None and (named.state is GateState.OPEN or reply.inbound.pressed or not typed.rest):
+        return
+    rest = reply_parser.TypedReply(None, typed.rest)  # a code that names no gate is mistyped, or is itself the secret
+    if (named is not None or typed.code is None) and (rest.is_short or rest.is_yes_to_all or not rest.rest):
         return
     quotes = reply.inbound.quoted is not None
     for gate in _open_gates_here(tx, reply.thread, reply.inbound.conversation) if quotes else reply.candidates:

@@ -241,9 +241,11 @@ def do_answer(command: Command) -> Inbound:
 
 
 def _code(command: Command) -> tuple[str, str]:
-    """The gate code and the rest. Raises BadInput if there is no code: the text never goes to the agent."""
+    """The gate code and the rest. Raises BadInput if there is no code: the text never goes to the agent. Raises Refused
+    if it may be a secret, which the error would repeat."""
     code, _, rest = command.rest.partition(" ")
     if not is_code(code):
+        refuse_secrets(command.tx, command.thread)
         raise BadInput(say("gates.no_code", word=code))
     return code.upper(), rest.strip()
 
