@@ -66,6 +66,7 @@ class GateView(Struct, frozen=True):
     leaves_sandbox: bool = False  # a command that would run outside the sandbox of the rest of the turn
     about: str | None = None  # of a question whose options allow a command or a change: that kind; show it as such
     cut: bool = False  # `detail` is shortened
+    only_once: bool = False  # it does not show what it would do, so it cannot be allowed for the thread
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 

@@ -87,6 +87,7 @@ class Asked(Struct, frozen=True):
     may_run: tuple[str, ...] = ()  # commands, for rules that deny or ask
     may_touch: tuple[str, ...] = ()  # paths that it may change, for rules that deny or ask
     mentions: tuple[str, ...] = ()  # other words in it: if they are those of such a rule, a person is asked
+    unshown: bool = False  # it only has a name, and does not show what it would do: a yes is for once
 
     @property
     def shown_as(self) -> GateKind:

@@ -15,13 +15,18 @@ from typing import Any
 
 import pytest
 
-from clew.cli.view.gates import request_lines
+from clew.cli.view.gates import command_hints, request_lines
+from clew.engine.gates.answers import make_rule
+from clew.engine.gates.choices import NewRule
+from clew.engine.rules.decide import exact_pattern
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
-from clew.model.gates import Decision, Effect, Policy, RuleKind, Scope
+from clew.model.gates import Asked, Decision, Effect, Policy, RuleKind, Scope
 from clew.runtimes import file_changes, process
 from clew.runtimes.acp.agents.known import KNOWN, Quirks
 from clew.runtimes.acp.approvals import permissions
 from clew.runtimes.acp.approvals.permissions import WHICH
+from clew.store.tables import gates as rows
+from clew.support.errors import BadInput
 from tests.helpers.rig import Rig
 from tests.runtimes.acp.test_engine import World
 
@@ -1289,6 +1294,53 @@ async def test_a_tool_that_differs_from_its_announcement_is_asked(world: World) 
         assert gate.state == "open" and "announced with another tool" in gate.warning and '"patch"' in gate.detail
         await answer(rig, gate, NO)
         await rig.ended(said.turn)
+
+
+@pytest.mark.parametrize("kind", ["execute", "fetch", "other", None])
+async def test_a_call_that_shows_only_a_title_is_allowed_for_once(world: World, kind: str | None) -> None:
+    """Its model may have written the title, so the next call with that title may do something else."""
+    asks = [("permit", {"toolCallId": id, "kind": kind, "title": "run the tests"}) for id in ("a", "b")]
+    async with world.daemon() as rig:
+        said = await rig.say(script(*asks))
+        first = await opened(rig)
+        assert first.only_once and "allow it in this thread from now on" not in first.options
+        assert [line.split("  ")[1] for line in command_hints(first)] == [
+            f"clew {command}"
+            for command in (f"approve {first.code}", f"deny {first.code}", f"deny {first.code} --stop")
+        ]
+        with pytest.raises(BadInput):
+            await answer(rig, first, IN_THREAD)
+        exact = NewRule(RuleKind.EXACT, exact_pattern(await stored(rig, first)), Scope.EVERYWHERE)
+        await rig.store.write(lambda tx: make_rule(tx, rig.engine._core, exact, "", "an older version"))
+        await answer(rig, first, YES)
+        second = await opened(rig, 2)
+        assert second.state == "open"
+        await answer(rig, second, NO)
+        assert (await rig.ended(said.turn)).text == "[yes][no]"
+
+
+@pytest.mark.parametrize("shown", [True, False])
+async def test_an_unsent_yes_is_used_only_for_a_call_that_was_shown(world: World, shown: bool) -> None:
+    raw = {"rawInput": {"command": "make"}} if shown else {}
+    ask = ("permit", {"toolCallId": "a", "kind": "execute", "title": "make", **raw})
+    async with world.daemon() as rig:
+        await rig.say(script(ask))
+        rig.hold_answers()
+        await answer(rig, await opened(rig), YES)
+        await rig.kill()
+    await world.runtimes[0].close()
+    async with world.daemon() as rig:
+        again = await opened(rig)
+        assert (again.state == "open") is not shown
+        if not shown:
+            await answer(rig, again, NO)
+        await rig.ended(again.turn)
+
+
+async def stored(rig: Rig, gate: GateView) -> Asked:
+    found = await rig.store.read(lambda tx: rows.get(tx, gate.id))
+    assert found is not None
+    return found.asked
 
 
 @pytest.mark.parametrize("more", [{"rawInput": {"path": "x"}}, {"locations": [{"path": "x"}]}], ids=str)

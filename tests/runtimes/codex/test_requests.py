@@ -212,6 +212,8 @@ def test_a_change_that_asks_for_later_writes_is_always_asked(tmp_path: Path) -> 
 def test_a_change_that_was_never_shown_says_so() -> None:
     asked = read(CHANGE, itemId="unseen")
     assert asked is not None and (asked.title, asked.detail, asked.paths) == (requests.UNSEEN, "", ())
+    nameless = read(COMMAND, itemId="unseen")
+    assert asked.unshown and nameless is not None and nameless.unshown, "a yes is for once"
 
 
 def test_requests_of_older_kinds_are_read_and_answered() -> None:

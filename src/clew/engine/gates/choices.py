@@ -73,7 +73,9 @@ def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
 
     yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
     exact = NewRule(RuleKind.EXACT, decide.exact_pattern(asked), Scope.THREAD)
-    found = [Choice(ChoiceKind.ACCEPT, _ALLOW, yes), Choice(ChoiceKind.THREAD, _IN_THREAD, yes, exact)]
+    found = [Choice(ChoiceKind.ACCEPT, _ALLOW, yes)]
+    if not asked.unshown:
+        found.append(Choice(ChoiceKind.THREAD, _IN_THREAD, yes, exact))
     if offer is not None:
         rule = NewRule(decide.RULE_KINDS[asked.kind], offer, Scope.WORKSPACE, DEFAULT_RULE_LIFETIME)
         found.append(Choice(ChoiceKind.RULE, _rule_label(offer), yes, rule))

@@ -292,6 +292,8 @@ def _answer_automatically(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> b
 
 
 def _reuse_unsent_answer(tx: Tx, core: Core, gate: Gate) -> bool:
+    if gate.asked.unshown:
+        return False  # nobody knows whether it is the same
     oldest = core.clock.now() - UNSENT_ANSWER_LIFETIME
     for earlier in gates.same_request(tx, gate.turn, gate.asked):
         is_fresh = earlier.carried and (earlier.answered_at or 0) >= oldest

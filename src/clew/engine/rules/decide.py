@@ -209,7 +209,7 @@ def _find_allow_rule(rules: Sequence[Rule], asked: Asked, workspace: str, inspec
     candidates = [rule for rule in rules if rule.kind in (RuleKind.EXACT, RULE_KINDS[asked.kind])]
     for rule in candidates:
         if rule.kind is RuleKind.EXACT:
-            if rule.pattern in exact:
+            if rule.pattern in exact and not asked.unshown:
                 return rule
         elif asked.kind is not GateKind.COMMAND and _allows_change_or_tool(rule, asked, workspace):
             return rule

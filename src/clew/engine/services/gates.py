@@ -304,6 +304,7 @@ def _raw(gate: Gate) -> GateView:
             ),
             leaves_sandbox=asked.leaves_sandbox,
             about=asked.about,
+            only_once=asked.unshown,
             questions=tuple(_question_view(question) for question in asked.questions),
             blocking=asked.blocking,
             replies=tuple(said for _, said in gate.answer.replies) if gate.answer else (),

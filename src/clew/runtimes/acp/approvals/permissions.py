@@ -81,6 +81,7 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
         removes=plan.removes,
         may_run=plan.may_run,
         may_touch=plan.may_touch,
+        unshown=kind is GateKind.PERMISSION and not detail,
         mentions=plan.mentions,
         about=None if is_clear else kind,
     )

@@ -67,7 +67,8 @@ def _read_command(request: wire.Request, turn: Translation) -> Asked:
         typed = (command, _KEYS.sub("\n", command))
         return replace(_permission(request, f"type into a running command: {command}"), may_run=typed)
     if not command:
-        return _permission(request, f"network access to {host}" if host else "something that Codex does not name")
+        unnamed = replace(_permission(request, "something that Codex does not name"), unshown=True)
+        return _permission(request, f"network access to {host}") if host else unnamed
     also = describe_permissions(request.additional_permissions)
     extra = [line for line in (host and f"network access to {host}", also and f"with: {also}") if line]
     elsewhere = _environment(request)
@@ -103,6 +104,7 @@ def _change(request: wire.Request, changes: tuple[wire.Change, ...], there: Mapp
         item=_item(request),
         unjudged=doubts.joined((_escaped(also), *overwriting.doubt(changes, there))),
         removes=any(change.kind.type == "delete" or change.kind.moved_to for change in changes),
+        unshown=not paths,
     )
 
 
