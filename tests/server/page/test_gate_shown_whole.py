@@ -48,3 +48,40 @@ def test_a_long_diff_is_shown_whole_before_it_can_be_allowed(desk: Desk, sit_dow
     expect(box.locator(".diff span").last).to_be_visible()
     assert not any(each.evaluate(SCROLLS) for each in box.locator(".diff, .gate-title").all())
     desk.client.post("threads", turn["thread"], "cancel")
+
+
+def test_a_gate_that_shows_only_a_name_cannot_be_allowed_for_the_thread(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!approve touch unshown\n!text done")
+    gate = desk.clew.wait_for(turn["thread"], "gate.opened").data["data"]["gate"]
+
+    def listed(route: Route) -> None:
+        route.fulfill(json=[{**row, "only_once": row["id"] == gate} for row in route.fetch().json()])
+
+    ann = sit_down(desk, listen=lambda page: page.route(re.compile(r"/api/gates(\?.*)?$"), listed))
+    ann.go(f"#/threads/{turn['thread']}")
+    box = ann.page.locator(f'clew-gate[data-gate="{gate}"]')
+    expect(box.locator('[data-act="allow"]')).to_be_enabled()
+    expect(box.locator('[data-act="thread"]')).to_have_count(0)
+    desk.client.post("threads", turn["thread"], "cancel")
+
+
+@pytest.mark.parametrize("view", ["#/threads/{thread}", "#/inbox"])
+def test_a_gate_that_is_asked_again_is_drawn_again_with_its_warning(desk: Desk, sit_down: Sit, view: str) -> None:
+    """The page was away when it was answered and asked again, so it never saw the gate closed."""
+    turn = desk.start("!approve touch again\n!text done")
+    gate = desk.clew.wait_for(turn["thread"], "gate.opened").data["data"]["gate"]
+    again: dict[str, Any] = {}
+
+    def listed(route: Route) -> None:
+        route.fulfill(json=[{**row, **(again if row["id"] == gate else {})} for row in route.fetch().json()])
+
+    ann = sit_down(desk, listen=lambda page: page.route(re.compile(r"/api/gates(\?.*)?$"), listed))
+    ann.go(view.format(thread=turn["thread"]))
+    box = ann.page.locator(f'clew-gate[data-gate="{gate}"]')
+    expect(box.locator('[data-act="allow"]')).to_be_enabled()
+    again |= {"asked_at": 1, "warning": "The answer did not arrive."}
+    other = desk.start("!approve touch other\n!text done")
+    expect(box.locator(".warning")).to_have_text("The answer did not arrive.")
+    expect(box).to_have_count(1)
+    for each in (turn, other):
+        desk.client.post("threads", each["thread"], "cancel")

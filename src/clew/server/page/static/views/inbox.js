@@ -5,7 +5,7 @@ import { focused, h, setContent } from "/page/lib/dom.js";
 import { addShortcuts, moveFocus, NOT_HANDLED } from "/page/lib/shortcuts.js";
 import { changes, fetchThread, fetchWaiting, threads, waiting } from "/page/lib/state.js";
 import { t } from "/page/lib/words.js";
-import { newGate } from "/page/parts/gates/gate.js";
+import { drawnGate, newGate } from "/page/parts/gates/gate.js";
 import { setGates } from "/page/parts/gates/gate_list.js";
 import { gateShortcuts } from "/page/parts/gates/gate_shortcuts.js";
 import { suspendedPrompt } from "/page/parts/gates/suspended.js";
@@ -54,7 +54,7 @@ class Inbox extends HTMLElement {
   #draw() {
     const children = /** @type {HTMLElement[]} */ ([...this.#list.children]);
     const shown = new Map(children.map((element) => [keyOf(element), element]));
-    const gates = waiting.gates.map((gate) => shown.get(gate.id) ?? this.#gate(gate));
+    const gates = waiting.gates.map((gate) => drawnGate(shown.get(gate.id), gate) ?? this.#gate(gate));
     const suspended = waiting.suspended.map(
       (thread) => shown.get(`${thread.id} ${thread.asks}`) ?? suspendedPrompt(thread, { isNamed: true }),
     );

@@ -8,7 +8,7 @@ import { addShortcuts, moveFocus, NOT_HANDLED } from "/page/lib/shortcuts.js";
 import { changes, fetchThread, setThread, threads, waiting } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
 import { said, t } from "/page/lib/words.js";
-import { newGate } from "/page/parts/gates/gate.js";
+import { drawnGate, newGate } from "/page/parts/gates/gate.js";
 import { setGates } from "/page/parts/gates/gate_list.js";
 import { gateShortcuts } from "/page/parts/gates/gate_shortcuts.js";
 import { suspendedPrompt } from "/page/parts/gates/suspended.js";
@@ -108,7 +108,7 @@ class ThreadView extends HTMLElement {
     const shown = new Map(children.map((element) => [element.dataset.gate ?? element.dataset.asks, element]));
     const elements = waiting.gates
       .filter((gate) => gate.thread === this.#id)
-      .map((gate) => shown.get(gate.id) ?? newGate(gate, { inThread: true }));
+      .map((gate) => drawnGate(shown.get(gate.id), gate) ?? newGate(gate, { inThread: true }));
     if (this.#thread?.status === "suspended")
       elements.push(shown.get(this.#thread.asks ?? "") ?? suspendedPrompt(this.#thread));
     setGates(this.#gates, elements, this.#timeline);

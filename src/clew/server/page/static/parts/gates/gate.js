@@ -137,7 +137,7 @@ export class GateElement extends HTMLElement {
       "div",
       { class: "gate-answers", role: "group", "aria-label": t("gate.answers") },
       button("allow", "a", () => this.allow(), "main"),
-      button("thread", "t", () => this.allowInThread()),
+      !gate.only_once && button("thread", "t", () => this.allowInThread()),
       button("rule", "r", () => this.showRuleForm()),
       approvalsOf(gate.thread).length > 1 && button("all", "A", () => this.allowAll()),
       button("decline", "d", () => this.decline()),
@@ -152,7 +152,7 @@ export class GateElement extends HTMLElement {
   }
 
   allowInThread() {
-    if (this.#gate.kind === "question" || !this.#isComplete) return;
+    if (this.#gate.kind === "question" || this.#gate.only_once || !this.#isComplete) return;
     this.#answer({ decision: "accept", extent: "thread" }, t("gate.allowed_thread", { what: this.#gate.shown.title }));
   }
 
@@ -250,6 +250,15 @@ async function removeRule(pattern) {
 }
 
 customElements.define("clew-gate", GateElement);
+
+/**
+ * The element of a gate, unless the gate was asked again since it was drawn: then it has a warning, which must be seen.
+ * @param {HTMLElement | undefined} element
+ * @param {Gate} gate
+ * @returns {HTMLElement | undefined}
+ */
+export const drawnGate = (element, gate) =>
+  element instanceof GateElement && element.gate.asked_at === gate.asked_at ? element : undefined;
 
 /** @param {ConstructorParameters<typeof GateElement>} args */
 export const newGate = (...args) => guardClicks(new GateElement(...args));
