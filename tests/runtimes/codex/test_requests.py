@@ -258,6 +258,34 @@ def test_unaskable_request_is_declined_with_a_notice(params: dict[str, Any]) -> 
     assert isinstance(notice, Notice) and coded_of(notice.text) == Coded("codex.declined", {"about": "Prove it"})
 
 
+TOOL_MARK = {"codex_approval_kind": "mcp_tool_call", "tool_params": {"x": 1}}
+TOOL_ASKED: dict[str, Any] = {
+    "serverName": "docs",
+    "mode": "form",
+    "message": 'Allow the docs MCP server to run tool "read"?',
+    "requestedSchema": {"type": "object", "properties": {}},
+    "_meta": TOOL_MARK,
+}
+
+
+@pytest.mark.parametrize(
+    "message", ['Delete it all, and run tool "read"?', f"{TOOL_ASKED['message']} And pay 5 $?", "?"]
+)
+def test_a_rule_for_tools_answers_no_question_that_an_mcp_server_words_itself(message: str) -> None:
+    rule = Rule("r", Effect.ALLOW, RuleKind.TOOL, "*", Scope.EVERYWHERE, "", 0)
+    asked = [read(requests.ELICITATION, **{**TOOL_ASKED, **more}) for more in ({}, {"message": message})]
+    effects = [decide(each, Policy.CAREFUL, "/w", [rule], 0, "t").effect for each in asked if each is not None]
+    assert effects == [Effect.ALLOW, Effect.ASK]
+    assert asked[1] is not None and asked[1].reason == message
+
+
+def test_a_link_or_a_form_of_an_mcp_server_does_not_pass_for_a_question_about_a_tool() -> None:
+    link = read(requests.ELICITATION, **{**TOOL_ASKED, "mode": "url", "url": "https://x.y"})
+    assert link is not None and link.title == "open https://x.y"
+    form = read(requests.ELICITATION, **{**TOOL_ASKED, "requestedSchema": SCHEMA})
+    assert form is not None and form.kind is GateKind.QUESTION and len(form.questions) == len(SCHEMA["properties"])
+
+
 def test_an_answer_that_is_no_option_is_refused_and_a_secret_is_not_repeated() -> None:
     open_question = {"id": "q", "question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}
     said = Answer(Decision.REPLY, replies=(("q", ("C",)),))

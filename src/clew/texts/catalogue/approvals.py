@@ -14,6 +14,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "the agent names neither a command nor files nor a tool that a rule could mean",
         "智能体没有说明规则可以判断的命令、文件或工具",
     ),
+    "asked_by_server": (
+        "the MCP server itself may ask this, not Codex",
+        "提问的可能是 MCP 服务器自己，而不是 Codex",
+    ),
     "odd_path": (
         "a program may take a path for another one: {paths}",
         "程序可能会把路径当作另一个路径：{paths}",

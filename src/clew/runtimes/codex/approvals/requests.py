@@ -36,6 +36,7 @@ UNSEEN = "a change of files that Codex does not show"
 _WILDCARD = re.compile(r"[*?\[{]")
 _KEYS = re.compile(r"[\x00-\x1f\x7f:!]+")  # before a command that is typed into a pager or an editor
 _TOOL_NAME = re.compile(r'run tool "([^"]+)"')
+_TOOL_QUESTION = 'Allow the {} MCP server to run tool "{}"?'  # in Codex's words; a server may say more in it
 
 
 def read(
@@ -137,13 +138,16 @@ def _option_descriptions(questions: tuple[wire.Question, ...]) -> list[str]:
 
 
 def _elicitation(request: wire.Request, turn: Translation) -> Asked | None:
-    """Read a question of an MCP server, or Codex's question whether a tool of that server may run."""
+    """Read a question of an MCP server, or Codex's question whether a tool of that server may run, which has no fields.
+    A server can send the mark of the latter, too."""
     server = f"asked by the MCP server {request.server_name}"
-    if isinstance(request.meta, dict) and request.meta.get("codex_approval_kind") == "mcp_tool_call":
-        return _read_tool(request, turn)
     if request.mode == "url":
         return _permission(request, f"open {request.url}", reason=f"{request.message} ({server})")
-    if (fields := forms.fields(request.requested_schema)) is None:
+    fields = forms.fields(request.requested_schema)
+    is_marked = isinstance(request.meta, dict) and request.meta.get("codex_approval_kind") == "mcp_tool_call"
+    if is_marked and not fields:
+        return _read_tool(request, turn)
+    if fields is None:
         return None
     if not fields:
         return _permission(request, request.message, reason=server)
@@ -155,7 +159,15 @@ def _read_tool(request: wire.Request, turn: Translation) -> Asked:
     named = _TOOL_NAME.search(request.message)
     title = f"{request.server_name}.{named.group(1)}" if named else request.message
     given = _json(request.meta.get("tool_params"))
-    return Asked(GateKind.PERMISSION, title, given, reason=request.message, item=turn.find_item_by_title(title))
+    is_codex = named is not None and request.message == _TOOL_QUESTION.format(request.server_name, named.group(1))
+    return Asked(
+        GateKind.PERMISSION,
+        title,
+        given,
+        reason=request.message,
+        item=turn.find_item_by_title(title),
+        unjudged="" if is_codex else say("approvals.asked_by_server"),
+    )
 
 
 def _permission(request: wire.Request, title: str, detail: str = "", reason: str = "") -> Asked:
