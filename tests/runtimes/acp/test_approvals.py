@@ -20,11 +20,12 @@ from clew.engine.gates.answers import make_rule
 from clew.engine.gates.choices import NewRule
 from clew.engine.rules.decide import exact_pattern
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
-from clew.model.gates import Asked, Decision, Effect, Policy, RuleKind, Scope
+from clew.model.gates import Answer, Asked, Decision, Effect, Policy, RuleKind, Scope
 from clew.runtimes import file_changes, process
 from clew.runtimes.acp.agents.known import KNOWN, Quirks
 from clew.runtimes.acp.approvals import permissions
 from clew.runtimes.acp.approvals.permissions import WHICH
+from clew.runtimes.acp.wire import Option
 from clew.store.tables import gates as rows
 from clew.support.errors import BadInput
 from tests.helpers.rig import Rig
@@ -1361,3 +1362,33 @@ async def test_a_yes_for_this_thread_to_a_change_without_a_diff_is_for_one_tool(
         assert third.state == "open" and "| clear_file" in third.detail
         await answer(rig, third, NO)
         assert (await rig.ended(said.turn)).text == "[yes][yes][no]"
+
+
+# The options of a request
+
+
+@pytest.mark.parametrize(
+    ("kinds", "yes", "no"),
+    [
+        ({"allow_once": "a", "allow_always": "b", "reject_once": "c"}, "a", "c"),
+        ({"allow_once": "a", "reject_once": "a"}, None, None),
+        ({"allow_once": "a", "allow_always": "a", "reject_once": "c"}, None, "c"),
+        ({"allow_once": "a", "allow_always": "c", "reject_always": "c"}, "a", None),
+    ],
+)
+def test_an_id_of_two_options_is_not_sent_for_one_of_them(
+    kinds: dict[str, str], yes: str | None, no: str | None
+) -> None:
+    """The agent may take it for the other one."""
+    options = tuple(Option(id, kind, kind) for kind, id in kinds.items())
+
+    def sent(decision: Decision) -> object:
+        outcome: Any = permissions.to_response(options, Answer(decision))["outcome"]
+        return outcome.get("optionId")
+
+    assert sent(Decision.DECLINE) == no
+    if yes is None:
+        with pytest.raises(BadInput):
+            sent(Decision.ACCEPT)
+    else:
+        assert sent(Decision.ACCEPT) == yes

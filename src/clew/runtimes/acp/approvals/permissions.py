@@ -121,9 +121,10 @@ CANCELLED: dict[str, object] = {"outcome": {"outcome": "cancelled"}}
 
 
 def is_plain(options: tuple[Option, ...]) -> bool:
-    """Whether there is exactly one option to allow once, and one to reject."""
-    kinds = [option.kind for option in options]
-    return kinds.count("allow_once") == 1 and any(kind.startswith("reject") for kind in kinds)
+    """Whether there is exactly one option to allow once, with an id of its own, and one to reject."""
+    once = [option.option_id for option in options if option.kind == "allow_once"]
+    is_one = len(once) == 1 and [option.option_id for option in options].count(once[0]) == 1
+    return is_one and any(option.kind.startswith("reject") for option in options)
 
 
 def names(options: tuple[Option, ...]) -> Mapping[str, str]:
@@ -149,10 +150,7 @@ def _chosen(options: tuple[Option, ...], answer: Answer) -> str | None:
         case Decision.ACCEPT:
             raise BadInput(say("runtimes.yes_is_not_enough", names=", ".join(names(options))))
         case _:
-            no = [
-                option.option_id
-                for kind in ("reject_once", "reject_always")
-                for option in options
-                if option.kind == kind
-            ]
-            return no[0] if no else None
+            kinds = ("reject_once", "reject_always")
+            no = [option.option_id for kind in kinds for option in options if option.kind == kind]
+            others = {option.option_id for option in options if option.kind not in kinds}
+            return no[0] if no and no[0] not in others else None
