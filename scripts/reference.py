@@ -20,6 +20,7 @@ import click
 from msgspec import Struct
 
 from clew.cli import main as cli
+from clew.cli.command_list import SECTIONS
 from clew.config import plugins
 from clew.config.reading import plugin_group, split, without_none
 from clew.config.settings import Config
@@ -156,7 +157,7 @@ def commands() -> str:
 
 
 def _terminal() -> Iterator[str]:
-    for section, names in cli.SECTIONS.items():
+    for section, names in SECTIONS.items():
         yield from ("", f"## {section}")
         for name in names:
             command = cli.cli.get_command(click.Context(cli.cli), name)

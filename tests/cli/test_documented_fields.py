@@ -106,7 +106,7 @@ def test_status_has_the_documented_fields(clew: Clew) -> None:
 
 
 def test_every_command_is_documented() -> None:
-    from clew.cli.main import COMMANDS
+    from clew.cli.command_list import COMMANDS
 
     text = DOCS.read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"`clew {name}" not in text] == []

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.cli.main import COMMANDS, cli, main
+from clew.cli.command_list import COMMANDS
+from clew.cli.main import cli, main
 from tests.helpers.daemons import Clew
 
 HEAVY = ("asyncio", "starlette", "uvicorn", "httpx", "msgspec", "sqlite3", "subprocess", "http.client")

@@ -23,7 +23,7 @@ from tests.helpers.paths import ROOT
 
 SOURCE = ROOT / "src" / "clew"
 TABLE = SOURCE / "texts" / "slash_commands.py"
-SHELL_COMMANDS = SOURCE / "cli" / "main.py"  # `clew threads`, `clew stop`, …: another list by nature
+SHELL_COMMANDS = SOURCE / "cli" / "command_list.py"  # `clew threads`, `clew stop`, …: another list by nature
 MOST_NAMES = 5  # in one literal that is no list of commands
 # Words with a slash in texts and pages that are no commands of clew: of Telegram's @BotFather, of HTTP, of the disk.
 NOT_OURS = {"newbot", "setprivacy", "token", "docs", "healthz", "metrics", "omt_", "proc", "tmp"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.cli.main import COMMANDS
+from clew.cli.command_list import COMMANDS
 from clew.client.api import Clew as Door
 from clew.model.gates import Policy
 from tests.helpers.daemons import SCRIPTED, Clew

@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from clew.cli.main import COMMANDS
+from clew.cli.command_list import COMMANDS
 from clew.client import events as client_events
 from clew.model.events.kinds import EventKind
 from clew.model.events.stream import KINDS

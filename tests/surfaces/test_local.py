@@ -155,9 +155,9 @@ def test_one_line_has_no_control_characters(text: str, line: str) -> None:
     assert one_line(text) == line
 
 
-def test_one_line_is_cut_at_200_characters() -> None:
-    assert one_line("x" * 200) == "x" * 200
-    assert one_line("x" * 201) == "x" * 199 + "…"
+def test_one_line_is_cut_at_240_characters() -> None:
+    assert one_line("x" * 240) == "x" * 240
+    assert one_line("x" * 241) == "x" * 239 + "…"
 
 
 def test_local_is_the_only_address() -> None:
@@ -187,18 +187,17 @@ async def test_the_terminal_that_started_it_gets_a_safe_line() -> None:
         os.close(ours)
         os.close(theirs)
     assert receipt == Receipt(where, "terminal")
-    assert b"clew: T1 is done: --help" in shown_there
+    assert b"--help" in shown_there
     assert b"\x1b" not in shown_there and "\u202e".encode() not in shown_there
 
 
-@pytest.mark.parametrize(("kind", "told"), [("ask", "T1 waits for you: K7Q2"), ("notice", "T1: K7Q2")])
-async def test_only_an_answer_says_that_a_thread_is_done(kind: str, told: str) -> None:
+async def test_a_terminal_gets_the_headline_in_place_of_the_text() -> None:
     ours, theirs = os.openpty()
     try:
         where = Conversation("local", os.ttyname(theirs))
-        asks = replace(FINAL, kind=DeliveryKind(kind), conversation=where, text="K7Q2")
+        asks = replace(FINAL, conversation=where, text="+a diff\n-in lines", headline="⚠ it asks: run make?")
         await LocalSurface(nobody, NOTHING).send(asks)
-        assert f"clew: {told}".encode() in os.read(ours, 1000)
+        assert os.read(ours, 1000).decode().strip() == "⚠ it asks: run make?"
     finally:
         os.close(ours)
         os.close(theirs)

@@ -7,13 +7,16 @@ events of one thread, for `watch` and `chat`.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from clew.cli.view import outcome
 from clew.cli.view.events import EventRenderer, InfoLine, Piece, activity_line, summary
 from clew.cli.view.gates import AnswerHints, Gates, command_hints
 from clew.cli.view.screen import Screen
 from clew.cli.view.text_width import fit, one_line
+from clew.cli.view.threads import thread_table
 from clew.client import requests
 from clew.client.events import ActivityChanged, Announced, Event, Hello, Reset, TurnEnded, TurnStarted, event_of
 from clew.client.wire import Frame
@@ -22,7 +25,7 @@ from clew.model.events.kinds import EventKind
 if TYPE_CHECKING:
     from clew.client.sync import Asks, Client
     from clew.model.gate_views import GateView
-    from clew.model.views import TurnView
+    from clew.model.views import ThreadView, TurnView
 
 WORKING = "working"
 PRUNED = "· older events are not stored any more; this is the current state"
@@ -116,32 +119,57 @@ class ThreadRenderer:
 
 
 class Watcher:
-    """The output of `clew watch`: for one thread also its text, for all threads only events."""
+    """The output of `clew watch`: for one thread its text and activities, for all threads a line for each change."""
 
     def __init__(self, client: Asks, screen: Screen, thread: str | None, as_json: bool) -> None:
+        self._client = client
         self._screen = screen
+        self._thread = thread
+        self._last: dict[str, str] = {}  # the line that was shown for a thread
         self._as_json = as_json
         self._renderer = ThreadRenderer(client, thread, command_hints) if thread else None
-        self._is_begun = False
+        self._hellos = 0
+        self._at_first: ThreadView | None = None
 
     def show(self, frame: Frame) -> None:
-        is_again = self._is_begun
+        is_again = self._hellos > 0
         if frame.kind == EventKind.HELLO:
+            if self._thread and not is_again:  # what ends later comes as an event
+                self._at_first = self._client.ask(requests.thread(self._thread))
             self._screen.say("reconnected" if is_again else "watching; Ctrl-C ends")
-            self._is_begun = True
+            self._hellos += 1
         if self._as_json:
             data = json.loads(frame.data) | ({"again": is_again} if frame.kind == EventKind.HELLO else {})
             print(json.dumps({"kind": frame.kind, "seq": frame.seq, "data": data}), flush=True)
         else:
             self._show_event(event_of(frame))
 
+    def outcome(self, frame: Frame) -> int | None:
+        """The exit code, if the thread has ended with this event: it does not work, and no answer in its turn can make
+        it go on. After a reconnect the events that were missed come first."""
+        is_first = frame.kind == EventKind.HELLO and self._hellos == 1
+        if self._thread is None or not (is_first or frame.kind in _MAY_END):
+            return None
+        view = self._at_first if is_first and self._at_first else self._client.ask(requests.thread(self._thread))
+        is_told = view.status == "idle" or frame.kind != EventKind.TURN_ENDED  # else its new status is told next
+        return outcome.of_thread(self._client, view) if view.status != "running" and is_told else None
+
     def _show_event(self, event: Event) -> None:
         if self._renderer:
             self._show_thread(self._renderer, event)
-        elif event.kind == EventKind.RESET:
-            self._screen.write_line(PRUNED)
-        elif event.seq is not None and event.kind in _HEADLINES:
-            self._screen.write_text(f"{event.thread}  {one_line(_headline(event))}\n", fresh=True)
+        elif event.kind in (EventKind.HELLO, EventKind.RESET):
+            for view in reversed(self._client.ask(requests.threads()).threads):
+                self._show_line(view)
+        elif event.thread and event.seq is not None and event.kind in _CHANGES:
+            self._show_line(self._client.ask(requests.thread(event.thread)))
+
+    def _show_line(self, view: ThreadView) -> None:
+        """Show the state of a thread, if it has changed."""
+        [line] = thread_table([view], time.time(), None)
+        state = f"{view.status} {view.gates} {view.last_line} {view.title}"
+        if self._last.get(view.id) != state:
+            self._last[view.id] = state
+            self._screen.write_text(f"{line}\n", fresh=True)
 
     def _show_thread(self, renderer: ThreadRenderer, event: Event) -> None:
         was = renderer.running
@@ -155,6 +183,20 @@ class Watcher:
             self._screen.wait(WORKING if renderer.running else None)
 
 
+_MAY_END = frozenset({EventKind.RESET, EventKind.TURN_ENDED, EventKind.THREAD_STATUS})
+_CHANGES = frozenset(
+    {
+        EventKind.THREAD_CREATED,
+        EventKind.THREAD_STATUS,
+        EventKind.THREAD_TITLE,
+        EventKind.TURN_STARTED,
+        EventKind.TURN_ENDED,
+        EventKind.GATE_OPENED,
+        EventKind.GATE_ANSWERED,
+        EventKind.GATE_VOID,
+        EventKind.GATE_EXPIRED,
+    }
+)
 _HEADLINES: dict[str, str] = {
     EventKind.THREAD_CREATED: "thread created",
     EventKind.THREAD_STATUS: "thread is",

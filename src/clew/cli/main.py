@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
+from clew.cli.command_list import ALIASES, COMMANDS, FAMILIAR, SECTIONS
 from clew.cli.output import Out, json_option
 from clew.support.errors import ClewError
 from clew.support.version import __version__
@@ -28,83 +28,31 @@ FILE_ERRORS = {
     ),
 }
 
-# Each command: its module and its help line. A test keeps the lines equal to the `short_help` of the commands.
-SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "Getting started": {
-        "demo": ("commands.demo", "See clew at work in a minute, without an account."),
-    },
-    "Work": {
-        "web": ("commands.web", "Open the page in your browser."),
-        "chat": ("commands.chat", "Chat in a thread, or start a new one."),
-        "run": ("commands.run", "Run one turn in the foreground and stream its answer."),
-        "start": ("commands.run", "Start a task in the background and print its id."),
-        "send": ("commands.run", "Send a message to a thread."),
-        "watch": ("commands.run", "Watch events live."),
-    },
-    "Threads": {
-        "threads": ("commands.threads", "List threads, newest first."),
-        "show": ("commands.threads", "Show a thread."),
-        "read": ("commands.threads", "Print the transcript of a thread."),
-        "where": ("commands.threads", "Show where the answers of a thread were delivered."),
-        "resume": ("commands.lifecycle", "Resume a finished or suspended thread with new information."),
-        "stop": ("commands.lifecycle", "Stop the running turn of a thread."),
-        "done": ("commands.lifecycle", "Mark a thread as completed."),
-        "cancel": ("commands.lifecycle", "Cancel a thread for good."),
-        "fork": ("commands.lifecycle", "Start a new thread from the history of another one."),
-        "title": ("commands.lifecycle", "Change the title of a thread."),
-        "adopt": ("commands.adopt", "Adopt a session started outside clew, or list them."),
-        "release": ("commands.adopt", "Give an adopted session back to its own program."),
-    },
-    "Handoff": {
-        "handoff": ("commands.handoff", "Hand a thread to another surface."),
-        "handoffs": ("commands.handoff", "List handoffs to other surfaces."),
-        "away": ("commands.handoff", "While you are away, send answers and questions to a chat."),
-        "back": ("commands.handoff", "End away mode."),
-    },
-    "Gates and people": {
-        "gates": ("commands.gates", "List open gates of all threads."),
-        "approve": ("commands.gates", "Approve a gate."),
-        "deny": ("commands.gates", "Deny a gate."),
-        "answer": ("commands.gates", "Answer a question of the agent."),
-        "rules": ("commands.rules", "Manage what agents may do without asking."),
-        "connect": ("commands.connect", "Set up a chat app, step by step."),
-        "surfaces": ("commands.connect", "List connected surfaces."),
-        "pair": ("commands.people", "Let a person in by their code."),
-        "people": ("commands.people", "List people who may use clew in chats."),
-    },
-    "Daemon": {
-        "up": ("commands.daemon", "Start the daemon."),
-        "down": ("commands.daemon", "Stop the daemon and everything it started."),
-        "restart": ("commands.daemon", "Stop the daemon and start it again."),
-        "status": ("commands.daemon", "Show the state of the daemon, its runtimes and surfaces."),
-        "logs": ("commands.daemon", "Show the daemon's log."),
-        "ps": ("commands.ps", "List the processes of clew and their roles."),
-        "service": ("commands.service", "Start the daemon at login, by systemd or launchd."),
-        "init": ("commands.init", "Create a config.toml."),
-        "config": ("commands.config", "Show, change and check settings."),
-        "doctor": ("commands.doctor", "Check everything and say what to fix."),
-        "runtimes": ("commands.runtimes", "List agents and their health."),
-        "ping": ("commands.maintenance", "Test a runtime with one tiny turn; shows the time of each step."),
-        "token": ("commands.access_token", "Print the token of the HTTP API."),
-        "codex": ("commands.codex", "Run the Codex that clew uses, with your arguments."),
-        "verify": ("commands.maintenance", "Verify the history of a thread, or of all."),
-        "notify": ("commands.maintenance", "Try all pending deliveries once, now."),
-        "completion": ("completion", "Print the completion script for your shell."),
-    },
-}
-COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
-
 
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
+        if cmd_name not in COMMANDS and cmd_name not in FAMILIAR:
             return None
-        module = import_module(f"clew.cli.{COMMANDS[cmd_name][0]}")
+        module = import_module(f"clew.cli.{COMMANDS[cmd_name][0] if cmd_name in COMMANDS else 'commands.familiar'}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Like click's, with the command that was probably meant."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, [*COMMANDS, *FAMILIAR, *ALIASES], 3)
+            meant = f" Did you mean {' or '.join(f'`clew {each}`' for each in near)}?" if near else ""
+            ctx.fail(f"There is no command {name!r}.{meant}")
+        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Like click's, but without importing every command for its help line."""
@@ -114,9 +62,17 @@ class LazyGroup(click.Group):
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, commands in SECTIONS.items():
-            with formatter.section(title):
-                formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
+        """The commands to begin with; of the others the names only, unless all are asked for."""
+        describes_all = ctx.find_root().meta.get("clew.all", False)
+        for number, (title, commands) in enumerate(SECTIONS.items()):
+            if number == 0 or describes_all:
+                with formatter.section(title):
+                    formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
+        if not describes_all:
+            with formatter.section("More"):
+                formatter.write_dl([(title, ", ".join(commands)) for title, commands in [*SECTIONS.items()][1:]])
+            with formatter.indentation():
+                formatter.write_text("clew help --all describes all of them, clew help COMMAND one.")
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

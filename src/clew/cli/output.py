@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 
+CALLED_AS = "CLEW_CALLED_AS"  # set by the launcher of a checkout
 TIMEOUT = 120.0  # seconds that a command waits for a response
 
 
@@ -35,7 +36,7 @@ class Out:
 
     def say(self, text: str) -> None:
         """Print to stderr, besides the result: a wait, a hint, an activity."""
-        print(visible(text), file=sys.stderr, flush=True)
+        print(visible(as_called(text)), file=sys.stderr, flush=True)
 
     def hint(self, text: str) -> None:
         """Suggest the next command, if a person looks at a terminal."""
@@ -58,7 +59,7 @@ class Out:
 
     def error(self, code: str, words: str) -> None:
         """Print an error: in the language of the terminal, and for scripts in English with its code."""
-        print(f"clew: {visible(in_locale(words))}", file=sys.stderr, flush=True)
+        print(f"clew: {visible(as_called(in_locale(words)))}", file=sys.stderr, flush=True)
         if self.as_json:
             from clew.support.coded import coded_in
 
@@ -77,6 +78,18 @@ class Out:
         from clew.support.home import Home
 
         return Client(Home.find(), say=say or self.say, start=start, looks=looks, timeout=timeout)
+
+
+def as_called(text: str) -> str:
+    """The text with its commands as the person types them: `./clew up` if that is how this one was called."""
+    called = os.environ.get(CALLED_AS, "clew")
+    if called == "clew" or "clew " not in text:
+        return text
+    import re
+
+    from clew.cli.command_list import COMMANDS
+
+    return re.sub(rf"(?<![\w./-])clew (?=(?:{'|'.join(COMMANDS)})\b)", lambda _: f"{called} ", text)
 
 
 def json_text(value: object, indent: int | None = None) -> str:

@@ -40,6 +40,7 @@ class SurfaceCan(Struct, frozen=True):
     edit: bool = False
     edit_every: float = 2.0  # the shortest time between two edits of one message, in seconds
     stream: bool = False  # a placeholder may show the text while it is being written (`Outgoing.live`)
+    headline: bool = False  # it shows one line only: `Outgoing.headline`
     buttons: int = 0  # the most buttons on a message
     prefix: str = "/"  # characters that a command may begin with; "/!" if the platform removes a leading slash
     threads: bool = False  # `open_thread` can create one
@@ -70,6 +71,7 @@ class Outgoing(Struct, frozen=True):
     buttons: tuple[Button, ...] = ()  # only if the surface has buttons
     file: Attachment | None = None  # sent instead of the text; only if the surface sends files
     live: str = ""  # shown below the text: what is being written now; only if the surface streams
+    headline: str = ""  # the same in one line, with what to do; only if the surface shows no more
     again: bool = False  # it may have been sent before, under the same id
 
 

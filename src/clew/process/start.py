@@ -174,7 +174,8 @@ def daemon_environment(home: Home) -> dict[str, str]:
     """The environment of a daemon. The mark is cleared: a daemon started by an agent is not part of that agent."""
     from clew.process.scan import NO_MARK, VARIABLE
 
-    return {**os.environ, VARIABLE: NO_MARK, "CLEW_HOME": str(home.root)}
+    own = {name: value for name, value in os.environ.items() if name != "CLEW_CALLED_AS"}  # of this command only
+    return {**own, VARIABLE: NO_MARK, "CLEW_HOME": str(home.root)}
 
 
 def daemon_output(home: Home) -> BinaryIO:

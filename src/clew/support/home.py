@@ -22,8 +22,9 @@ class Home(Struct, frozen=True):
     @classmethod
     def find(cls, environ: Mapping[str, str] = os.environ) -> Home:
         root = Path(environ.get("CLEW_HOME") or "~/.clew").expanduser().absolute()
-        if root.exists() and not root.is_dir():
-            raise StoreError(f"{root} is not a folder. Set CLEW_HOME to a folder, or unset it.")
+        blocking = next((path for path in (root, *root.parents) if path.exists()), root)
+        if blocking.exists() and not blocking.is_dir():
+            raise StoreError(f"{blocking} is not a folder. Set CLEW_HOME to a folder, or unset it.")
         return cls(root)
 
     @classmethod

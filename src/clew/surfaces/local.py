@@ -17,7 +17,6 @@ from contextlib import suppress
 
 from msgspec import Struct, field
 
-from clew.model.delivery import DeliveryKind
 from clew.model.messages import Conversation
 from clew.model.surface import Inbox, Never, Outgoing, Receipt, SurfaceCan
 from clew.support.errors import BadInput
@@ -25,9 +24,8 @@ from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
-LINE = 200  # characters of a notification
+LINE = 240  # characters of a notification
 
-_STATE = {DeliveryKind.FINAL: " is done", DeliveryKind.ASK: " waits for you"}
 _TERMINAL = re.compile(r"/dev/(pts/\d+|tty[A-Za-z0-9]+)")
 
 # The text is an argument of the script, not a part of it, to prevent injection.
@@ -115,7 +113,7 @@ class LocalSurface:
 
     name = "local"
     trouble = ""
-    can = SurfaceCan()
+    can = SurfaceCan(headline=True)
 
     def __init__(self, announce: Callable[[Outgoing], bool], desktop: Desktop | None = None) -> None:
         self._announce = announce
@@ -135,13 +133,13 @@ class LocalSurface:
         return Receipt(outgoing.conversation, await self._show(outgoing))
 
     async def _show(self, outgoing: Outgoing) -> str:
-        text = f"{outgoing.text} ({outgoing.note})" if outgoing.note else outgoing.text
-        head = f"clew: {outgoing.thread}{_STATE.get(outgoing.kind, '')}"
-        if write_line(outgoing.conversation.address, f"{head}: {one_line(text)}"):
+        text = outgoing.headline or outgoing.text
+        line = one_line(f"{text} ({outgoing.note})" if outgoing.note else text)
+        if write_line(outgoing.conversation.address, line):
             return "terminal"
         if self._announce(outgoing):
             return "terminal"
-        if await self._desktop.show("clew", one_line(text)):
+        if await self._desktop.show("clew", line):
             return "desktop"
         return "receipt"
 

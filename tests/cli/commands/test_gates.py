@@ -652,7 +652,7 @@ def test_a_pipe_that_ends_before_the_answer_names_the_open_gate(clew: Clew) -> N
     assert clew.json("gates", code)["state"] == "open"
     as_json = by_pipe(clew, "!approve one", args=("--json",))
     told = json.loads(as_json.out)
-    assert (as_json.code, told["state"]) == (1, "waiting") and clew.json("gates", told["gates"][0])["state"] == "open"
+    assert (as_json.code, told["state"]) == (5, "waiting") and clew.json("gates", told["gates"][0])["state"] == "open"
 
 
 # In `watch`
@@ -669,19 +669,20 @@ def test_watch_shows_a_gate_and_its_outcome(clew: Clew) -> None:
     assert clew.end(watching).out == "done\n"
 
 
-def test_watch_of_all_threads_shows_gate_codes(clew: Clew) -> None:
+def test_watch_of_all_threads_shows_the_state_of_each_thread(clew: Clew) -> None:
     watching = clew.begin("watch")
     read_until(watching, "watching")
-    asking = ask(clew, "!approve one")
-    clew("deny", asking.code)
-    ended(clew, asking)
+    asking = ask(clew, "!approve one\n!text all of it")
+    name = clew.handle(asking.thread)
     assert watching.stdout is not None
+    clew("approve", asking.code)
     news = [watching.stdout.readline()]
-    while "turn completed" not in news[-1] or asking.thread not in news[-1]:
+    while not (news[-1].startswith(f"{name}  ") and news[-1].endswith("  all of it\n")):
         news.append(watching.stdout.readline())
     clew.end(watching)
-    assert f"{asking.thread}  {asking.code} asks: one\n" in news
-    assert f"{asking.thread}  {asking.code} is answered: one\n" in news
+    own = [line.removesuffix("\n") for line in news if line.startswith(f"{name}  ")]
+    assert any("waiting" in line and line.endswith(f"asks: clew gates {asking.code}") for line in own)
+    assert len(own) == len(set(own)), "no line is repeated"
 
 
 def test_run_shows_a_non_blocking_question_without_waiting(clew: Clew) -> None:

@@ -74,7 +74,7 @@ def test_ctrl_c_stops_the_turn_and_waits_for_its_end(clew: Clew) -> None:
     gate.wait()
     running.send_signal(signal.SIGINT)
     result = clew.wait(running)
-    assert result.code == 1
+    assert result.code == 4
     assert result.err.startswith("stopping the turn…")
     thread = clew.json("threads", "--text", "stop me")[0]
     assert thread["status"] == "idle"
@@ -88,7 +88,7 @@ def test_ctrl_c_does_not_repeat_text_written_before_an_activity(clew: Clew) -> N
     read_until(running, "command: make")
     running.send_signal(signal.SIGINT)
     result = clew.wait(running)
-    assert (result.code, result.out) == (1, "begun\n")
+    assert (result.code, result.out) == (4, "begun\n")
 
 
 def test_run_says_how_to_return_if_the_daemon_is_stopped(clew: Clew) -> None:
@@ -147,7 +147,7 @@ def test_run_with_a_cut_off_turn_says_how_to_continue_it(clew: Clew) -> None:
     clew.kill()
     gate.release()
     result = clew.wait(running)
-    assert result.code == 1
+    assert result.code == 5
     assert "\nclew resume cut-off --supplement continue continues it" in result.err
 
 
@@ -240,7 +240,7 @@ def test_watch_as_json_prints_one_event_per_line(clew: Clew) -> None:
 
 def test_watch_reconnects_after_a_restart_without_gap_or_repeat(clew: Clew) -> None:
     thread = clew.json("run", "!text before")["thread"]
-    watching = clew.begin("watch", "--json", thread)
+    watching = clew.begin("watch", "--json", "--follow", thread)
     assert watching.stdout is not None
     first = json.loads(watching.stdout.readline())
     clew("restart")

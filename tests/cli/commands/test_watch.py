@@ -66,7 +66,7 @@ def test_watch_started_in_mid_turn_shows_the_turn_so_far(clew: Clew) -> None:
 def test_watch_continues_with_the_next_turn_after_a_restart(clew: Clew) -> None:
     """Both turns use the same item names, because the runtime was restarted."""
     thread = clew.json("run", "!text zero")["thread"]
-    watching = clew.begin("watch", thread)
+    watching = clew.begin("watch", thread, "--follow")
     read_until(watching, "watching")
     clew.json("send", thread, "!text one and more")
     read_until(watching, "turn completed")
@@ -108,3 +108,15 @@ def test_read_on_a_terminal_is_formatted_and_cannot_control_it(clew: Clew) -> No
     assert "**bold**" in clew("read", thread)
     name = clew.handle(thread)
     assert terminal.lines[-1] == f"clew send {name} '…' or clew chat {name} continues it", "and not to read it again"
+
+
+@pytest.mark.parametrize(("script", "code"), [("!text hi", 0), ("!error server_error", 1)])
+def test_watch_ends_with_its_thread_and_says_how_by_its_exit_code(clew: Clew, script: str, code: int) -> None:
+    gate = clew.gate(f"watched-to-its-end-{code}")
+    thread = clew.json("start", f"!hold watched-to-its-end-{code}\n{script}")["thread"]
+    gate.wait()
+    watching = clew.begin("watch", thread)
+    read_until(watching, "watching")
+    gate.release()
+    assert clew.wait(watching).code == code
+    assert clew.run("watch", thread).code == code, "a thread that has ended is not waited for"

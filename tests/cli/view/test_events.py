@@ -174,3 +174,18 @@ def test_an_answer_that_is_already_last_is_not_repeated() -> None:
     renderer = EventRenderer()
     render(renderer, text("the answer", item="a"))
     assert written(renderer.settle(ended("the answer", "the answer", "a remark"), last=True)) == "a remark\nthe answer"
+
+
+def test_a_text_that_was_stopped_is_neither_called_discarded_nor_repeated() -> None:
+    renderer = EventRenderer()
+    pieces = render(renderer, text("half a sen"), done("half a sen", cut=True))
+    pieces += renderer.settle(ended("half a sen", state="interrupted"), last=True)
+    assert (written(pieces), info_lines(pieces)) == ("half a sen", [])
+
+
+def test_a_text_that_begins_again_under_the_same_name_is_shown_again() -> None:
+    renderer = EventRenderer()
+    pieces = render(renderer, text("wrong"), done("wrong", cut=True), text("right"), done("right"))
+    assert written(pieces) == "wrong\nright"
+    assert info_lines(pieces) == ["· (the agent discarded this text and starts again)"]
+    assert renderer.settle(ended("right")) == []

@@ -18,6 +18,7 @@ from clew.texts.bilingual import Bilingual, zh
 from clew.texts.slash_commands import Mistake, Place, Typed
 
 _RESUME = slash_commands.find("resume")
+_LEAVING = frozenset({"exit", "quit", ":q", "退出"})  # alone in a line, as in other programs
 
 IMAGE = "data:image/"
 SUFFIXES = {"png": ".png", "jpeg": ".jpg", "gif": ".gif", "webp": ".webp"}
@@ -78,6 +79,8 @@ def parse_line(line: str, is_file: Callable[[Path], bool] = is_file) -> Parsed |
         return None
     if is_image(text):
         return _image(text)
+    if text in _LEAVING:
+        return Command("quit")
     match slash_commands.parse(text, Place.TERMINAL):
         case Typed(spec, argument, in_chinese):
             return Command(spec.name, argument, in_chinese)

@@ -12,13 +12,22 @@ from clew.cli.view.threads import named
 
 @click.command("resume", short_help="Resume a finished or suspended thread with new information.")
 @thread_argument()
-@click.option("--supplement", required=True, metavar="TEXT", help="The new information, or the answer; - reads stdin.")
+@click.argument("text", required=False)
+@click.option("--supplement", metavar="TEXT", help="The same as TEXT.")
 @json_option
 @click.pass_obj
-def resume_command(out: Out, thread: str, supplement: str) -> None:
-    """Resume a completed thread with new information, or answer the question of a suspended one."""
+def resume_command(out: Out, thread: str, text: str | None, supplement: str | None) -> None:
+    """Resume a completed thread with new information, or answer the question of a suspended one.
+
+    TEXT is the new information, or the answer; - reads stdin. `clew chat THREAD` comes back to a thread without one.
+    """
     from clew.client import requests
 
+    supplement = text if supplement is None else supplement
+    if supplement is None:
+        raise click.UsageError("resume needs a TEXT: the new information, or the answer. clew chat THREAD needs none.")
+    if text is not None and text != supplement:
+        raise click.UsageError("give the text once: as TEXT or as --supplement TEXT.")
     accepted = out.client().ask(requests.resume(thread, prompt_text(supplement)))
     out.result(accepted, in_locale(accepted.reply) or f"turn {accepted.turn}")
     out.hint(f"clew watch {out.name_of(accepted.thread)} follows it")

@@ -14,6 +14,7 @@ import click
 from clew.cli.completion import runtimes, targets, thread_argument
 from clew.cli.language import in_locale, said
 from clew.cli.output import Out, json_option, prompt_text
+from clew.cli.view import outcome
 from clew.support.errors import ClewError, Refused
 
 if TYPE_CHECKING:
@@ -87,12 +88,14 @@ def thread_options(command: F) -> F:
 @json_option
 @click.pass_obj
 def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> None:
-    """Run one turn in the foreground and stream its answer. Exit 0 if it completed, else 1.
+    """Run one turn in the foreground and stream its answer.
+
+    Exit 0: completed, 1: failed, 4: stopped, 5: it waits for a person.
 
     A PROMPT of - is read from stdin. Ctrl-C stops the turn; a second one does not wait for its end.
 
     If the agent asks, answer with `y`, `n` or a number. Without a terminal, and with --json, `run` then ends with exit
-    1 and the code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it continue without
+    5 and the code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it continue without
     asking.
     """
     from clew.cli.ctrl_c import CtrlC
@@ -119,10 +122,9 @@ def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> N
         out.json(run_result(turn) | ({"gates": open_gate_codes(client, turn)} if turn.state == "waiting" else {}))
     if turn.state == "waiting":
         print_open_gates(out, client, turn)
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(outcome.WAITS)
     if turn.state != "completed":
-        print_failure(out, client, turn)
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(print_failure(out, client, turn))
     out.hint(f"clew chat {out.name_of(turn.thread)} continues it")
 
 
@@ -152,8 +154,8 @@ def add_way_back(thread: str) -> Iterator[None]:
         raise
 
 
-def print_failure(out: Out, client: Client, turn: TurnView) -> None:
-    """Print why a turn did not complete, and how to continue its thread."""
+def print_failure(out: Out, client: Client, turn: TurnView) -> int:
+    """Print why a turn did not complete, and how to continue its thread. Returns the exit code."""
     from clew.cli.commands.threads import next_step
     from clew.client import requests
 
@@ -161,6 +163,7 @@ def print_failure(out: Out, client: Client, turn: TurnView) -> None:
     waits = said(thread, "suspend_message") if thread.status == "suspended" else None
     out.say(f"clew: {waits or said(turn, 'error') or 'the turn was ' + turn.state}")
     out.say(next_step(thread))
+    return outcome.WAITS if waits and turn.state == "interrupted" else outcome.of_turn(turn.state)
 
 
 def run_result(turn: TurnView) -> dict[str, object]:
@@ -234,14 +237,16 @@ def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]
     out.hint(f"clew watch {out.name_of(accepted.thread)} follows it")
 
 
-@click.command("watch", short_help="Watch events live.")
+@click.command("watch", short_help="Watch a thread, or all, live.")
 @thread_argument(required=False)
+@click.option("--follow", is_flag=True, help="Go on watching a thread that has ended.")
 @json_option
 @click.pass_obj
-def watch_command(out: Out, thread: str | None) -> None:
-    """Watch events live, of one thread or of all. It reconnects after a restart of the daemon. Ctrl-C ends.
+def watch_command(out: Out, thread: str | None, follow: bool) -> None:
+    """Watch a thread live until it ends, with exit 0: completed, 1: failed, 4: stopped, 5: waits outside a turn.
 
-    With --json, each event is one line, as the API sends it.
+    Without THREAD, watch all: a line for each change of a thread, with its state and its last line. It reconnects after
+    a restart of the daemon. Ctrl-C ends only the watching. With --json, each event is one line, as the API sends it.
     """
     from clew.cli.follow import Watcher
     from clew.cli.view.screen import Screen
@@ -253,3 +258,10 @@ def watch_command(out: Out, thread: str | None) -> None:
         watcher = Watcher(client, screen, found, out.as_json)
         for frame in client.frames(found):
             watcher.show(frame)
+            code = None if found is None or follow else watcher.outcome(frame)
+            if code is not None:
+                break
+        screen.wait(None)
+    if thread and not out.as_json:
+        out.hint(f"clew read {out.name_of(found or '')} shows it all; clew watch --follow goes on watching")
+    raise click.exceptions.Exit(code or 0)

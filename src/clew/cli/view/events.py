@@ -47,6 +47,7 @@ class EventRenderer:
     def __init__(self) -> None:
         self._shown: dict[Key, Pieces] = {}
         self._current: Key | None = None  # the text that was shown last
+        self._cut: Key | None = None  # a text that the agent gave up; told if it begins another one in the same turn
         self._activities: dict[Key, bool] = {}  # started activities, and whether they have ended
         self._over: set[str] = set()  # turns that have ended
 
@@ -61,7 +62,8 @@ class EventRenderer:
             case TextPiece(item, offset, text):
                 return self._text((turn, item), offset, text)
             case TextDone(item, cut=True):
-                return self._discarded((turn, item))
+                self._cut = (turn, item)
+                return []
             case TextDone(item, text):
                 return self._complete((turn, item), text)
             case ActivityChanged(item, activity, phase, title, outcome):
@@ -133,6 +135,7 @@ class EventRenderer:
         return self._text(key, 0, text) if shown is None or text.startswith(shown.text()) else []
 
     def _text(self, key: Key, offset: int, text: str) -> list[Piece]:
+        discarded = self._discarded(key, offset, text)
         shown = self._shown.get(key) or Pieces()
         new = text[shown.length - offset :] if offset <= shown.length else ""  # a gap is filled at the end of the turn
         if not new:
@@ -140,10 +143,22 @@ class EventRenderer:
         fresh, self._current = key != self._current, key
         shown.add(new)
         self._shown[key] = shown
-        return [TextChunk(new, fresh)]
+        return [*discarded, TextChunk(new, fresh)]
 
-    def _discarded(self, key: Key) -> list[Piece]:
-        return [InfoLine("· (the agent discarded this text and starts again)")] if self._shown.pop(key, None) else []
+    def _discarded(self, key: Key, offset: int, text: str) -> list[Piece]:
+        """Forget a text that was cut, if this piece begins another one. A text that is cut and not begun again was
+        stopped, and stays."""
+        cut = self._cut
+        if cut is None or cut[0] != key[0] or (cut == key and (offset or text.startswith(self._shown_text(key)))):
+            return []
+        self._cut = self._current = None
+        if self._shown.pop(cut, None) is None:
+            return []
+        return [InfoLine("· (the agent discarded this text and starts again)")]
+
+    def _shown_text(self, key: Key) -> str:
+        shown = self._shown.get(key)
+        return shown.text() if shown else ""
 
     def _activity(self, key: Key, activity: str, phase: str, title: str, outcome: str | None) -> list[Piece]:
         """Show the start of an activity, and its end if that was not simply ok. A late watcher sees the same line."""

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.delivery.artifacts import FOLDER
+from clew.engine.delivery.headline import headline
 from clew.engine.delivery.language import localized
 from clew.engine.delivery.placeholder import placeholder_of
 from clew.model.delivery import Delivery, DeliveryKind
@@ -191,6 +192,9 @@ class Outbox:
             return await self._resend(delivery, surface, outgoing)
         if delivery.first_sent_at is None:
             await self._record_first_send(delivery)
+        if surface.can.headline:
+            line = await self._core.read_with_retry(lambda tx: headline(tx, delivery))
+            outgoing = replace(outgoing, headline=await self._localized(outgoing.conversation, line))
         crash.point("outbox.claimed-not-sent")
         return await self._send_or_explain(outgoing, surface)
 

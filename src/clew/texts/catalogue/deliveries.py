@@ -26,6 +26,36 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "文件太大，这里发不了（{size} MB；最多 {most} MB）。",
     ),
     "last_error": ("the last error: {error}", "最近的错误：{error}"),
+    "line_change": (
+        '⚠ "{title}" asks: change {what}? `clew approve {code}` · `clew deny {code}`',
+        "⚠ “{title}”请求修改 {what}。`clew approve {code}` 允许 · `clew deny {code}` 拒绝",
+    ),
+    "line_command": (
+        '⚠ "{title}" asks: run {what}? `clew approve {code}` · `clew deny {code}`',
+        "⚠ “{title}”请求运行 {what}。`clew approve {code}` 允许 · `clew deny {code}` 拒绝",
+    ),
+    "line_done": (
+        '✔ "{title}" is done: {what} `clew read {name}`',
+        "✔ “{title}”已完成：{what} `clew read {name}` 查看",
+    ),
+    "line_failed": (
+        '✘ "{title}" failed: {what} `clew show {name}`',
+        "✘ “{title}”失败：{what} `clew show {name}` 查看",
+    ),
+    "line_other": ('· "{title}": {what}', "· “{title}”：{what}"),
+    "line_permission": (
+        '⚠ "{title}" asks for a permission: {what}. `clew approve {code}` · `clew deny {code}`',
+        "⚠ “{title}”请求授权：{what}。`clew approve {code}` 允许 · `clew deny {code}` 拒绝",
+    ),
+    "line_question": (
+        '⚠ "{title}" asks: {what} `clew answer {code} …`',
+        "⚠ “{title}”提问：{what} `clew answer {code} …` 回答",
+    ),
+    "line_stopped": ('⏹ "{title}" was stopped. `clew read {name}`', "⏹ “{title}”已停止。`clew read {name}` 查看"),
+    "line_suspended": (
+        '⚠ "{title}" waits for you: {what} `clew resume {name} …`',
+        "⚠ “{title}”在等你：{what} `clew resume {name} …` 答复",
+    ),
     "more_files": (
         "📎 {count} more: at most {most} files come with one answer.",
         "📎 另有 {count} 个文件未发送：一条答复最多附带 {most} 个文件。",

@@ -1,0 +1,48 @@
+"""Commands that people know from other programs: version, help, login. They are not listed."""
+
+from __future__ import annotations
+
+import click
+
+from clew.cli.output import Out, json_option
+from clew.support.version import __version__
+
+
+@click.command("version", short_help="Print the version.")
+@json_option
+@click.pass_obj
+def version_command(out: Out) -> None:
+    """Print the version."""
+    out.result({"version": __version__}, f"clew {__version__}")
+
+
+@click.command("help", short_help="Show help of clew, or of a command.")
+@click.argument("command", required=False)
+@click.option("--all", "show_all", is_flag=True, help="Describe all commands.")
+@json_option
+@click.pass_context
+def help_command(ctx: click.Context, command: str | None, show_all: bool) -> None:
+    """Show the help of clew, or of a COMMAND."""
+    from clew.cli.main import cli
+
+    top = ctx.find_root()
+    if command is None:
+        top.meta["clew.all"] = show_all
+        click.echo(cli.get_help(top))
+        return
+    _, found, _ = cli.resolve_command(top, [command])
+    assert found is not None, command
+    click.echo(found.get_help(click.Context(found, top, command)))
+
+
+@click.command("login", short_help="Log in to an agent.")
+@click.argument("agent", default="codex")
+@json_option
+@click.pass_context
+def login_command(ctx: click.Context, agent: str) -> None:
+    """Log in to an agent; default: Codex. clew has no account of its own, and uses the agent's."""
+    from clew.cli.commands.codex import codex_command
+
+    if agent != "codex":
+        raise click.UsageError(f"Log in with {agent}'s own program; then `clew ping {agent}` tests it.")
+    ctx.invoke(codex_command, args=("login",))
