@@ -12,7 +12,7 @@ import pytest
 from clew.engine.rules.decide import decide
 from clew.model.events import GateClosed, GateOpened, Notice, NoticeKind
 from clew.model.gates import Answer, Asked, Decision, Effect, GateKind, Policy, Rule, RuleKind, Scope
-from clew.runtimes.codex import wire
+from clew.runtimes.codex import items, wire
 from clew.runtimes.codex.approvals import answers, forms, requests
 from clew.runtimes.codex.approvals.pending import Gates, Pending
 from clew.runtimes.codex.live_turn import Live
@@ -424,3 +424,21 @@ def test_another_machine_is_named_by_a_sentence_with_a_code() -> None:
     assert asked is not None and "far\u200b" in asked.detail
     coded = coded_of(asked.unjudged)
     assert coded is not None and coded.code == "approvals.elsewhere" and "\u200b" not in str(coded.args)
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("/bin/bash -lc 'make test && echo \"it'\"'\"'s done\"'", 'make test && echo "it\'s done"'),
+        (["/bin/bash", "-lc", "rg x | head"], "rg x | head"),
+        (["/bin/bash", "-lc", "  "], "/bin/bash -lc '  '"),
+        ("bash -lc 'open", "bash -lc 'open"),
+        ("bash -lc a b", "bash -lc a b"),
+        ("zsh -lc 'ls *'", "zsh -lc 'ls *'"),
+        ("bash -c 'ls'", "bash -c 'ls'"),
+        ("make test", "make test"),
+        (["git", "log", "a b"], "git log 'a b'"),
+    ],
+)
+def test_the_shell_that_codex_puts_around_a_script_is_not_shown(command: str | list[str], shown: str) -> None:
+    assert items.script_of(command) == shown

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ _KINDS = {
     "plan": ActivityKind.PLAN,
 }
 _OUTCOMES = {"completed": Outcome.OK, "failed": Outcome.FAILED, "declined": Outcome.DECLINED}
+_SHELLS = frozenset({"bash", "/bin/bash", "/usr/bin/bash"})  # a script means something else to other shells
 SILENT = frozenset({"userMessage", "agentMessage", "contextCompaction"})  # these have their own events
 
 
@@ -79,10 +81,28 @@ def _outcome(item: Item) -> Outcome:
     return _OUTCOMES.get(item.status or "completed", Outcome.OK)
 
 
+def script_of(command: str | Sequence[str]) -> str:
+    """Codex runs each script of its model as `/bin/bash -lc SCRIPT`: people and rules see the script. Of any other
+    command the words, quoted as a shell needs it."""
+    words = _words(command) if isinstance(command, str) else list(command)
+    if len(words) == 3 and words[0] in _SHELLS and words[1] == "-lc" and words[2].strip():
+        return words[2]
+    return command if isinstance(command, str) else shlex.join(command)
+
+
+def _words(command: str) -> list[str]:
+    if not command.partition(" ")[0].endswith("bash"):
+        return []
+    try:
+        return shlex.split(command)
+    except ValueError:  # an open quote
+        return []
+
+
 def _title(item: Item) -> str:
     match item.type:
         case "commandExecution":
-            return item.command or ""
+            return script_of(item.command or "")
         case "fileChange":
             return ", ".join(change.path for change in item.changes or ())
         case "mcpToolCall" | "dynamicToolCall":

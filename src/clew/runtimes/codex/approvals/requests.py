@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -62,7 +61,7 @@ def summary(request: wire.Request) -> str:
 
 def _read_command(request: wire.Request, turn: Translation) -> Asked:
     known = turn.open_item(request.item_id)
-    command = _command(request) or (known.command if known and known.command else "")
+    command = _command(request) or (items.script_of(known.command) if known and known.command else "")
     host = _host(request.network_approval_context)
     if request.kind == "writeStdin":
         typed = (command, _KEYS.sub("\n", command))
@@ -274,8 +273,7 @@ def _host(context: Any) -> str:
 
 
 def _command(request: wire.Request) -> str:
-    """Return the command. A list of words is quoted as a shell needs it."""
-    return request.command if isinstance(request.command, str) else shlex.join(request.command or ())
+    return items.script_of(request.command or "")
 
 
 def _item(request: wire.Request) -> str | None:
