@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.cli.view.text_width import age, duration, fit, rows_of, table, width
+from clew.cli.view.text_width import age, duration, fit, rows_of, table
 from clew.cli.view.threads import short_ids, thread_table
 from clew.cli.view.transcript import entry_text, print_formatted
 from clew.model.views import Passage, ThreadView
 from clew.support.coded import coded_in
+from clew.support.display.width import width
 from clew.texts.catalogue import say
 from tests.helpers.views import thread_view
 

@@ -11,6 +11,7 @@ import base64
 import re
 import time
 from collections.abc import Callable, Mapping
+from itertools import accumulate, combinations
 from typing import Any
 
 from tests.surfaces.fakes.http_server import Answer, Cut, Request, Upload
@@ -159,8 +160,8 @@ class World(AnyWorld):
 
     def do_sendmessage(self, fields: Fields) -> Fields:
         where = self._place(fields)
-        text = _text(fields.get("text"))
-        extra = {"text": text, "entities": _entities(text, fields.get("entities") or [])}
+        text = check_text(fields.get("text"))
+        extra = {"text": text, "entities": check_entities(text, fields.get("entities") or [])}
         return self._send(where, extra, fields)
 
     def do_senddocument(self, fields: Fields) -> Fields:
@@ -191,8 +192,8 @@ class World(AnyWorld):
             raise Wrong(400, "Bad Request: message to edit not found")
         if message["from"]["id"] != self.bot["id"]:
             raise Wrong(400, "Bad Request: message can't be edited")
-        text = _text(fields.get("text"))
-        new = {"text": text, "entities": _entities(text, fields.get("entities") or [])}
+        text = check_text(fields.get("text"))
+        new = {"text": text, "entities": check_entities(text, fields.get("entities") or [])}
         buttons = _buttons(fields.get("reply_markup"))
         if {**new, "buttons": buttons} == {name: message.get(name) for name in ("text", "entities", "buttons")}:
             words = "message is not modified: specified new message content and reply markup are exactly the same as a"
@@ -370,7 +371,7 @@ def _chat_shown(chat: Fields) -> Fields:
     return {name: value for name, value in chat.items() if name in ("id", "type", "is_forum", "title")}
 
 
-def _text(given: object) -> str:
+def check_text(given: object) -> str:
     text = "" if given is None else str(given)
     if not text.strip():
         raise Wrong(400, "Bad Request: message text is empty")
@@ -383,16 +384,45 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def _entities(text: str, given: list[Fields]) -> list[Fields]:
-    """Refuse everything that is not quite right; stricter than the platform."""
-    whole, edges = _units(text), {0}
-    for char in text:
-        edges.add(max(edges) + _units(char))
+STYLES = frozenset({"bold", "italic", "strikethrough"})
+ALONE = frozenset({"pre", "code"})
+MARKED = STYLES | ALONE | {"text_link", "blockquote"}
+
+
+def check_entities(text: str, given: list[Fields]) -> list[Fields]:
+    """Refuse everything that is not quite right; stricter than the platform, which drops some of it silently."""
+    edges = {0, *accumulate(_units(char) for char in text)}
+    if len(given) > 100:
+        raise _unparsed("more than 100")
+    data = text.encode("utf-16-le")
     for entity in given:
         start, end = entity["offset"], entity["offset"] + entity["length"]
-        if entity["length"] < 1 or end > whole or not {start, end} <= edges:
-            raise Wrong(400, f"Bad Request: can't parse entities: {entity} is not within the text")
+        if entity["type"] not in MARKED or entity["length"] < 1 or not {start, end} <= edges:
+            raise _unparsed(f"{entity} is not within the text")
+        if not data[2 * start : 2 * end].decode("utf-16-le").strip():
+            raise _unparsed(f"{entity} has no text")
+        if entity["type"] == "text_link" and not re.match(r"https?://\S{1,2040}$", entity["url"]):
+            raise _unparsed(f"{entity} has no address")
+    for one, other in combinations(given, 2):
+        if not _go_together(one, other):
+            raise _unparsed(f"{one} and {other} overlap")
     return given
+
+
+def _go_together(one: Fields, other: Fields) -> bool:
+    """Whether two entities are apart, or one may contain the other."""
+    outer, inner = sorted((one, other), key=lambda each: (each["offset"], -each["length"], each["type"] in STYLES))
+    if outer["offset"] + outer["length"] <= inner["offset"]:
+        return True
+    kinds = {outer["type"], inner["type"]}
+    within = inner["offset"] + inner["length"] <= outer["offset"] + outer["length"]
+    if not within or outer["type"] == inner["type"] or "pre" in kinds:
+        return False
+    return outer["type"] == "blockquote" if "code" in kinds else bool(kinds & (STYLES | {"blockquote"}))
+
+
+def _unparsed(why: str) -> Wrong:
+    return Wrong(400, f"Bad Request: can't parse entities: {why}")
 
 
 def _buttons(markup: Fields | None) -> list[Fields]:

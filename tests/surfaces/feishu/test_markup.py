@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from clew.model.delivery import Button
 from clew.surfaces.feishu import content, events, markup
 from clew.surfaces.feishu.content import Content, File
 from clew.surfaces.feishu.events import Mention, _Id, _replace_mentions
+from tests.surfaces.documents import document
 from tests.surfaces.fakes.feishu import _check_content
 
 KEYS = ["message", "sender", "sender_id", "open_id", "sender_type", "message_id", "chat_id", "chat_type", "mentions"]
@@ -175,3 +177,33 @@ def test_unknown_values_may_be_null() -> None:
     assert isinstance(read, events.Event) and isinstance(read.what, events.Said)
     heard = events.message_to_inbound(read.what, "ou_clew")
     assert isinstance(heard, tuple) and heard[0].text == "hello" and heard[0].sent_at is None
+
+
+STRICT = MarkdownIt("commonmark").enable("table")  # as a platform may read it
+
+
+def test_bold_text_of_500_documents_is_bold_by_the_strict_rules() -> None:
+    for seed in range(500):
+        shown = STRICT.parse(markup.markdown(text := document(seed)))
+        loose = [child.content for token in shown for child in token.children or () if child.type == "text"]
+        assert not any("**" in each for each in loose), (seed, [each for each in loose if "**" in each])
+        without_spaces = markup.markdown(text).replace(" ", "")
+        assert without_spaces.replace("```\n", "") == text.replace(" ", "").replace("```\n", ""), seed
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("**注意：**重启", "**注意：** 重启"),
+        ("请看**“引文”是**这样", "请看 **“引文”是**这样"),
+        ("中文**粗体**中文，**a** b", "中文**粗体**中文，**a** b"),
+        ("`**注意：**重启` 2**3**4 **", "`**注意：**重启` 2**3**4 **"),
+        ("```\n**注意：**重启\n```", "```\n**注意：**重启\n```"),
+    ],
+)
+def test_bold_beside_chinese_gets_a_space_only_if_it_needs_one(text: str, shown: str) -> None:
+    assert markup.markdown(text) == shown
+
+
+def test_a_heading_with_bold_words_is_bold_once_in_a_post() -> None:
+    assert "**A big title**" in markup.post("# A **big** title")

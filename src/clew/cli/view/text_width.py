@@ -1,22 +1,11 @@
-"""Width of text on a terminal, and fitting text into columns. Pure; imports nothing slow."""
+"""Fits text into the columns of a terminal. Pure; imports nothing slow."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
+from clew.support.display.width import char_width, pad, width
 from clew.support.text import visible
-
-
-def width(text: str) -> int:
-    """Width in columns: a Chinese character takes two, a combining one none."""
-    return len(text) if text.isascii() else sum(map(_char_width, text))
-
-
-def _char_width(char: str) -> int:
-    if unicodedata.combining(char) or unicodedata.category(char) == "Cf":
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def fit(text: str, columns: int) -> str:
@@ -25,10 +14,6 @@ def fit(text: str, columns: int) -> str:
         return text
     end = _chars_that_fit(text, columns - 1)
     return text[:end].rstrip() + "…"
-
-
-def pad(text: str, columns: int) -> str:
-    return text + " " * (columns - width(text))
 
 
 def rows_of(text: str, columns: int) -> list[str]:
@@ -52,7 +37,7 @@ def _chars_that_fit(text: str, columns: int) -> int:
     """How many characters fit."""
     used = 0
     for index, char in enumerate(text):
-        used += _char_width(char)
+        used += char_width(char)
         if used > columns:
             return index
     return len(text)

@@ -7,7 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clew.cli.language import said
-from clew.cli.view.text_width import age, fit, one_line, pad, width
+from clew.cli.view.text_width import age, fit, one_line
+from clew.support.display.width import pad, width
 
 if TYPE_CHECKING:
     from clew.model.gate_views import GateView

@@ -1,5 +1,6 @@
-"""Splits a long text into several messages: at a paragraph, else at a line, else at a space, never inside what people
-see as one character. A code fence that is split is closed, and opened again in the next message. Pure."""
+"""Splits a long text into several messages: at a paragraph, else at a line, else at a space or a Chinese sign, never
+inside what people see as one character, and if possible not inside bold text or inline code. A code fence that is split
+is closed, and opened again in the next message; a table gets its head again. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +13,11 @@ from msgspec import Struct
 from clew.model.surface import Units
 
 _LONGEST_REOPENED = 40  # characters of a fence's opening line that are repeated
+_LONGEST_HEAD = 400  # characters of a table's head that are repeated
 _FENCE = re.compile(r"^ {0,3}(`{3,40}|~{3,40})([^\n`]*)$", re.MULTILINE)  # longer ones are not treated as fences
+_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")  # below the head of a table
+_SPACES = (" ", "。", "！", "？", "；", "，", "、")
+_MARKS = ("**", "`")
 
 
 class Part(Struct, frozen=True):
@@ -45,18 +50,38 @@ def split(text: str, limit: int, units: Units) -> list[Part]:
 
 
 def _cut(text: str, limit: int, units: Units) -> Iterator[Part]:
-    at, fence = 0, ""
+    at, fence, table = 0, "", ""
     while at < len(text):
-        before = f"{fence}\n" if fence else ""
+        before = f"{fence}\n" if fence else _repeated(table, text, at)
         space = limit - size(before, units) - size(_closing(text[at : at + limit], fence), units)
         end = at + _fitting(text[at : at + limit], max(space, 1), units)
         end = end if end >= len(text) else at + _good_end(text[at:end], text[end:], fence)
-        end = end if text[end:].strip() else len(text)
         body = text[at:end]
         fence = _open_after(fence, body)
+        table = "" if fence else _head_after(table, body)
         closing = f"{'' if body.endswith(chr(10)) else chr(10)}{_ticks(fence)}" if fence and end < len(text) else ""
         yield Part(body, before, closing)
         at = end
+
+
+def _repeated(table: str, text: str, at: int) -> str:
+    """The head of the table that goes on here."""
+    end = text.find("\n", at) if table else at
+    return table if "|" in text[at : end if end >= 0 else len(text)] else ""
+
+
+def _head_after(table: str, body: str) -> str:
+    """The head of the table that is open after the text; `table` was open before it."""
+    if not body.endswith("\n"):
+        return ""
+    above = ""
+    for line in body.split("\n")[:-1]:
+        if "|" not in line:
+            table = ""
+        elif "|" in above and _RULE.fullmatch(line):
+            table = f"{above}\n{line}\n"
+        above = line
+    return table if len(table) <= _LONGEST_HEAD else ""
 
 
 def _closing(text: str, fence: str) -> str:
@@ -77,13 +102,23 @@ def _fitting(text: str, space: int, units: Units) -> int:
 def _good_end(head: str, tail: str, fence: str) -> int:
     """Where to cut, at the latest at the end of `head`."""
     least = len(head) // 4  # no tiny messages
-    for ends in (_paragraphs(head, fence), _ends(head, "\n"), _ends(head, " ")):
+    spaces = sorted(end for mark in _SPACES for end in _ends(head, mark))
+    for ends in (_paragraphs(head, fence), _ends(head, "\n"), spaces):
         if (good := [end for end in ends if end > least]) and head[: good[-1]].strip():
-            return good[-1]
-    end = len(head)
+            return _outside_marks(head[: good[-1]], least, fence)
+    end = _outside_marks(head, least, fence)
     while end > 1 and _are_one_character(head[:end], head[end:] + tail[:1]):
         end -= 1
     return end if end > 1 else len(head)
+
+
+def _outside_marks(head: str, least: int, fence: str) -> int:
+    """The end of `head`; if it is inside bold text or inline code, the beginning of that."""
+    if _open_after(fence, head):
+        return len(head)
+    paragraph = head.rfind("\n\n") + 1
+    begins = [head.rfind(mark) for mark in _MARKS if head.count(mark, paragraph) % 2]
+    return min([begin for begin in begins if begin > max(least, paragraph)], default=len(head))
 
 
 def _paragraphs(head: str, fence: str) -> list[int]:

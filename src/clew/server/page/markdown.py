@@ -17,6 +17,8 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from msgspec import Struct
 
+from clew.support.markdown import parser
+
 # Larger texts are shown unrendered: rendering them takes seconds.
 LARGEST = 60_000  # characters
 QUOTED = 20_000  # lines times the depth of the deepest quote
@@ -164,8 +166,7 @@ def _text(content: str) -> Token:
 
 
 def _markdown() -> MarkdownIt:
-    options = {"html": False, "maxNesting": DEEPEST + 1}
-    return MarkdownIt("commonmark", options).enable(["table", "strikethrough"]).disable("reference")
+    return parser({"maxNesting": DEEPEST + 1})
 
 
 _MARKDOWN = _markdown()

@@ -13,6 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from clew.model.delivery import Button
+from clew.support.markdown import spaced
 from clew.support.text import clean
 
 TABLES = 5  # in one card
@@ -129,13 +130,18 @@ def _in_card(text: str) -> Iterator[str]:
         if kind is Kind.TABLE and tables > TABLES:
             yield f"```\n{_without_mentions(piece)}\n```"
         else:
-            yield _without_mentions(piece) if kind is Kind.CODE else _PICTURE.sub("", _without_mentions(piece))
+            yield _without_mentions(piece) if kind is Kind.CODE else _formatted(piece)
 
 
 def _in_post(kind: Kind, piece: str) -> str:
     if kind is Kind.CODE:
         return _without_mentions(piece)
-    return _HEADING.sub(lambda found: f"**{found['title']}**", _PICTURE.sub("", _without_mentions(piece)))
+    return _HEADING.sub(lambda found: f"**{found['title'].replace('**', '')}**", _formatted(piece))
+
+
+def _formatted(piece: str) -> str:
+    """Text or a table. Feishu keeps the stars of bold text beside Chinese characters, unless there is a space."""
+    return spaced(_PICTURE.sub("", _without_mentions(piece)))
 
 
 def _column(button: Button, is_first: bool, thread: str | None) -> dict[str, object]:

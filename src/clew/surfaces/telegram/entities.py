@@ -1,30 +1,36 @@
 """Converts Markdown to plain text and Telegram's entities, whose offsets count UTF-16 units. Pure.
 
-Bold, italic, code, fences and links become entities; everything else stays as text. So Telegram has nothing to parse
-that could fail, and the text is never longer than its source.
+Agents write what they want, so nothing may be lost or refused: what would be lost, or would make the message too long,
+is shown as it was written. Telegram has nothing to parse that could fail.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clew.support.display.width import pad, width
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+LONGEST = 4096  # of a message
 LONGEST_LINK = 2048
 MOST = 100  # entities of one message that Telegram shows
+DEEPEST = 50  # levels of nesting
+CELLS = 2000  # of a table that is aligned; short rows are filled up, so a few characters can mean many cells
+RULE = "———"
 
-_FENCE = re.compile(r"^[ ]{0,3}(?P<ticks>`{3,}|~{3,})[ ]*(?P<language>[^\s`]*)[^\n`]*\n", re.MULTILINE)
-_INLINE = re.compile(
-    r"(?P<escaped>\\[\\`*_\[\]])"
-    r"|(?<!`)(?P<ticks>`+)(?P<code>[^`\n](?:[^\n]*?[^`\n])??)(?P=ticks)(?!`)"
-    r"|\[(?P<label>[^\[\]\n]+)\]\((?P<link>https?://[^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*)\)"
-    r"|(?<![\w*])\*\*(?=[^\s*])(?P<bold>[^\n]*?[^\s*])\*\*(?![\w*])"
-    r"|(?<![\w_])__(?=[^\s_])(?P<bold_>[^\n]*?[^\s_])__(?![\w_])"
-    r"|(?<![\w*])\*(?=[^\s*])(?P<italic>[^*\n]*?[^\s*])\*(?![\w*])"
-    r"|(?<![\w_])_(?=[^\s_])(?P<italic_>[^_\n]*?[^\s_])_(?![\w_])"
-)
+_STYLES = {"strong": "bold", "em": "italic", "s": "strikethrough"}
+_ALWAYS = frozenset({"text_link", "pre"})  # kept first if there are too many: without them something would be lost
+_ALONE = frozenset({"pre", "code"})  # Telegram nests nothing in them, and styles cannot contain them
 
 
 class Entity(Struct, frozen=True):
@@ -43,9 +49,15 @@ class Shown(Struct, frozen=True):
     text: str
     entities: tuple[Entity, ...] = ()
 
-    def __add__(self, other: Shown) -> Shown:
-        moved = (replace(entity, offset=entity.offset + units(self.text)) for entity in other.entities)
-        return Shown(self.text + other.text, (*self.entities, *moved))
+
+class _Span(Struct, frozen=True):
+    """A part of the text, in characters."""
+
+    type: str
+    start: int
+    end: int
+    language: str | None = None
+    url: str | None = None
 
 
 def units(text: str) -> int:
@@ -54,65 +66,261 @@ def units(text: str) -> int:
 
 def shown(markdown: str, note: str = "") -> Shown:
     """Convert Markdown, with the note as a small line below."""
-    whole = _joined(_blocks(markdown))
+    for align in (True, False):
+        look = _formatted(markdown, align=align)
+        whole = _with_note(look, note)
+        if units(whole.text) <= LONGEST and _has_all(_with_note(look, ""), markdown):
+            return whole
+    return _with_note(_Text(markdown), note)
+
+
+class _Text:
+    """The text so far, and its spans."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+        self.spans: list[_Span] = []
+
+    def add(self, text: str) -> None:
+        self.text += text
+
+    def styled(self, type: str, start: int, *, language: str | None = None, url: str | None = None) -> None:
+        """What was added since `start` is of this type."""
+        self.spans.append(_Span(type, start, len(self.text), language, url))
+
+
+def _with_note(look: _Text, note: str) -> Shown:
+    whole = _Text(look.text)
+    whole.spans = list(look.spans)
     if note:
-        whole += Shown("\n\n" if whole.text else "") + _styled("italic", Shown(note))
-    return replace(whole, entities=whole.entities[:MOST])
+        whole.add("\n\n" if whole.text else "")
+        start = len(whole.text)
+        whole.add(note)
+        whole.styled("italic", start)
+    entities = list(_entities(whole.text, whole.spans))
+    kept = sorted(entities, key=lambda each: each.type in _ALWAYS, reverse=True)[:MOST]
+    return Shown(whole.text, tuple(each for each in entities if each in kept))
 
 
-def _joined(pieces: Iterator[Shown]) -> Shown:
-    """Join many pieces in one pass."""
-    texts: list[str] = []
-    entities: list[Entity] = []
-    at = 0
-    for piece in pieces:
-        texts.append(piece.text)
-        entities += [replace(entity, offset=entity.offset + at) for entity in piece.entities]
-        at += units(piece.text)
-    return Shown("".join(texts), tuple(entities))
+def _has_all(whole: Shown, markdown: str) -> bool:
+    """Whether every letter and digit is shown, as text, address or language."""
+    extra = (value for each in whole.entities for value in (each.language, each.url) if value)
+    there = Counter(char for text in (whole.text, *extra) for char in text if char.isalnum())
+    return bool(whole.text.strip()) and Counter(filter(str.isalnum, markdown)) <= there
 
 
-def _blocks(text: str) -> Iterator[Shown]:
-    """Yield fenced code and the text between. An unclosed fence goes to the end."""
-    at = 0
-    while found := _FENCE.search(text, at):
-        yield from _inline(text[at : found.start()])
-        ticks = found["ticks"]
-        close = re.compile(rf"^[ ]{{0,3}}{re.escape(ticks[0])}{{{len(ticks)},}}[ ]*$\n?", re.MULTILINE)
-        end = close.search(text, found.end())
-        code = text[found.end() : end.start() if end else len(text)]
-        yield from _fenced(code, found["language"])
-        at = end.end() if end else len(text)
-    yield from _inline(text[at:])
+def _formatted(markdown: str, *, align: bool) -> _Text:
+    writer = _Blocks(markdown.split("\n"), align)
+    for token in _parser().parse(markdown):
+        writer.take(token)
+    return writer.look
 
 
-def _fenced(code: str, language: str) -> Iterator[Shown]:
-    inner = code.removesuffix("\n")
-    if inner.strip():
-        yield _styled("pre", Shown(inner), language=language or None)
-    yield Shown(code[len(inner) :] if inner.strip() else code)
+@cache
+def _parser() -> MarkdownIt:
+    from clew.support.markdown import parser
+
+    markdown = parser({"maxNesting": DEEPEST})
+    # An entity such as &#8238; would bring back what was removed; `Title` above a line of dashes is no heading to
+    # agents, who separate sections by such lines.
+    markdown.disable(["entity", "lheading"])
+    markdown.validateLink = _is_web  # type: ignore[method-assign]  # other addresses stay text
+    markdown.normalizeLink = _as_written  # type: ignore[method-assign]
+    return markdown
 
 
-def _inline(text: str, depth: int = 3) -> Iterator[Shown]:
-    at = 0
-    for found in _INLINE.finditer(text) if depth else ():
-        yield Shown(text[at : found.start()])
-        yield _one(found, depth)
-        at = found.end()
-    yield Shown(text[at:])
+def _as_written(url: str) -> str:
+    return url
 
 
-def _one(found: re.Match[str], depth: int) -> Shown:
-    if found["code"] and found["code"].strip():
-        return _styled("code", Shown(found["code"]))
-    if found["link"] and found["label"].strip() and len(found["link"]) <= LONGEST_LINK:
-        return _styled("text_link", Shown(found["label"]), url=found["link"])
-    bold, italic = found["bold"] or found["bold_"], found["italic"] or found["italic_"]
-    if bold or italic:
-        return _styled("bold" if bold else "italic", _joined(_inline(bold or italic, depth - 1)))
-    return Shown(found[0])
+def _is_web(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://")) and len(url) <= LONGEST_LINK and not set(url) & set(" \n")
 
 
-def _styled(kind: str, inner: Shown, *, language: str | None = None, url: str | None = None) -> Shown:
-    entity = Entity(kind, 0, units(inner.text), language, url)
-    return Shown(inner.text, (entity, *inner.entities))
+class _Blocks:
+    """Writes the blocks of a document: each on a new line, with a blank line between if the source has one."""
+
+    def __init__(self, lines: Sequence[str], align: bool) -> None:
+        self.look = _Text()
+        self._lines = lines
+        self._align = align
+        self._at = 0  # the source line after the last block
+        self._quotes: list[int] = []  # where the open quotes begin
+        self._items: list[str] = []  # of each open list item: the indent of its further blocks
+        self._marker: str | None = None  # of an item of which nothing is written yet
+        self._item: Token | None = None  # that item
+        self._in_heading = False
+        self._table: list[list[str]] | None = None
+        self._source: Token | None = None  # of the table
+
+    def take(self, token: Token) -> None:
+        match token.type:
+            case "inline" if self._table is not None:
+                self._table[-1].append(_cell(token.children or []))
+            case "inline":
+                self._paragraph(token)
+            case "fence" | "code_block":
+                self._code(token)
+            case "hr":
+                self._begin(token)
+                self.look.add(RULE)
+            case "heading_open" | "heading_close":
+                self._in_heading = token.nesting > 0
+            case "blockquote_open":
+                self._quotes.append(-1)
+            case "blockquote_close":
+                self._end_quote()
+            case "list_item_open":
+                self._begin_item(token)
+            case "list_item_close":
+                self._end_item()
+            case "table_open":
+                self._table, self._source = [], token
+            case "tr_open" if self._table is not None:
+                self._table.append([])
+            case "table_close":
+                self._end_table()
+
+    def _begin(self, token: Token) -> None:
+        """Begin a block on a new line."""
+        start, end = token.map or (self._at, self._at)
+        if self.look.text:
+            self.look.add("\n\n" if start > self._at else "\n")
+        self._at = end
+        if self._quotes and self._quotes[0] < 0:
+            self._quotes[0] = len(self.look.text)
+        self.look.add(self._marker if self._marker is not None else self._indent())
+        self._marker = None
+
+    def _indent(self) -> str:
+        return "".join(self._items)
+
+    def _paragraph(self, token: Token) -> None:
+        self._begin(token)
+        start = len(self.look.text)
+        _inline(self.look, token.children or [], self._indent())
+        if self._in_heading:
+            self.look.styled("bold", start)
+
+    def _code(self, token: Token) -> None:
+        language, _, more = token.info.strip().partition(" ")
+        self._block(token, token.content.removesuffix("\n"), language or None, more)
+
+    def _block(self, token: Token, text: str, language: str | None = None, above: str = "") -> None:
+        """Write fixed-width lines, at the margin even in a list."""
+        marker, self._marker = self._marker, None
+        above = f"{marker or ''}{above}".rstrip()
+        items, self._items = self._items, []
+        self._begin(token)
+        self._items = items
+        if above:
+            self.look.add(f"{above}\n" if text.strip() else above)
+        start = len(self.look.text)
+        self.look.add(text)
+        if text.strip():
+            self.look.styled("pre", start, language=language)
+
+    def _end_quote(self) -> None:
+        start = self._quotes.pop()
+        if not self._quotes and start >= 0:  # Telegram has no quotes in quotes
+            self.look.styled("blockquote", start)
+
+    def _begin_item(self, token: Token) -> None:
+        marker = f"{token.info}{token.markup} " if token.info else "• "
+        before = self._marker if self._marker is not None else self._indent()
+        self._marker = f"{before}{marker}"
+        self._item = token
+        self._items.append(" " * len(marker))
+
+    def _end_item(self) -> None:
+        if self._marker is not None and self._item is not None:  # nothing is in it
+            self._begin(self._item)
+        self._items.pop()
+
+    def _end_table(self) -> None:
+        rows, self._table = self._table or [], None
+        assert self._source is not None
+        start, end = self._source.map or (0, 0)
+        if self._align and sum(map(len, rows)) <= CELLS:
+            self._block(self._source, "\n".join(_aligned(rows)))
+        else:
+            self._block(self._source, "\n".join(self._lines[start:end]))
+
+
+def _inline(look: _Text, tokens: Sequence[Token], indent: str) -> None:
+    opened: list[tuple[int, str]] = []  # where it begins, and the address of a link
+    for token in tokens:
+        start = len(look.text)
+        if token.nesting > 0:
+            opened.append((start, str(token.attrGet("href") or "")))
+        elif token.nesting < 0:
+            _end_inline(look, token, *opened.pop())
+        elif token.type == "code_inline":
+            look.add(token.content)
+            if token.content.strip() and not any(url for _, url in opened):  # Telegram has no code in links
+                look.styled("code", start)
+        elif token.type == "image":
+            look.add(token.content or "image")
+            if token.attrGet("src") and not any(url for _, url in opened):
+                look.styled("text_link", start, url=str(token.attrGet("src")))
+        else:
+            look.add(f"\n{indent}" if token.type in ("softbreak", "hardbreak") else token.content)
+
+
+def _end_inline(look: _Text, token: Token, start: int, url: str) -> None:
+    if token.type != "link_close":
+        look.styled(_STYLES[token.tag], start)
+    elif url and look.text[start:] != url:  # Telegram finds bare addresses itself
+        look.styled("text_link", start, url=url)
+
+
+def _cell(tokens: Sequence[Token]) -> str:
+    """A cell of a table, in which nothing can be formatted: an address follows its label."""
+    look = _Text()
+    _inline(look, tokens, "")
+    text = look.text
+    for link in reversed([span for span in look.spans if span.url]):
+        text = f"{text[: link.end]} ({link.url}){text[link.end :]}"
+    return " ".join(text.split())
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        yield "  ".join(pad(cell, columns) for cell, columns in zip(row, widths, strict=True)).rstrip()
+        if not number:
+            yield "  ".join("─" * columns for columns in widths)
+
+
+def _entities(text: str, spans: Sequence[_Span]) -> Iterator[Entity]:
+    """Spans as Telegram takes them: nested, or apart; no style around code; not empty."""
+    at = list(accumulate((1 + (char > "\uffff") for char in text), initial=0))
+    cut = [piece for span in spans for piece in _pieces(span, spans)]
+    trimmed = (span if span.type == "pre" else _trimmed(text, span) for span in cut)
+    kept = [span for span in trimmed if span.start < span.end]
+    for span in sorted(kept, key=lambda span: (span.start, -span.end)):
+        yield Entity(span.type, at[span.start], at[span.end] - at[span.start], span.language, span.url)
+
+
+def _pieces(span: _Span, spans: Iterable[_Span]) -> Iterator[_Span]:
+    """The span without what it may not contain; nothing if another one of its type contains it."""
+    if any(each.type == span.type and _is_within(span, each) for each in spans):
+        return
+    barriers = _ALONE if span.type in _STYLES.values() else {"pre"} if span.type == "blockquote" else ()
+    start = span.start
+    for each in sorted((each for each in spans if each.type in barriers), key=lambda each: each.start):
+        if span.start <= each.start < span.end:
+            yield replace(span, start=start, end=each.start)
+            start = each.end
+    yield replace(span, start=start)
+
+
+def _is_within(span: _Span, other: _Span) -> bool:
+    return span is not other and other.start <= span.start and span.end <= other.end
+
+
+def _trimmed(text: str, span: _Span) -> _Span:
+    """Without blanks around it, which Telegram removes."""
+    inner = text[span.start : span.end]
+    start = span.start + len(inner) - len(inner.lstrip())
+    return replace(span, start=start, end=max(start, span.end - (len(inner) - len(inner.rstrip()))))
