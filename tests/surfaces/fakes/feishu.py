@@ -169,6 +169,8 @@ class World(AnyWorld):
         match fault.get("kind"):
             case "cut_before":
                 raise Cut
+            case "hold":
+                await self.released.wait()
             case "error":
                 raise Wrong(fault["code"], fault.get("msg", "no"), fault.get("status", 400), fault.get("headers"))
             case "odd":

@@ -52,7 +52,6 @@ class World(AnyWorld):
         self.commands: dict[str, object] = {}  # by language
         self.revoked = False
         self._poller: asyncio.Event | None = None
-        self._released = asyncio.Event()
         self._numbers = 0
         self._update_numbers = 1000
         self._allowed: list[str] | None = None
@@ -61,7 +60,7 @@ class World(AnyWorld):
 
     async def serve(self, request: Request) -> Answer:
         if request.path.startswith("/file/"):
-            return self._download(request.path)
+            return await self._download(request.path)
         if not request.path.startswith(f"/bot{self.token}/") or self.revoked:
             return _failure(Wrong(401, "Unauthorized"))
         method, fields = request.path.rsplit("/", 1)[1], request.fields()
@@ -95,7 +94,7 @@ class World(AnyWorld):
             case "cut_before":
                 raise Cut
             case "hold":
-                await self._released.wait()
+                await self.released.wait()
             case "error":
                 raise Wrong(fault["code"], fault["description"], **fault.get("parameters", {}))
             case "odd":
@@ -232,8 +231,11 @@ class World(AnyWorld):
             raise Wrong(400, "Bad Request: file is too big")
         return {**_file(fields["file_id"], data), "file_path": f"documents/{fields['file_id']}.bin"}
 
-    def _download(self, path: str) -> Answer:
+    async def _download(self, path: str) -> Answer:
         fault = self.fault("download")
+        await self._note("download", {"path": path})
+        if fault.get("kind") == "hold":
+            await self.released.wait()
         if fault.get("kind") == "cut_before":
             raise Cut
         if fault.get("kind") == "odd":
@@ -338,10 +340,6 @@ class World(AnyWorld):
         self._update_numbers += 1
         self.updates.append({"update_id": self._update_numbers, **given})
         return self.updates[-1]
-
-    def when_release(self, given: Fields) -> None:
-        self._released.set()
-        self._released = asyncio.Event()
 
     def seen(self) -> Fields:
         return {

@@ -32,6 +32,7 @@ class AnyWorld(ABC):
         self.faults: list[Fields] = []
         self.changed = asyncio.Condition()
         self.revision = 0
+        self.released = asyncio.Event()  # ends what a fault of kind `hold` holds
 
     @abstractmethod
     async def serve(self, request: Request) -> Answer: ...
@@ -79,6 +80,10 @@ class AnyWorld(ABC):
 
     def when_fault(self, given: Fields) -> None:
         self.faults.append(given)
+
+    def when_release(self, given: Fields) -> None:
+        self.released.set()
+        self.released = asyncio.Event()
 
     def when_set(self, given: Fields) -> None:
         for name, value in given.items():

@@ -309,6 +309,24 @@ async def test_a_button_press_sends_its_text_and_is_answered(app: App, tmp_path:
     assert told["toast"]["type"] == "info" and len(told["toast"]["content"]) == 200
 
 
+async def test_a_slow_download_holds_up_no_press_and_no_other_conversation(app: App, tmp_path: Path) -> None:
+    surface = app.surface(tmp_path)
+    card = await surface.send(owed("May I?", DeliveryKind.ASK, buttons=ASK))
+    await app.keep("k", b"slow")
+    await app.fault("resource", "hold")
+    async with running(surface, Heard(words="Noted.")) as heard:
+        await app.post("file", {"file_key": "k", "file_name": "slow.txt"}, thread_id="omt_slow")
+        await app.say("after it", thread_id="omt_slow")
+        await app.until(lambda state: [call for call in state["calls"] if call["method"] == "resource"])
+        assert (await app.press(card.message_id, "Deny", user=BOB))["toast"]["content"] == "Noted."
+        await app.say("elsewhere", thread_id="omt_other")
+        assert [inbound.text for inbound in await heard.first(2)] == ["K7 n", "elsewhere"]
+        assert len((await app.state())["pending"]) == 2
+        await app.do("release")
+        assert [inbound.text for inbound in await heard.first(4)][2:] == ["", "after it"]
+        await app.confirmed()
+
+
 async def test_a_press_that_is_stored_late_warns_and_still_counts(
     app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

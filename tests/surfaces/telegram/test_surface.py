@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -289,6 +290,50 @@ async def test_messages_that_cannot_be_stored_come_again_in_order(bot: Bot, tmp_
         assert [inbound.text for inbound in await inbox.first(3)] == ["one", "two", "three"]
         await bot.confirmed()
         assert surface.trouble == ""
+
+
+async def test_a_slow_download_holds_up_nobody_else_and_nothing_after_it_is_confirmed(bot: Bot, tmp_path: Path) -> None:
+    await bot.do("chat", id=43)
+    surface = bot.surface(tmp_path)
+    card = await surface.send(
+        words("May I?", conversation=Conversation("telegram", "43"), buttons=(Button("Yes", "y"),))
+    )
+    await bot.fault("download", "hold")
+    async with running(surface, Heard(words="Noted.")) as heard:
+        slow = await bot.say("look", files={"document": file(b"slow")})
+        await bot.say("and this")
+        await bot.called("download")
+        assert await bot.press(number_of(card.message_id), "Yes", chat=43, user=BOB) == "Noted."
+        await bot.say("hello", chat=43, user=BOB)
+        assert [inbound.sender for inbound in await heard.first(2)] == ["Bob", "Bob"]
+        assert slow["message_id"] in (await bot.state())["waiting"] and len((await bot.state())["pending"]) == 4
+        await bot.do("release")
+        assert [inbound.text for inbound in await heard.first(4)] == ["y", "hello", "look", "and this"]
+        await bot.confirmed()
+
+
+async def test_dropped_during_a_slow_download_everything_after_it_comes_again_and_runs_once(
+    bot: Bot, tmp_path: Path
+) -> None:
+    await bot.fault("download", "hold")
+    config = dataclasses.replace(KNOWN, surfaces={"telegram": TelegramConfig(token="7000:x", allow=("42", "43"))})
+    surface = bot.surface(tmp_path / "files")
+    async with Rig(tmp_path, config=config, surfaces={"telegram": surface}):
+        await bot.say("!text first", files={"document": file(b"slow")})
+        await bot.say("!text second", chat=43, user=BOB)
+        await bot.until(lambda state: len(_bot_texts(state, "second")) == 1)
+        assert len((await bot.state())["pending"]) == 2
+    await surface.close()
+    surface = bot.surface(tmp_path / "files")
+    async with Rig(tmp_path, config=config, surfaces={"telegram": surface}):
+        await bot.confirmed()
+        state = await bot.until(lambda state: _bot_texts(state, "first"))
+        assert len(_bot_texts(state, "second")) == 1
+    await surface.close()
+
+
+def _bot_texts(state: dict[str, Any], text: str) -> list[str]:
+    return [each["text"] for each in state["messages"] if each["from"]["is_bot"] and text in each["text"]]
 
 
 async def test_an_update_that_fails_does_not_stop_the_others(bot: Bot, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""Receives events from Feishu. An event is answered only after the inbox has committed it. Messages of one chat are
-handled in order. A button press is answered within the platform's three seconds; if it is not committed by then, the
-person is told so. An event that cannot be read is logged once and skipped."""
+"""Receives events from Feishu. An event is answered only after the inbox has committed it. Messages of one conversation
+are handled in order. A button press is answered within the platform's three seconds; if it is not committed by then,
+the person is told so. An event that cannot be read is logged once and skipped."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Receiver:
         self._names = Names(api)
         self._me = ""
         self._logged: set[str] = set()
-        self._chats: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._chats: dict[tuple[str, str], tuple[asyncio.Lock, int]] = {}  # by chat and thread
 
     async def run(self, inbox: Inbox) -> None:
         """Connect again and again. Handling of an event goes on if its connection ends."""
@@ -119,7 +119,7 @@ class Receiver:
             await answer(FAILED, None)
 
     async def _take_message(self, inbox: Inbox, said: Said) -> None:
-        async with self._in_order(said.message.chat_id):
+        async with self._in_order((said.message.chat_id, said.message.thread_id or "")):
             self._names.learn(said.message.mentions or ())
             heard = events.message_to_inbound(said, self._me)
             if isinstance(heard, Skipped):
@@ -163,8 +163,8 @@ class Receiver:
                 return done
 
     @asynccontextmanager
-    async def _in_order(self, chat: str) -> AsyncIterator[None]:
-        """Handle the messages of one chat in order; other chats do not wait."""
+    async def _in_order(self, chat: tuple[str, str]) -> AsyncIterator[None]:
+        """Handle the messages of one chat or thread in order; others do not wait."""
         lock, waiting = self._chats.get(chat, (asyncio.Lock(), 0))
         self._chats[chat] = (lock, waiting + 1)
         try:

@@ -1,5 +1,5 @@
 """Receives updates from Telegram. The offset confirms an update only after the inbox has committed it and all before
-it. An update that cannot be read is logged once and skipped."""
+it; conversations do not wait for each other. An update that cannot be read is logged once and skipped."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import asyncio
 import logging
 import mimetypes
 import shutil
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,12 +19,14 @@ from clew.support.clock import Clock
 from clew.support.errors import StoreError
 from clew.support.files import LARGEST, safe_names, save
 from clew.surfaces.telegram.api import BotApi, Refusal
+from clew.surfaces.telegram.lanes import Lanes
 from clew.surfaces.telegram.updates import (
     KINDS,
     File,
     Message,
     Query,
     Skipped,
+    Update,
     User,
     number,
     press_to_inbound,
@@ -35,6 +38,8 @@ from clew.texts.catalogue import say
 log = logging.getLogger(__name__)
 
 POLL = 30  # seconds that one call waits for updates
+PACE = 0.25  # seconds between two calls while an update is being handled: they return it at once
+DOWNLOADS = 8  # at the same time
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
 TOAST = 200  # characters of the answer to a button press
 TRIES = 5  # attempts to fetch a file
@@ -51,31 +56,44 @@ class Receiver:
         self._clock = clock
         self._files = files
         self._me: User | None = None
-        self._offset: int | None = None
         self._logged: set[str] = set()
-        self._tried = (0, 0)  # an update whose file could not be fetched, and how often
+        self._stuck: set[int] = set()  # updates that are tried again and again
+        self._tries: dict[int, int] = {}  # by update: how often its file could not be fetched
+        self._downloads = asyncio.Semaphore(DOWNLOADS)
 
     async def run(self, inbox: Inbox) -> None:
         wait = FIRST_WAIT
-        while True:
-            try:
-                await self._poll_once(inbox)
-            except (NotSent, Refusal, StoreError) as error:
-                self._set_trouble(_describe(error))
-                await self._clock.sleep(_retry_after(error) or wait)
-                wait = min(2 * wait, LONGEST_WAIT)
-            else:
-                wait = FIRST_WAIT
+        async with asyncio.TaskGroup() as group:
+            lanes = Lanes(group, partial(self._take, inbox))
+            while True:
+                try:
+                    await self._poll_once(lanes)
+                except (NotSent, Refusal) as error:
+                    self._set_trouble(_describe(error))
+                    await self._clock.sleep(_retry_after(error) or wait)
+                    wait = min(2 * wait, LONGEST_WAIT)
+                else:
+                    wait = FIRST_WAIT
 
-    async def _poll_once(self, inbox: Inbox) -> None:
-        me = self._me = self._me or await self._get_me()
+    async def _poll_once(self, lanes: Lanes[Update]) -> None:
+        self._me = self._me or await self._get_me()
         self.reached.set()
-        seconds = 0 if self.trouble else POLL  # to notice a recovery at once
-        for raw in await self._api.poll(self._offset, KINDS, seconds):
-            await self._take(inbox, me, raw)
-            if (at := number(raw)) is not None:
-                self._offset = at + 1
+        seconds = 0 if self.trouble or lanes.is_busy else POLL  # to notice a recovery at once
+        known = lanes.unconfirmed  # before the call: one may be handled meanwhile
+        for raw in await self._api.poll(lanes.offset, KINDS, seconds):
+            if number(raw) not in known:
+                self._add(lanes, raw)
         self._recover()
+        if lanes.is_busy:
+            await lanes.advance(PACE)
+
+    def _add(self, lanes: Lanes[Update], raw: object) -> None:
+        update, at = read(raw), number(raw)
+        if isinstance(update, Skipped):
+            self._skip(update)
+            update = Update(at or 0)
+        if at is not None:
+            lanes.add(at, update.place, update)
 
     async def _get_me(self) -> User:
         try:
@@ -83,20 +101,32 @@ class Receiver:
         except msgspec.ValidationError as error:
             raise InDoubt(say("surfaces.telegram_odd_bot", error=str(error))) from error
 
-    async def _take(self, inbox: Inbox, me: User, raw: object) -> None:
-        """Handle an update. Raises only errors after which the same update should be retried."""
-        update = read(raw)
-        try:
-            if isinstance(update, Skipped):
-                self._skip(update)
-            elif update.callback_query is not None:
-                await self._take_press(inbox, me, update.callback_query)
-            elif update.message is not None:
-                await self._take_message(inbox, me, update.message, update.update_id)
-        except (NotSent, Refusal, StoreError):
-            raise
-        except Exception:  # one update must not stop the others
-            log.exception("could not handle an update of Telegram; skipped")
+    async def _take(self, inbox: Inbox, update: Update) -> None:
+        """Handle an update, and try again as long as that can help."""
+        wait = FIRST_WAIT
+        while True:
+            try:
+                await self._take_once(inbox, update)
+                break
+            except (NotSent, Refusal, StoreError) as error:
+                self._stuck.add(update.update_id)
+                self._set_trouble(_describe(error))
+                await self._clock.sleep(_retry_after(error) or wait)
+                wait = min(2 * wait, LONGEST_WAIT)
+            except Exception:  # one update must not stop the others
+                log.exception("could not handle an update of Telegram; skipped")
+                break
+        self._tries.pop(update.update_id, None)
+        if update.update_id in self._stuck:
+            self._stuck.discard(update.update_id)
+            self._recover()
+
+    async def _take_once(self, inbox: Inbox, update: Update) -> None:
+        assert self._me is not None
+        if update.callback_query is not None:
+            await self._take_press(inbox, self._me, update.callback_query)
+        elif update.message is not None:
+            await self._take_message(inbox, self._me, update.message, update.update_id)
 
     async def _take_message(self, inbox: Inbox, me: User, message: Message, update: int) -> None:
         inbound = to_inbound(message, me)
@@ -154,14 +184,15 @@ class Receiver:
         if file.file_size > LARGEST:
             raise Refusal(413, f"it is larger than {LARGEST >> 20} MiB")
         try:
-            found = await self._api.call("getFile", {"file_id": file.file_id})
-            path = found.get("file_path") if isinstance(found, dict) else None
-            data = await self._api.download(str(path or ""), LARGEST)
+            async with self._downloads:
+                found = await self._api.call("getFile", {"file_id": file.file_id})
+                path = found.get("file_path") if isinstance(found, dict) else None
+                data = await self._api.download(str(path or ""), LARGEST)
         except (NotSent, Refusal) as error:
             if isinstance(error, Refusal) and error.code in (400, 404, 413):
                 raise
-            self._tried = (update, self._tried[1] + 1 if self._tried[0] == update else 1)
-            if self._tried[1] >= TRIES:
+            self._tries[update] = self._tries.get(update, 0) + 1
+            if self._tries[update] >= TRIES:
                 raise Refusal(0, "Telegram does not give it out") from error
             raise
         await asyncio.to_thread(save, data, target)
@@ -178,6 +209,8 @@ class Receiver:
         self.trouble = words
 
     def _recover(self) -> None:
+        if self._stuck:
+            return
         if self.trouble:
             log.info("messages come in again")
         self.trouble = ""

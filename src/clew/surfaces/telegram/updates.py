@@ -149,6 +149,11 @@ class Update(msgspec.Struct, frozen=True):
     message: Message | None = None
     callback_query: Query | None = None
 
+    @property
+    def place(self) -> Place | None:
+        message = self.message or (self.callback_query.message if self.callback_query is not None else None)
+        return message.place if message is not None else None
+
 
 class Skipped(Struct, frozen=True):
     """Not for clew, and why."""
