@@ -41,6 +41,7 @@ class SurfaceCan(Struct, frozen=True):
     edit_every: float = 2.0  # the shortest time between two edits of one message, in seconds
     stream: bool = False  # a placeholder may show the text while it is being written (`Outgoing.live`)
     headline: bool = False  # it shows one line only: `Outgoing.headline`
+    typing: float = 0  # seconds for which `ShowsTyping.typing` shows that somebody writes; 0: the platform cannot
     buttons: int = 0  # the most buttons on a message
     prefix: str = "/"  # characters that a command may begin with; "/!" if the platform removes a leading slash
     threads: bool = False  # `open_thread` can create one
@@ -158,3 +159,10 @@ class Surface(Protocol):
         """Create a thread of the platform beside or under `parent` (`can.threads`). None: not possible there."""
 
     async def close(self) -> None: ...
+
+
+class ShowsTyping(Protocol):
+    """A surface with `can.typing`."""
+
+    async def typing(self, where: Conversation) -> None:
+        """Show for `can.typing` seconds that an answer is being written. Raises a subclass of NotSent."""

@@ -9,7 +9,7 @@ from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Decision
 from clew.model.messages import Accepted, Fate
 from clew.testing.scripted_model import script
-from clew.testing.surface_stage import Daemon, Shown, Stage, with_text
+from clew.testing.surface_stage import Daemon, Shown, Stage, cards, with_text
 
 
 async def a_button_answers_a_gate_and_its_card_is_updated(stage: Stage, folder: Path) -> None:
@@ -19,8 +19,7 @@ async def a_button_answers_a_gate_and_its_card_is_updated(stage: Stage, folder: 
         if not clew.surface.can.buttons:
             return
         await stage.say("!approve make alpha\n!text omega")
-        shown = await stage.wait_shown(lambda shown: [message for message in shown if message.buttons])
-        [card] = [message for message in shown if message.buttons]
+        [card] = cards(await stage.wait_shown(cards))
         assert "make alpha" in card.text
         await stage.press(card.id, card.buttons[0])
         await stage.wait_shown(lambda shown: with_text(shown, "omega"))

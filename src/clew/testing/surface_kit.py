@@ -240,6 +240,35 @@ async def edits_respect_the_minimum_interval(stage: Stage, folder: Path) -> None
         assert all(later - at > 0.9 * clew.surface.can.edit_every for at, later in pairwise(times))
 
 
+async def the_placeholder_shows_what_is_being_written(stage: Stage, folder: Path) -> None:
+    """While the agent only writes, the placeholder is edited too: with the time and, with `can.stream`, the text."""
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.edit or not clew.surface.can.chat:
+            return
+        await stage.say("!text beta\n!hold here\n!text alpha")
+        await clew.wait_held("here")
+        await clew.surface.wait_until(lambda: len(clew.surface.edits) >= 2)
+        if clew.surface.can.stream:
+            await clew.surface.wait_until(lambda: any("beta" in live for live in clew.surface.live))
+        clew.agent.holds.release("here")
+        await wait_answered(stage, "alpha")
+
+
+async def a_button_of_the_placeholder_stops_its_turn(stage: Stage, folder: Path) -> None:
+    """The placeholder has a button that stops the turn; after that it has none."""
+    async with Daemon(stage, folder) as clew:
+        can = clew.surface.can
+        if not (can.edit and can.chat and can.buttons):
+            return
+        [placeholder] = with_text(await start_working(stage, clew), chat_messages.WORKING)
+        assert placeholder.buttons == (chat_messages.STOP_BUTTON,)
+        await stage.press(placeholder.id, placeholder.buttons[0])
+        await clew.surface.wait_until(lambda: clew.surface.accepted[-1].fate is Fate.COMMAND)
+        await stage.wait_shown(
+            lambda shown: [m for m in shown if m.id == placeholder.id and "⏹" in m.text and not m.buttons]
+        )
+
+
 async def any_text_can_be_sent(stage: Stage, folder: Path) -> None:
     """Empty, long, odd and markup-like texts are all sent."""
     surface = stage.surface(SystemClock(), folder / "files")
@@ -379,6 +408,8 @@ CHECKS: tuple[Check, ...] = (
     a_long_answer_is_split_into_parts,
     each_part_has_complete_code_fences,
     edits_respect_the_minimum_interval,
+    the_placeholder_shows_what_is_being_written,
+    a_button_of_the_placeholder_stops_its_turn,
     any_text_can_be_sent,
     files_follow_the_answer,
     retry_after_is_respected,

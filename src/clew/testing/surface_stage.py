@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from clew.config.settings import Config, ThreadsConfig
 from clew.engine.engine import Engine
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Accepted, Conversation, Inbound, Person, Role
-from clew.model.surface import Backlog, Inbox, KnownConversation, Outgoing, Receipt, Surface, SurfaceCan
+from clew.model.surface import Backlog, Inbox, KnownConversation, Outgoing, Receipt, ShowsTyping, Surface, SurfaceCan
 from clew.store.migrate import open_store
 from clew.store.tables import people
 from clew.support.clock import Clock, SystemClock
@@ -108,6 +108,7 @@ class RecordingSurface:
         self.accepted_ids: list[str] = []  # message ids, in the order of `accepted`
         self.sent: list[Outgoing] = []  # deliveries passed to `send`
         self.edits: list[tuple[str, float]] = []  # message id and time of each edit of a placeholder
+        self.live: list[str] = []  # the text being written, in each of them
 
     @property
     def name(self) -> str:
@@ -160,8 +161,12 @@ class RecordingSurface:
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         if outgoing.kind is DeliveryKind.PLACEHOLDER:
             self.edits.append((receipt.message_id, time.monotonic()))
+            self.live.append(outgoing.live)
             await self._notify()
         await self._surface.edit(receipt, outgoing)
+
+    async def typing(self, where: Conversation) -> None:
+        await cast(ShowsTyping, self._surface).typing(where)
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return await self._surface.find(outgoing)
@@ -255,3 +260,8 @@ async def wait_accepted(stage: Stage, clew: Daemon, message: str) -> None:
         await stage.wait_acknowledged(message)
     else:
         await clew.surface.wait_until(lambda: message in clew.surface.accepted_ids)
+
+
+def cards(shown: Sequence[Shown]) -> list[Shown]:
+    """Return the messages with buttons, without placeholders, which have one that stops the turn."""
+    return [message for message in shown if message.buttons and message.buttons != (chat_messages.STOP_BUTTON,)]

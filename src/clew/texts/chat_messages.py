@@ -48,6 +48,7 @@ POSSIBLE_REPEAT = Bilingual(
 RECOVERED = Bilingual("Recovered: clew was interrupted while it was sent.", "已恢复：发送时 clew 曾中断。")
 MIB = 1 << 20
 WORKING = Bilingual("Working on it …", "处理中…")
+STOP_BUTTON = Bilingual("⏹ Stop", "⏹ 停止")
 STEERED = say("turns.steered")
 STEER_QUEUED = Bilingual(
     "Your message came too late for the running turn; it is queued and runs next.",

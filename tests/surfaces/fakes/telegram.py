@@ -48,6 +48,7 @@ class World(AnyWorld):
         self.chats: dict[int, Fields] = {}
         self.updates: list[Fields] = []  # not confirmed yet
         self.toasts: dict[str, Fields] = {}
+        self.drafts: dict[str, Fields] = {}  # by chat; a message replaces it
         self.webhook = ""
         self.commands: dict[str, object] = {}  # by language
         self.revoked = False
@@ -179,6 +180,7 @@ class World(AnyWorld):
         return {**self.keep(given.data), "file_name": given.name}
 
     def _send(self, where: Fields, content: Fields, fields: Fields) -> Fields:
+        self.drafts.pop(str(where["chat"]), None)
         buttons = _buttons(fields.get("reply_markup"))
         silent = fields.get("disable_notification") in (True, "true")
         previews = not (fields.get("link_preview_options") or {}).get("is_disabled", False)
@@ -199,6 +201,23 @@ class World(AnyWorld):
             raise Wrong(400, f"Bad Request: {words} current content and reply markup of the message")
         message.update(new, buttons=buttons, edits=message["edits"] + 1)
         return _public(message)
+
+    def do_sendmessagedraft(self, fields: Fields) -> object:
+        where = self._place(fields)
+        if where["chat"] < 0:
+            raise Wrong(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
+        if not fields["draft_id"]:
+            raise Wrong(400, "Bad Request: draft_id must be non-zero")
+        text = check_text(fields.get("text"))
+        entities = check_entities(text, fields.get("entities") or [])
+        self.drafts[str(where["chat"])] = {"id": fields["draft_id"], "text": text, "entities": entities}
+        return True
+
+    def do_sendchataction(self, fields: Fields) -> object:
+        self._place(fields)
+        if fields["action"] != "typing":
+            raise Wrong(400, "Bad Request: wrong parameter action in request")
+        return True
 
     def do_answercallbackquery(self, fields: Fields) -> object:
         toast = self.toasts.get(fields["callback_query_id"])
@@ -347,6 +366,7 @@ class World(AnyWorld):
             "pending": [update["update_id"] for update in self.updates],
             "waiting": [update["message"]["message_id"] for update in self.updates if update.get("message")],
             "toasts": self.toasts,
+            "drafts": self.drafts,
             "chats": list(self.chats.values()),
             "polling": self._poller is not None,
         }

@@ -407,6 +407,57 @@ async def test_a_message_is_edited_and_editing_it_to_the_same_is_fine(surface: T
     assert (message["text"], message["buttons"], message["edits"]) == ("allowed", [], 1)
 
 
+async def placed(surface: TelegramSurface, address: str) -> tuple[Receipt, Outgoing]:
+    where = Conversation("telegram", address)
+    working = words("Working on it …", DeliveryKind.PLACEHOLDER, conversation=where, buttons=(Button("Stop", "/stop"),))
+    return await surface.send(working), replace(working, text="Working on it … 3 s", live="**so far：**你好 🧶")
+
+
+async def test_in_a_private_chat_live_text_is_a_draft(surface: TelegramSurface, bot: Bot) -> None:
+    receipt, now = await placed(surface, "42")
+    await surface.edit(receipt, now)
+    await surface.edit(receipt, replace(now, text="Working on it … 6 s", live="**so far：**你好 🧶 and on"))
+    first, second = await bot.calls("sendMessageDraft")
+    assert first["draft_id"] == second["draft_id"] > 0 and second["text"] == "so far：你好 🧶 and on"
+    assert first["entities"] == [{"type": "bold", "offset": 0, "length": 7}]
+    [shown] = await bot.shown()
+    assert shown["text"] == "Working on it … 6 s" and [button["text"] for button in shown["buttons"]] == ["Stop"]
+    await surface.send(words("so far：你好 🧶 and on."))
+    assert not (await bot.state())["drafts"]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_without_drafts_live_text_is_edited_in(surface: TelegramSurface, bot: Bot, refused: bool) -> None:
+    chat = 42 if refused else GROUP
+    await bot.do("chat", id=chat)
+    if refused:
+        await bot.refuse("sendMessageDraft", 404, "Not Found: method not found", times=100)
+    receipt, now = await placed(surface, str(chat))
+    for live in ("so far", f"{'🧶' * 2000} the end"):
+        await surface.edit(receipt, replace(now, live=live))
+    assert len(await bot.calls("sendMessageDraft")) == refused  # it is not tried again
+    [shown] = await bot.shown(chat=chat)
+    assert shown["text"].startswith("Working on it … 3 s\n\n🧶") and shown["text"].endswith("the end")
+    assert shown["buttons"]
+
+
+async def test_a_busy_platform_delays_the_draft(surface: TelegramSurface, bot: Bot) -> None:
+    receipt, now = await placed(surface, "42")
+    await bot.refuse("sendMessageDraft", 429, "Too Many Requests", retry_after=7)
+    with pytest.raises(TryAgain) as caught:
+        await surface.edit(receipt, now)
+    assert caught.value.retry_after == 7
+    await surface.edit(receipt, now)
+    assert (await bot.state())["drafts"]["42"]["text"] == "so far：你好 🧶"
+
+
+async def test_it_shows_that_somebody_types(surface: TelegramSurface, bot: Bot) -> None:
+    await surface.typing(HERE)
+    assert await bot.calls("sendChatAction") == [{"chat_id": 42, "action": "typing"}]
+    with pytest.raises(Never):
+        await surface.typing(Conversation("telegram", "4711"))
+
+
 async def test_entities_that_telegram_refuses_are_left_out(surface: TelegramSurface, bot: Bot) -> None:
     await bot.refuse("sendMessage", 400, "Bad Request: can't parse entities: unsupported")
     await surface.send(words("**done**"))

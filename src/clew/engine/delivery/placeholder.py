@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import cast
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import deliveries_named, enqueue_delivery, next_free_id
+from clew.engine.delivery.enqueue import deliveries_named, enqueue_delivery, next_free_id, shown_buttons
 from clew.engine.delivery.language import localized
 from clew.engine.progress import GATE, NOTICE, Progress
-from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
+from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
 from clew.model.events import ActivityKind, Phase
 from clew.model.messages import Conversation
-from clew.model.surface import Never, NotSent, Outgoing, Receipt, Surface
+from clew.model.surface import Never, NotSent, Outgoing, Receipt, ShowsTyping, Surface
 from clew.model.turns import TEXT, Item, Turn, TurnState
 from clew.store import Tx
-from clew.store.tables import deliveries
+from clew.store.tables import deliveries, turns
 from clew.support.display.as_code import plain_or_code
 from clew.support.text import visible
 from clew.texts import bilingual, chat_messages, handoff_messages
@@ -24,6 +27,7 @@ from clew.texts import bilingual, chat_messages, handoff_messages
 WRITTEN = 2000  # last characters of the open text that are shown
 LINES = 4  # newest steps that are shown
 LOOK = 2.0  # seconds between checks whether a turn of a local client has moved to a chat
+LONGEST_TICK = 20.0  # seconds between two edits if only the time has changed; at first they are shorter
 WIDTH = 80  # characters of each step
 _HIDDEN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
 
@@ -71,42 +75,81 @@ async def show(
     core: Core, turn: Turn, progress: Callable[[], Progress], written: Callable[[], str], changed: asyncio.Event
 ) -> None:
     """Keep the placeholder up to date until cancelled, also if the turn moves to another conversation."""
-    began, last = core.clock.monotonic(), None
-    first = _editable_surface(core, turn.conversation)
-    pause = first.can.edit_every if first else LOOK
+    async with asyncio.TaskGroup() as group:
+        if any(surface.can.typing for surface in core.surfaces.values()):
+            group.create_task(_keep_typing(core, turn, progress))
+        await _keep_editing(core, turn, progress, written, changed)
+
+
+async def _keep_editing(
+    core: Core, turn: Turn, progress: Callable[[], Progress], written: Callable[[], str], changed: asyncio.Event
+) -> None:
+    began, last, gone = core.clock.monotonic(), None, None
+    surface = _editable_surface(core, turn.conversation)
+    pause = surface.can.edit_every if surface else LOOK
     while True:
-        await changed.wait()
+        elapsed = core.clock.monotonic() - began
+        is_working = surface is not None and not progress().gates
+        await _wait(changed, min(LONGEST_TICK, max(pause, elapsed / 10)) if is_working else None)
         changed.clear()
         await core.clock.sleep(pause)
-        receipt = await _placeholder(core, turn)
-        surface = _editable_surface(core, receipt.conversation) if receipt else None
-        if receipt is None or surface is None:
+        text = working(progress(), core.clock.monotonic() - began)
+        look = partial(_shown, core=core, turn=turn, text=text, live=_newest(written()))
+        shown = await core.read_with_retry(look)
+        if shown is None or shown[0] == gone:
             continue
-        text = await _localized(core, receipt.conversation, working(progress(), core.clock.monotonic() - began))
-        live, pause = _newest(written()) if surface.can.stream else "", surface.can.edit_every
-        if (receipt, text, live) == last:
+        surface = core.surfaces[shown[0].conversation.surface]
+        pause = surface.can.edit_every
+        if shown == last:
             continue
-        name, where = f"{turn.id}:{DeliveryKind.PLACEHOLDER}", receipt.conversation
-        now = Outgoing(name, DeliveryKind.PLACEHOLDER, where, turn.thread, turn.id, text, live=live)
         try:
-            await surface.edit(receipt, now)
-            last = receipt, text, live
+            await surface.edit(*shown)
+            last = shown
         except Never:  # it was deleted; the turn may have another one elsewhere later
-            last = receipt, text, live
+            gone = shown[0]
         except NotSent as failure:
             pause = max(failure.retry_after or 0.0, 2 * surface.can.edit_every)
             changed.set()
 
 
-async def _localized(core: Core, where: Conversation, text: str) -> str:
-    return await core.read_with_retry(lambda tx: localized(tx, core, where, text))
+async def _wait(changed: asyncio.Event, seconds: float | None) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await changed.wait()
+    except TimeoutError:
+        return
 
 
-async def _placeholder(core: Core, turn: Turn) -> Receipt | None:
-    row = await core.read_with_retry(lambda tx: placeholder(tx, turn.id))
-    if row is None or row.message_id is None or row.conversation is None:
+async def _keep_typing(core: Core, turn: Turn, progress: Callable[[], Progress]) -> None:
+    """Show in the chat of the turn that somebody writes, unless the turn waits for a person."""
+    while True:
+        row = None if progress().gates else await core.read_with_retry(lambda tx: placeholder(tx, turn.id))
+        surface = _editable_surface(core, row.conversation) if row is not None else None
+        if surface is not None and surface.can.typing and row is not None and row.conversation is not None:
+            with suppress(NotSent):  # it is only a hint
+                await cast(ShowsTyping, surface).typing(row.conversation)
+        await core.clock.sleep(surface.can.typing if surface is not None and surface.can.typing else LOOK)
+
+
+def _shown(tx: Tx, core: Core, turn: Turn, text: str, live: str) -> tuple[Receipt, Outgoing] | None:
+    """The placeholder's receipt, and what it shows now. None: there is none yet, or it is over."""
+    row = placeholder(tx, turn.id)
+    surface = _editable_surface(core, row.conversation) if row is not None else None
+    if row is None or row.message_id is None or row.conversation is None or surface is None:
         return None
-    return Receipt(row.conversation, row.message_id)
+    now, where = turns.get(tx, turn.id), row.conversation
+    buttons = () if now is None or now.stop_asked else shown_buttons(tx, core, where, stop_button(core, turn, where))
+    name, said = f"{turn.id}:{DeliveryKind.PLACEHOLDER}", localized(tx, core, where, text)
+    live = live if surface.can.stream else ""
+    kind = DeliveryKind.PLACEHOLDER
+    outgoing = Outgoing(name, kind, where, turn.thread, turn.id, said, buttons=buttons, live=live)
+    return Receipt(where, row.message_id), outgoing
+
+
+def stop_button(core: Core, turn: Turn, where: Conversation | None) -> tuple[Button, ...]:
+    """A button that stops this turn, and no later one. Only in a chat, since it is a command."""
+    surface = _editable_surface(core, where)
+    return (Button(chat_messages.STOP_BUTTON, f"{surface.can.prefix[0]}stop {turn.id}"),) if surface else ()
 
 
 def placeholder(tx: Tx, turn: str) -> Delivery | None:
@@ -135,7 +178,8 @@ def enqueue_placeholder(tx: Tx, core: Core, turn: Turn, where: Conversation | No
     surface = core.surfaces.get(where.surface) if where else None
     if surface is not None and surface.can.edit:
         name = next_free_id(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
-        enqueue_delivery(tx, core, turn, DeliveryKind.PLACEHOLDER, where, chat_messages.WORKING, id=name)
+        stop, kind = stop_button(core, turn, where), DeliveryKind.PLACEHOLDER
+        enqueue_delivery(tx, core, turn, kind, where, chat_messages.WORKING, id=name, buttons=stop)
 
 
 def move(tx: Tx, core: Core, turn: Turn, to: Conversation) -> None:

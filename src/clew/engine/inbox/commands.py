@@ -13,6 +13,7 @@ from clew.engine.delivery.language import CHINESE, language_of
 from clew.engine.gates import suspension_prompt
 from clew.engine.gates.answers import refuse_secrets
 from clew.engine.gates.cards import title_line
+from clew.engine.gates.lifecycle import stop_turn
 from clew.engine.gates.reply_parser import is_code
 from clew.engine.inbox.access import role_of
 from clew.engine.places import away, driver
@@ -178,7 +179,19 @@ def do_fork(command: Command) -> str:
 
 
 def do_stop(command: Command) -> str:
+    if command.inbound.pressed:
+        return _stop_shown_turn(command)
     lifecycle.ask_stop(command.tx, command.core, command.bound(), command.inbound.sender, command.where)
+    return command.tell("stopping")
+
+
+def _stop_shown_turn(command: Command) -> str:
+    """The button of a placeholder names its turn: it stops no later one, and counts once."""
+    turn = turns.get(command.tx, command.rest)
+    running = turns.live(command.tx, turn.thread) if turn is not None else None
+    if turn is None or running is None or running.id != turn.id or running.stop_asked:
+        raise Refused(chat_messages.SETTLED)
+    stop_turn(command.tx, command.core, turn.thread, turn.id, command.inbound.sender)
     return command.tell("stopping")
 
 

@@ -163,6 +163,7 @@ class TurnConsumer:
                 crash.point("gate.taken-not-recorded")
                 closing = partial(close_gate, core=self._core, ref=ref, ran_out=ran_out, changed=changed)
                 await self._core.write_with_retry(closing)
+                self.changed.set()
             case _:
                 pass
 

@@ -17,7 +17,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from msgspec import Struct
 
-from clew.support.markdown import parser
+from clew.support.display.markdown import parser
 
 # Larger texts are shown unrendered: rendering them takes seconds.
 LARGEST = 60_000  # characters

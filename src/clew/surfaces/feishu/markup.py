@@ -13,7 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from clew.model.delivery import Button
-from clew.support.markdown import spaced
+from clew.support.display.markdown import spaced
 from clew.support.text import clean
 
 TABLES = 5  # in one card
@@ -50,20 +50,19 @@ def post(text: str, note: str = "") -> str:
 def card(text: str, note: str = "", buttons: tuple[Button, ...] = (), thread: str | None = None) -> str:
     """Return the content of a card. A button's value includes its thread, because the platform does not send it."""
     elements: list[dict[str, object]] = [{"tag": "markdown", "content": markdown(text)}]
-    if buttons:
-        columns = [_column(button, number == 0, thread) for number, button in enumerate(buttons)]
-        elements.append({"tag": "column_set", "flex_mode": "flow", "columns": columns})
+    elements += _row(buttons, thread)
     if note:
         elements.append({"tag": "markdown", "content": _without_mentions(note), "text_size": "notation"})
     config = {"update_multi": True, "enable_forward": not buttons, "summary": {"content": _summary(text)}}
     return _json({"schema": "2.0", "config": config, "body": {"elements": elements}})
 
 
-def streaming(text: str) -> str:
+def streaming(text: str, buttons: tuple[Button, ...] = (), thread: str | None = None) -> str:
     """Return the content of a card whose elements `head` and `said` are updated one by one."""
-    elements = [
+    elements: list[dict[str, object]] = [
         {"tag": "markdown", "element_id": "head", "content": markdown(text)},
         {"tag": "markdown", "element_id": "said", "content": BLANK},
+        *_row(buttons, thread, has_primary=False),
     ]
     config = {"update_multi": True, "streaming_mode": True, "summary": {"content": _summary(text)}}
     config["streaming_config"] = {"print_strategy": "fast"}  # show new text at once
@@ -142,6 +141,11 @@ def _in_post(kind: Kind, piece: str) -> str:
 def _formatted(piece: str) -> str:
     """Text or a table. Feishu keeps the stars of bold text beside Chinese characters, unless there is a space."""
     return spaced(_PICTURE.sub("", _without_mentions(piece)))
+
+
+def _row(buttons: tuple[Button, ...], thread: str | None, *, has_primary: bool = True) -> list[dict[str, object]]:
+    columns = [_column(button, has_primary and number == 0, thread) for number, button in enumerate(buttons)]
+    return [{"tag": "column_set", "flex_mode": "flow", "columns": columns}] if columns else []
 
 
 def _column(button: Button, is_first: bool, thread: str | None) -> dict[str, object]:

@@ -45,12 +45,13 @@ class Streaming:
         self._cards: OrderedDict[str, _Card] = OrderedDict()  # by message
         self._again_at = 0.0
 
-    async def begin(self, outgoing: Outgoing) -> str | None:
+    async def begin(self, outgoing: Outgoing, thread: str | None) -> str | None:
         """Create a card for a message to be sent; None: no streaming. Raises Down."""
         if self._clock.monotonic() < self._again_at:
             return None
         try:
-            made = await self._api.call("POST", CARDS, {"type": "card_json", "data": markup.streaming(outgoing.text)})
+            look = markup.streaming(outgoing.text, outgoing.buttons, thread)
+            made = await self._api.call("POST", CARDS, {"type": "card_json", "data": look})
         except (Refusal, InDoubt, Unread) as error:
             self._pause(error)
             return None

@@ -106,7 +106,7 @@ class FeishuSurface:
         """Send a placeholder as a streaming card. Not if it may have been sent before: that would be another card with
         the same key."""
         streams = outgoing.kind is DeliveryKind.PLACEHOLDER and not outgoing.again
-        card = await self._streaming.begin(outgoing) if streams else None
+        card = await self._streaming.begin(outgoing, where.thread) if streams else None
         if card is None:
             return None
         try:

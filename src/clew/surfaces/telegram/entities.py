@@ -118,7 +118,7 @@ def _formatted(markdown: str, *, align: bool) -> _Text:
 
 @cache
 def _parser() -> MarkdownIt:
-    from clew.support.markdown import parser
+    from clew.support.display.markdown import parser
 
     markdown = parser({"maxNesting": DEEPEST})
     # An entity such as &#8238; would bring back what was removed; `Title` above a line of dashes is no heading to

@@ -4,6 +4,7 @@ doubt is resolved by editing the turn's placeholder."""
 from __future__ import annotations
 
 import asyncio
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,9 @@ from clew.support.clock import Clock
 from clew.support.errors import BadInput
 from clew.support.files import LARGEST, read
 from clew.support.text import clean
-from clew.surfaces.http_calls import Unread
+from clew.surfaces.http_calls import BUSY, Unread
 from clew.surfaces.telegram.api import BotApi, Refusal, Upload
-from clew.surfaces.telegram.entities import shown
+from clew.surfaces.telegram.entities import shown, units
 from clew.surfaces.telegram.menu import set_menu
 from clew.surfaces.telegram.places import NAME, Place, place
 from clew.surfaces.telegram.poll_lock import PollLock
@@ -62,6 +63,8 @@ class TelegramSurface:
         chat=True,
         edit=True,
         edit_every=3.0,  # a group accepts twenty messages a minute
+        stream=True,
+        typing=5.0,
         buttons=8,
         threads=True,
         max_length=LONGEST,
@@ -77,6 +80,7 @@ class TelegramSurface:
         self._clock = clock
         self._api = BotApi(token, config.base_url)
         self._receiver = Receiver(self._api, clock, files)
+        self._without_drafts: set[int] = set()  # chats in which Telegram refused one
 
     @property
     def trouble(self) -> str:
@@ -124,10 +128,35 @@ class TelegramSurface:
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         where, number = _place(receipt.conversation), self._number(receipt.message_id)
         try:
+            if outgoing.live.strip() and not await self._draft(where, outgoing):
+                outgoing = _with_live(outgoing)
             await self._send_text("editMessageText", Place(where.chat), outgoing, message_id=number)
         except Refusal as refusal:
             if "message is not modified" not in refusal.words:
                 raise _to_not_sent(refusal) from refusal
+
+    async def _draft(self, where: Place, outgoing: Outgoing) -> bool:
+        """Show what is being written as a draft, which Telegram replaces by the answer. Only in private chats."""
+        if where.chat < 0 or where.chat in self._without_drafts:
+            return False
+        look = shown(clean(_tail(outgoing.live, LONGEST)))
+        fields = {"chat_id": where.chat, "message_thread_id": where.topic, "draft_id": _draft_id(outgoing.id)}
+        try:
+            entities = [each.fields() for each in look.entities] or None
+            await self._call("sendMessageDraft", **fields, text=look.text, entities=entities)
+        except Refusal as refusal:
+            if refusal.code == BUSY or refusal.code >= 500:
+                raise
+            self._without_drafts.add(where.chat)
+            return False
+        return True
+
+    async def typing(self, where: Conversation) -> None:
+        chat = _place(where)
+        try:
+            await self._call("sendChatAction", chat_id=chat.chat, message_thread_id=chat.topic, action="typing")
+        except Refusal as refusal:
+            raise _to_not_sent(refusal) from refusal
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return None
@@ -206,6 +235,23 @@ def _place(conversation: Conversation) -> Place:
         return place(conversation.address)
     except BadInput as error:
         raise Never(error.words) from error
+
+
+def _with_live(outgoing: Outgoing) -> Outgoing:
+    """A placeholder with the end of what is being written below its text."""
+    space = LONGEST - units(outgoing.text) - 2
+    return replace(outgoing, text=f"{outgoing.text}\n\n{_tail(outgoing.live, max(space, 0))}", live="")
+
+
+def _tail(text: str, most: int) -> str:
+    """The end of a text, in UTF-16 units."""
+    data = text.encode("utf-16-le", "surrogatepass")[-2 * most :] if most else b""
+    return data.decode("utf-16-le", "ignore")
+
+
+def _draft_id(name: str) -> int:
+    """A number for a draft, the same for each update of it; not zero."""
+    return zlib.crc32(name.encode()) >> 1 | 1
 
 
 def _bot_of(token: str) -> int:
