@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from clew.model.messages import Accepted, Fate, Inbound
+from clew.model.messages import Accepted, Conversation, Fate, Inbound
 from clew.model.surface import KnownConversation, Surface
 from clew.support.clock import SystemClock
 from tests.surfaces.fakes.process import PATIENCE
@@ -27,11 +27,17 @@ class Heard:
     hold: asyncio.Event | None = None
     is_welcome: bool = True
     entered: asyncio.Event = field(default_factory=asyncio.Event)
+    moves: list[tuple[str, str]] = field(default_factory=list)
     got: list[Inbound] = field(default_factory=list)
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def known(self, surface: str) -> list[KnownConversation]:
         return []
+
+    async def moved(self, old: Conversation, new: Conversation) -> None:
+        async with self.news:
+            self.moves.append((old.address, new.address))
+            self.news.notify_all()
 
     async def welcomes(self, inbound: Inbound) -> bool:
         if self.unsure:

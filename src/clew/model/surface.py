@@ -125,6 +125,10 @@ class Inbox(Protocol):
         """Where to continue reading after downtime, for a surface whose backlog is `history`: each conversation that is
         bound or has stored messages."""
 
+    async def moved(self, old: Conversation, new: Conversation) -> None:
+        """The platform gave a conversation another address: its thread, home and all that is open follow, once. Raises
+        StoreError if that could not be stored."""
+
 
 class Surface(Protocol):
     @property

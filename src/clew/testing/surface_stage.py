@@ -150,6 +150,10 @@ class RecordingSurface:
         assert self._inbox is not None
         return await self._inbox.known(surface)
 
+    async def moved(self, old: Conversation, new: Conversation) -> None:
+        assert self._inbox is not None
+        await self._inbox.moved(old, new)
+
     async def wait_until(self, condition: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE), self._changed:
             await self._changed.wait_for(condition)

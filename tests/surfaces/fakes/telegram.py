@@ -188,6 +188,7 @@ class World(AnyWorld):
         return self.add({**where, **content, "from": self.bot}, fields.get("reply_parameters"), seen)
 
     def do_editmessagetext(self, fields: Fields) -> Fields:
+        self._chat(fields)
         message = self.find(int(fields["chat_id"]), int(fields["message_id"]))
         if message is None:
             raise Wrong(400, "Bad Request: message to edit not found")
@@ -353,6 +354,14 @@ class World(AnyWorld):
         query = {"id": id, "from": given["user"], "message": _public(message), "chat_instance": "x", "data": found[0]}
         self.update("callback_query", query)
         return {"id": id}
+
+    def when_upgrade(self, given: Fields) -> None:
+        """A group becomes a supergroup: each of the two gets a message that names the other."""
+        old, new = given["chat"], given["to"]
+        self.chat({"id": new, "type": "supergroup"})
+        for chat, about in ((old, {"migrate_to_chat_id": new}), (new, {"migrate_from_chat_id": old})):
+            self.update("message", self.add({"chat": chat, "from": given["user"], **about}, None, {}))
+        self.chat({"id": old, "moved": new})
 
     def when_inject(self, given: Fields) -> Fields:
         """Add an update as it is, with a number if it has none."""

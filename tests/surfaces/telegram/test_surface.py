@@ -26,7 +26,7 @@ from clew.surfaces.telegram.surface import TelegramSurface
 from tests.helpers.rig import Rig
 from tests.surfaces.fakes.process import Fake
 from tests.surfaces.hearing import Heard, Quick, Standing, running
-from tests.surfaces.telegram.bots import BOB, GROUP, Bot, file, mention, number_of
+from tests.surfaces.telegram.bots import ANN, BOB, GROUP, Bot, file, mention, number_of
 
 HERE = Conversation("telegram", "42")
 KNOWN = config_settings.Config(
@@ -470,6 +470,51 @@ async def test_a_group_that_became_a_supergroup_is_followed(surface: TelegramSur
     await bot.do("chat", id=-1007)
     receipt = await surface.send(words("hello", conversation=Conversation("telegram", "-7")))
     assert receipt.conversation == Conversation("telegram", "-1007") and len(await bot.shown(1, -1007)) == 1
+
+
+async def test_a_refused_send_tells_that_the_group_moved(bot: Bot, tmp_path: Path) -> None:
+    await bot.do("chat", id=-7, type="group")
+    surface = bot.surface(tmp_path)
+    old = words("hello", conversation=Conversation("telegram", "-7"))
+    receipt = await surface.send(old)
+    await bot.do("chat", id=-7, moved=-1007)
+    await bot.do("chat", id=-1007, is_forum=True)
+    async with running(surface) as heard:
+        await bot.until(lambda state: state["polling"])
+        await surface.send(old)
+        with pytest.raises(Never):
+            await surface.edit(receipt, replace(old, text="changed"))
+        opened = await surface.open_thread(old.conversation, "a topic")
+    assert opened is not None and opened.address.startswith("-1007/") and heard.moves == [("-7", "-1007")] * 3
+
+
+async def test_a_thread_goes_on_in_the_supergroup_with_its_open_question(bot: Bot, tmp_path: Path) -> None:
+    await bot.do("chat", id=-7, type="group")
+    surface = bot.surface(tmp_path / "files")
+    async with Rig(tmp_path, config=KNOWN, surfaces={"telegram": surface}) as rig:
+        text = "@clew_bot !approve make\n!text made it"
+        await bot.say(text, chat=-7, more=mention(text))
+        await rig.saw("gate.opened")
+        [gate] = await rig.engine.gates.all()
+        await rig.delivered(f"{gate.id}:ask")
+        await bot.do("upgrade", chat=-7, to=-1007, user=ANN)
+        await bot.confirmed()
+        await rig.hasten()
+        state = await bot.until(lambda state: [m for m in _asked(state) if m["chat"]["id"] == -1007])
+        [card] = [m for m in _asked(state) if m["chat"]["id"] == -1007]
+        await bot.press(card["message_id"], "✅ Allow", chat=-1007)
+        await bot.until(lambda state: [m for m in state["messages"] if m.get("text", "").startswith("made it")])
+        [answer] = [m for m in (await bot.state())["messages"] if m.get("text", "").startswith("made it")]
+        assert answer["chat"]["id"] == -1007
+        again = "@clew_bot !text still the same"
+        await bot.say(again, chat=-1007, more=mention(again))
+        await bot.until(lambda state: _bot_texts(state, "still the same"))
+        assert len({entry.thread for entry in rig._entries if entry.kind == "turn.ended"}) == 1
+    await surface.close()
+
+
+def _asked(state: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in state["messages"] if "✅ Allow" in [b["text"] for b in each.get("buttons", ())]]
 
 
 # Another bot on the same home

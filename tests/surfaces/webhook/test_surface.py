@@ -57,6 +57,9 @@ class FakeInbox:
     async def known(self, surface: str) -> list[KnownConversation]:
         return []
 
+    async def moved(self, old: Conversation, new: Conversation) -> None:
+        raise NotImplementedError
+
     async def welcomes(self, inbound: Inbound) -> bool:
         return True
 

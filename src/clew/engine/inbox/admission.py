@@ -22,6 +22,7 @@ from clew.engine.inbox.access import SPEAKERS, refusal, role_of
 from clew.engine.inbox.commands import run_command, run_for_watcher, without_escape
 from clew.engine.inbox.sender import message_of
 from clew.engine.places import driver
+from clew.engine.places.new_address import follow
 from clew.engine.threads.lifecycle import Opening, open_thread
 from clew.engine.turns.images import has_unseen_images, tell_unseen_images
 from clew.engine.turns.queueing import queue_turn
@@ -93,6 +94,11 @@ class Admission(Struct, frozen=True):
     async def known(self, surface: str) -> Sequence[KnownConversation]:
         last = await self.core.store.read(lambda tx: inbox.last_message_ids(tx, surface))
         return [KnownConversation(Conversation(surface, address), message) for address, message in sorted(last.items())]
+
+    async def moved(self, old: Conversation, new: Conversation) -> None:
+        """Committed when this returns."""
+        if old != new:
+            await self.core.store.write(lambda tx: follow(tx, self.core, old, new))
 
     def decide(self, tx: Tx, inbound: Inbound) -> Accepted:
         seen = repeated(tx, inbound)

@@ -70,3 +70,14 @@ def newest(tx: Tx, limit: int) -> list[tuple[Conversation, str]]:
 
 def unbind(tx: Tx, where: Conversation) -> None:
     tx.run("DELETE FROM bindings WHERE surface = ? AND address = ?", where.surface, where.address)
+
+
+def move(tx: Tx, old: Conversation, new: Conversation) -> str | None:
+    """Bind the conversation's new address in place of its old one, and return the thread. If the new one is bound
+    already, people use that: the old binding is only removed, and None is returned."""
+    thread = thread_at(tx, old)
+    if thread is not None and thread_at(tx, new) is not None:
+        unbind(tx, old)
+        return None
+    tx.run("UPDATE bindings SET address = ? WHERE surface = ? AND address = ?", new.address, old.surface, old.address)
+    return thread

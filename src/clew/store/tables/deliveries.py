@@ -353,3 +353,10 @@ def _delivery(row: Row) -> Delivery:
 
 def _encode(value: Sequence[Button] | Attachment) -> str:
     return msgspec.json.encode(value).decode()
+
+
+def move(tx: Tx, old: Conversation, new: Conversation) -> None:
+    """Send pending deliveries to the conversation's new address. Messages at the old one cannot be edited any more."""
+    here = "state = 'pending' AND surface = ? AND address = ?"
+    tx.run(f"UPDATE deliveries SET state = 'superseded' WHERE {here} AND edits IS NOT NULL", old.surface, old.address)
+    tx.run(f"UPDATE deliveries SET address = ? WHERE {here}", new.address, old.surface, old.address)

@@ -138,3 +138,17 @@ def _handoff(row: Row) -> Handoff:
         ended_at=row["ended_at"],
         error=loaded(row["error"]),
     )
+
+
+def move(tx: Tx, old: Conversation, new: Conversation) -> None:
+    """Let open handoffs name the conversation's new address."""
+    for column in ("address", "opened"):
+        tx.run(
+            f"UPDATE handoffs SET {column} = ? WHERE state IN ('pending', 'running') AND surface = ? AND {column} = ?",
+            new.address,
+            old.surface,
+            old.address,
+        )
+    tx.run(
+        "UPDATE handoffs SET asked_in = ? WHERE state IN ('pending', 'running') AND asked_in = ?", str(new), str(old)
+    )

@@ -62,3 +62,13 @@ def away(tx: Tx) -> Conversation | None:
 def home(tx: Tx, surface: str) -> Conversation | None:
     row = tx.one("SELECT address FROM homes WHERE surface = ?", surface)
     return Conversation(surface, row["address"]) if row else None
+
+
+def move(tx: Tx, old: Conversation, new: Conversation) -> None:
+    """Move settings, home and away mode to the conversation's new address; settings that are there stay."""
+    if get(tx, new) == Place():
+        tx.run("DELETE FROM places WHERE surface = ? AND address = ?", new.surface, new.address)
+        tx.run("UPDATE places SET address = ? WHERE surface = ? AND address = ?", new.address, old.surface, old.address)
+    for table in ("homes", "away"):
+        sql = f"UPDATE {table} SET address = ? WHERE surface = ? AND address = ?"
+        tx.run(sql, new.address, old.surface, old.address)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.gates import Policy
+from clew.model.messages import Conversation
 from clew.model.threads import SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store.base import Row, Tx
 from clew.store.tables.handles import new_handle
@@ -293,3 +294,8 @@ def _thread_or_damaged(row: Row) -> Thread | Damaged:
 
 def _literal(text: str) -> str:
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
+def move_notices(tx: Tx, old: Conversation, new: Conversation) -> None:
+    """Send the notices of threads to the conversation's new address."""
+    tx.run("UPDATE threads SET notify_target = ? WHERE notify_target = ?", str(new), str(old))

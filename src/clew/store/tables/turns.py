@@ -296,3 +296,14 @@ def _turn(row: Row) -> Turn:
         problem=Problem.of(row["problem_code"], loaded(row["problem_message"])) if row["problem_code"] else None,
         usage=_usage(row["usage"]) if row["usage"] else None,
     )
+
+
+def move(tx: Tx, old: Conversation, new: Conversation) -> list[Turn]:
+    """Send the answers of live and queued turns to the conversation's new address. Returns the live ones."""
+    moved = []
+    for these in ("state IN ('running', 'waiting')", "state = 'queued'"):  # the conditions of the partial indexes
+        here = f"{these} AND surface = ? AND address = ?"
+        rows = tx.all(f"SELECT {_COLUMNS} FROM turns WHERE {here}", old.surface, old.address)
+        tx.run(f"UPDATE turns SET address = ? WHERE {here}", new.address, old.surface, old.address)
+        moved += [_turn(row) for row in rows]
+    return [turn for turn in moved if turn.state is not TurnState.QUEUED]

@@ -129,6 +129,10 @@ class Receiver:
             await self._take_message(inbox, self._me, update.message, update.update_id)
 
     async def _take_message(self, inbox: Inbox, me: User, message: Message, update: int) -> None:
+        if message.moved is not None:
+            old, new = message.moved
+            await inbox.moved(old.conversation, new.conversation)
+            return
         inbound = to_inbound(message, me)
         if isinstance(inbound, Skipped):
             self._skip(inbound)

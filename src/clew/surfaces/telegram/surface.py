@@ -27,7 +27,7 @@ from clew.model.surface import (
     Units,
 )
 from clew.support.clock import Clock
-from clew.support.errors import BadInput
+from clew.support.errors import BadInput, StoreError
 from clew.support.files import LARGEST, read
 from clew.support.text import clean
 from clew.surfaces.http_calls import BUSY, Unread
@@ -81,6 +81,7 @@ class TelegramSurface:
         self._api = BotApi(token, config.base_url)
         self._receiver = Receiver(self._api, clock, files)
         self._without_drafts: set[int] = set()  # chats in which Telegram refused one
+        self._inbox: Inbox | None = None
 
     @property
     def trouble(self) -> str:
@@ -96,6 +97,7 @@ class TelegramSurface:
         if not self._token:
             self._receiver.trouble = self._no_token()
             return
+        self._inbox = inbox
         async with PollLock(self._token, self._clock, self._set_trouble), asyncio.TaskGroup() as beside:
             beside.create_task(self._set_menu())
             await self._receiver.run(inbox)
@@ -120,10 +122,24 @@ class TelegramSurface:
                 raise
             raise Never(away.reason) from away  # a proxy blocked the file; text may still pass
         except Refusal as refusal:
-            if refusal.moved_to is None or not follow:
+            new = await self._moved(where, refusal)
+            if new is None or not follow:
                 raise _to_not_sent(refusal) from refusal
-            return await self._send(Place(refusal.moved_to), outgoing, follow=False)
+            return await self._send(new, outgoing, follow=False)
         return Receipt(where.conversation, self._message_id(message))
+
+    async def _moved(self, old: Place, refusal: Refusal) -> Place | None:
+        """Return the new place of a group that became a supergroup, and tell the engine. Raises TryAgain if that cannot
+        be stored."""
+        if refusal.moved_to is None:
+            return None
+        new = Place(refusal.moved_to)
+        if self._inbox is not None:
+            try:
+                await self._inbox.moved(old.conversation, new.conversation)
+            except StoreError as error:
+                raise TryAgain(say("surfaces.not_stored", why=error.words)) from error
+        return new
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         where, number = _place(receipt.conversation), self._number(receipt.message_id)
@@ -132,6 +148,7 @@ class TelegramSurface:
                 outgoing = _with_live(outgoing)
             await self._send_text("editMessageText", Place(where.chat), outgoing, message_id=number)
         except Refusal as refusal:
+            await self._moved(where, refusal)  # the message itself did not move
             if "message is not modified" not in refusal.words:
                 raise _to_not_sent(refusal) from refusal
 
@@ -168,6 +185,8 @@ class TelegramSurface:
         try:
             topic = await self._call("createForumTopic", chat_id=where.chat, name=name)
         except Refusal as refusal:
+            if (new := await self._moved(where, refusal)) is not None:
+                return await self.open_thread(new.conversation, title)
             if refusal.code == 400:
                 return None
             raise _to_not_sent(refusal) from refusal

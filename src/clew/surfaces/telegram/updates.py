@@ -99,6 +99,8 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     video: File | None = None
     video_note: File | None = None
     forum_topic_created: Any = None
+    migrate_to_chat_id: int | None = None  # the group became a supergroup, with another number
+    migrate_from_chat_id: int | None = None
     sticker: Any = None
     location: Any = None
     contact: Any = None
@@ -108,6 +110,15 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     @property
     def place(self) -> Place:
         return Place(self.chat.id, self.message_thread_id if self.is_topic_message else None)
+
+    @property
+    def moved(self) -> tuple[Place, Place] | None:
+        """The old and the new number of a group that became a supergroup. Each gets such a message."""
+        if self.migrate_to_chat_id is not None:
+            return Place(self.chat.id), Place(self.migrate_to_chat_id)
+        return (
+            (Place(self.migrate_from_chat_id), Place(self.chat.id)) if self.migrate_from_chat_id is not None else None
+        )
 
     @property
     def files(self) -> tuple[File, ...]:
