@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from clew.texts.chat_messages import POSSIBLE_REPEAT, RECOVERED
+from clew.texts.chat_messages import POSSIBLE_REPEAT, RECOVERED, STOP_BUTTON
 from tests.crash.outside import unfinished
 from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.surfaces.fakes.process import Fake
@@ -58,7 +58,9 @@ async def until_shown(bot: Bot, text: str, pressed: set[tuple[int, str]], topic:
 
 
 async def press(bot: Bot, message: dict[str, Any], pressed: set[tuple[int, str]]) -> None:
-    if message["buttons"] and (key := (message["message_id"], message["buttons"][0]["text"])) not in pressed:
+    """Press the first button of a question; that of a placeholder would stop the turn."""
+    labels = [button["text"] for button in message["buttons"] if button["text"] != STOP_BUTTON]
+    if labels and (key := (message["message_id"], labels[0])) not in pressed:
         pressed.add(key)
         await bot.do("press", chat=message["chat"]["id"], message_id=key[0], label=key[1], user=ANN)
 
