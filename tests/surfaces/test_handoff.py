@@ -82,7 +82,7 @@ def test_it_goes_to_a_topic_and_back(clew: Clew, bot: Bot) -> None:
         assert terminal.wait() == 0
         assert (
             "handing the thread to telegram…" in terminal.shown
-            and f"clew chat {thread} takes it back" in terminal.shown
+            and f"clew chat {clew.handle(thread)} takes it back" in terminal.shown
         )
         topic = topic_of(terminal.find(r"the thread continues in (\S+)"))
     sees(bot, "You can go on here: !text one", topic)
