@@ -21,6 +21,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "watch": ("commands.run", "Watch a thread, or all, live."),
         "wait": ("commands.wait", "Wait until threads end; the exit code says how."),
         "read": ("commands.threads", "Print the transcript of a thread."),
+        "diff": ("commands.diff", "Show the changes that the agent of a thread made."),
         "show": ("commands.threads", "Show a thread."),
         "where": ("commands.threads", "Show where the answers of a thread were delivered."),
         "stop": ("commands.lifecycle", "Stop the running turn of a thread."),

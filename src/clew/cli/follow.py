@@ -62,7 +62,7 @@ def follow_turn(
         else:
             is_over = isinstance(what, TurnEnded) and event.turn == turn
         if event.turn == turn:
-            show(renderer.take(event))
+            show([*renderer.take(event), *_failed_output(client, event)])
         if is_over:
             view = client.ask(requests.turn(turn))
             show(renderer.settle(view, last=True))
@@ -71,6 +71,18 @@ def follow_turn(
             show([InfoLine(CUT)])
             turn = view.continued_by
     raise AssertionError("a stream of events ends only by an error")
+
+
+def _failed_output(client: Asks, event: Event) -> list[Piece]:
+    """The last lines of a command that failed."""
+    what = event.what
+    if not (isinstance(what, ActivityChanged) and what.phase == "done" and what.outcome == "failed" and event.turn):
+        return []
+    from clew.cli.view.transcript import tail_of
+
+    items = client.ask(requests.turn(event.turn)).items
+    outputs = [item.body for item in items if item.item == what.item and item.kind == "command"]
+    return [InfoLine(f"    {line}") for output in outputs if output.strip() for line in tail_of(output).splitlines()]
 
 
 def _is_blocked(turn: str, asked: Sequence[GateView]) -> bool:
@@ -100,7 +112,8 @@ class ThreadRenderer:
                 self.running = event.turn
             case TurnEnded():
                 return self._ended(event.turn or "")
-        return [*self.renderer.take(event), *self.gates.take(event)]
+        failed = _failed_output(self._client, event)
+        return [*self.renderer.take(event), *failed, *self.gates.take(event)]
 
     def _catch_up(self) -> list[Piece]:
         """Render the running turn so far: the stream starts here, or starts again."""

@@ -164,10 +164,14 @@ _ANY_ANSWER = "'…' answers it"
     help="Print the newest N.",
 )
 @click.option("--plain", is_flag=True, help="Print plain Markdown, also on a terminal.")
+@click.option("--full", is_flag=True, help="With the output of commands and the diffs.")
 @json_option
 @click.pass_obj
-def read_command(out: Out, thread: str, limit: int, plain: bool) -> None:
-    """Print the transcript of a thread as Markdown; on a terminal it is formatted."""
+def read_command(out: Out, thread: str, limit: int, plain: bool, full: bool) -> None:
+    """Print the transcript of a thread as Markdown; on a terminal it is formatted.
+
+    The last lines of a command that failed are always there; `--full` adds the output of all commands and the diffs.
+    """
     from clew.client import requests
 
     client = out.client()
@@ -178,7 +182,7 @@ def read_command(out: Out, thread: str, limit: int, plain: bool) -> None:
     from clew.cli.view.transcript import markdown, print_formatted
 
     view = client.ask(requests.thread(thread))
-    text = markdown(view, entries)
+    text = markdown(view, entries, full=full)
     if plain or not is_terminal(sys.stdout):
         print(text, end="")
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,19 @@ from clew.cli.view.text_width import one_line
 from clew.support.text import escape_direction_marks, visible
 
 if TYPE_CHECKING:
-    from clew.model.views import Passage, ThreadView
+    from clew.model.views import ItemView, Passage, ThreadView
 
 
-def markdown(thread: ThreadView, entries: Sequence[Passage]) -> str:
-    """Control characters are shown as escapes."""
+TAIL = 5  # lines of the output of a command that failed
+
+
+def markdown(thread: ThreadView, entries: Sequence[Passage], *, full: bool = False) -> str:
+    """Control characters are shown as escapes. `full`: with the output of commands and with diffs."""
     head = f"# {one_line(thread.title)}\n\n{thread.id}, {thread.runtime}, {thread.workspace}\n"
-    return visible("\n".join([head, *map(entry_text, entries)]))
+    return visible("\n".join([head, *(entry_text(entry, full=full) for entry in entries)]))
 
 
-def entry_text(entry: Passage) -> str:
+def entry_text(entry: Passage, *, full: bool = False) -> str:
     outside = " (outside clew)" if entry.outside else ""
     parts = [f"## {person(entry.author or entry.role)}, {moment(entry.at)}{_state(entry)}{outside}"]
     activities: list[str] = []
@@ -31,11 +35,42 @@ def entry_text(entry: Passage) -> str:
             activities = []
             parts.append(item.body)
         elif item.title:
-            activities.append(
-                activity_line(item.kind, item.phase, said(item, "title"), item.outcome).replace("·", "-", 1)
-            )
-    parts += [*_listed(activities), entry.text, f"(attached: {', '.join(entry.files)})" if entry.files else ""]
+            line = activity_line(item.kind, item.phase, said(item, "title"), item.outcome)
+            activities.append(line.replace("·", "-", 1))
+            if output := _output(item, full=full):
+                parts += [*_listed(activities), output]
+                activities = []
+    text = entry.text if entry.role == "agent" else _with_line_breaks(entry.text)
+    parts += [*_listed(activities), text, f"(attached: {', '.join(entry.files)})" if entry.files else ""]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _output(item: ItemView, *, full: bool) -> str:
+    """The output of a command or a diff in a fence: all of it, or the last lines of what failed."""
+    if not item.body.strip() or item.kind == "thought":
+        return ""
+    if full:
+        return fenced(item.body, "diff" if item.kind == "change" else "")
+    return fenced(tail_of(item.body)) if item.kind == "command" and item.outcome == "failed" else ""
+
+
+def tail_of(output: str) -> str:
+    """The last lines of an output, with the number of those before."""
+    lines = output.rstrip().splitlines()
+    left = len(lines) - TAIL
+    return "\n".join([f"… {left} more lines", *lines[-TAIL:]] if left > 1 else lines)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A code block whose fence the text cannot close."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def _with_line_breaks(text: str) -> str:
+    """A person's message keeps its own line breaks, which Markdown would join."""
+    return text.replace("\n", "  \n")
 
 
 def _state(entry: Passage) -> str:

@@ -1,0 +1,37 @@
+"""The transcript as Markdown."""
+
+from __future__ import annotations
+
+from clew.cli.view.transcript import entry_text, fenced, tail_of
+from clew.model.views import ItemView, Passage
+
+
+def answer(*items: ItemView) -> Passage:
+    return Passage("agent", "codex", "done", 0, "T", "completed", items)
+
+
+COMMAND = ItemView("1", "command", "done", "make", "\n".join(map(str, range(9))), "failed", 2)
+CHANGE = ItemView("2", "change", "done", "a.py", "-old\n+new", "ok", None)
+
+
+def test_of_a_failed_command_the_last_lines_are_shown() -> None:
+    text = entry_text(answer(COMMAND, CHANGE))
+    assert "- command: make (failed)\n\n```\n… 4 more lines\n4\n5\n6\n7\n8\n```" in text
+    assert "+new" not in text
+
+
+def test_full_shows_outputs_and_diffs() -> None:
+    text = entry_text(answer(COMMAND, CHANGE), full=True)
+    assert "\n0\n1\n2\n" in text and "```diff\n-old\n+new\n```" in text
+
+
+def test_output_cannot_close_its_fence() -> None:
+    assert fenced("a\n````\nb") == "`````\na\n````\nb\n`````"
+
+
+def test_a_short_output_is_shown_whole() -> None:
+    assert tail_of("a\nb\n") == "a\nb" and tail_of("1\n2\n3\n4\n5\n6") == "1\n2\n3\n4\n5\n6"
+
+
+def test_a_message_of_a_person_keeps_its_line_breaks() -> None:
+    assert "one  \ntwo" in entry_text(Passage("person", "ann", "one\ntwo", 0, "T"))
