@@ -1,5 +1,5 @@
 """The commands that only read, and how each may be called so that it does. Data, and the checks that need code;
-`commands` reads it."""
+`judge` reads it."""
 
 from __future__ import annotations
 
