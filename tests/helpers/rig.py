@@ -84,6 +84,10 @@ class Room:
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
         return None
 
+    def parent(self, conversation: Conversation) -> Conversation | None:
+        chat, _, topic = conversation.address.partition("/")
+        return Conversation(self.name, chat) if topic else None
+
     async def close(self) -> None:
         return
 

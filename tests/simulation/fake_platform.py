@@ -244,5 +244,8 @@ class SimulatedSurface:
             raise InDoubt("the answer was lost")
         return Conversation(self.name, topic)
 
+    def parent(self, conversation: Conversation) -> Conversation | None:
+        return self.resolve("") if conversation.address in self._platform.topics else None
+
     async def close(self) -> None:
         return

@@ -41,6 +41,10 @@ async def test_connect_asks_checks_saves_waits_and_pairs(bot: Bot, clew: Clew) -
     await bot.until(lambda state: any(_is_answer(message) for message in state["messages"]))
     rows = await asyncio.to_thread(clew.json, "surfaces")
     assert {row["name"]: row["delivery"] for row in rows}["telegram"] == "editable"
+    [thread] = await asyncio.to_thread(clew.json, "threads")
+    assert (await asyncio.to_thread(clew.json, "away", "telegram"))["conversation"] == "telegram:42"
+    there = await asyncio.to_thread(clew.run, "handoff", thread["id"], "telegram")
+    assert there.code == 1 and "The thread is there already: telegram:42" in there.err
 
 
 def _is_answer(message: dict[str, Any]) -> bool:

@@ -108,6 +108,9 @@ class LineChatStage:
     async def lose_response_once(self) -> None:
         self._loses = True
 
+    async def delete_thread(self, where: Conversation) -> None:
+        raise NotImplementedError
+
     async def _until(self, look: Callable[[], Any], condition: Callable[[Any], object]) -> None:
         async with asyncio.timeout(self.patience), self._changed:
             await self._changed.wait_for(lambda: condition(look()))

@@ -79,6 +79,16 @@ class Core(Struct, frozen=True):
         except BadInput:
             return False
 
+    def parent_of(self, where: Conversation) -> Conversation | None:
+        """The chat that a thread or topic of the platform is in; None: it is in no other conversation."""
+        surface = self.surfaces.get(where.surface)
+        if surface is None or not surface.can.threads:
+            return None
+        try:
+            return surface.parent(where)
+        except BadInput:
+            return None
+
     def trouble(self, tx: Tx, surface: str) -> str:
         """Why a surface is out of reach; empty while it is not, or while nothing is tried there that would tell."""
         down = self.down.get(surface, "")

@@ -19,7 +19,7 @@ from clew.engine.gates.expiry import GateExpiry
 from clew.engine.inbox.access import Access
 from clew.engine.inbox.admission import Admission
 from clew.engine.live import Live
-from clew.engine.places.fallback import ask_elsewhere
+from clew.engine.places.fallback import take_elsewhere
 from clew.engine.places.handoff import Handoffs
 from clew.engine.seams import Preparer, TurnEndListener
 from clew.engine.services.away import AwayService
@@ -83,7 +83,7 @@ class Engine:
         self.inbox = Admission(self._core)
         self.handoffs = Handoffs(self._core, self.inbox.pass_on_and_record)
         self._outbox = Outbox(
-            self._core, ask_elsewhere, self.handoffs.first_words_sent, self.handoffs.first_words_refused
+            self._core, take_elsewhere, self.handoffs.first_words_sent, self.handoffs.first_words_refused
         )
         self.gates = GateService(self._core, self.inbox)
         self.threads = ThreadService(self._core, self.gates, self._shared_sessions)

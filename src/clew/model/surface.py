@@ -162,6 +162,9 @@ class Surface(Protocol):
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
         """Create a thread of the platform beside or under `parent` (`can.threads`). None: not possible there."""
 
+    def parent(self, conversation: Conversation) -> Conversation | None:
+        """The chat that a thread of the platform is in; None for a chat (`can.threads`)."""
+
     async def close(self) -> None: ...
 
 

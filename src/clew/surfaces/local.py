@@ -152,5 +152,8 @@ class LocalSurface:
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
         return None
 
+    def parent(self, conversation: Conversation) -> Conversation | None:
+        return None
+
     async def close(self) -> None:
         pass

@@ -30,6 +30,10 @@ from clew.testing.surface_gate_checks import (
     allow_all_accepts_only_gates_shown_completely,
     an_incomplete_gate_can_be_declined,
 )
+from clew.testing.surface_place_checks import (
+    a_message_in_an_opened_thread_has_that_conversation,
+    an_answer_whose_thread_was_deleted_goes_to_its_chat,
+)
 from clew.testing.surface_stage import (
     PICTURE,
     Daemon,
@@ -355,21 +359,6 @@ async def it_stops_quickly(stage: Stage, folder: Path) -> None:
     assert took < STOP * SLACK, f"it took {took:.1f} s to end"
 
 
-async def a_message_in_an_opened_thread_has_that_conversation(stage: Stage, folder: Path) -> None:
-    """`open_thread` returns a conversation that `resolve` finds; messages sent there have it, with `in_thread`."""
-    async with Daemon(stage, folder) as clew:
-        if not clew.surface.can.threads:
-            return
-        await stage.say("!text alpha")
-        await wait_answered(stage, "alpha")
-        parent = clew.surface.received[0].conversation
-        opened = await clew.surface.open_thread(parent, "what is to be done")
-        assert opened is not None and opened != parent and clew.surface.resolve(opened.address) == opened
-        await stage.say("!text beta", where=opened)
-        await wait_answered(stage, "alpha", "beta")
-        assert clew.surface.received[-1].conversation == opened and clew.surface.received[-1].in_thread
-
-
 async def a_reply_in_a_new_thread_continues_the_quoted_answer(stage: Stage, folder: Path) -> None:
     """The first message in a new platform thread below an answer continues that answer's thread, and so do the next
     ones there."""
@@ -422,5 +411,6 @@ CHECKS: tuple[Check, ...] = (
     an_incomplete_gate_can_be_declined,
     allow_all_accepts_only_gates_shown_completely,
     a_message_in_an_opened_thread_has_that_conversation,
+    an_answer_whose_thread_was_deleted_goes_to_its_chat,
     a_reply_in_a_new_thread_continues_the_quoted_answer,
 )

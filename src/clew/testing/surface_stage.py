@@ -94,6 +94,10 @@ class Stage(Protocol):
     async def lose_response_once(self) -> None:
         """Deliver clew's next message, but lose the response to clew."""
 
+    async def delete_thread(self, where: Conversation) -> None:
+        """Delete a thread that was opened, as a person does, with all messages in it. Only called with
+        `can.threads`."""
+
 
 class RecordingSurface:
     """Wraps a surface and records what passes. With `hold`, messages are accepted only once that event is set."""
@@ -177,6 +181,9 @@ class RecordingSurface:
 
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
         return await self._surface.open_thread(parent, title)
+
+    def parent(self, conversation: Conversation) -> Conversation | None:
+        return self._surface.parent(conversation)
 
     async def close(self) -> None:
         await self._surface.close()

@@ -189,6 +189,22 @@ def more_files(count: int, most: int) -> Text:
     return say("deliveries.more_files", count=count, most=most)
 
 
+def answer_of(title: str, *, is_task: bool) -> Bilingual:
+    """The first line of an answer in a chat where nobody asked for it."""
+    if is_task:
+        return Bilingual(f"Task: {title}", f"任务：{title}")
+    return Bilingual(f"Thread: {title}", f"会话：{title}")
+
+
+def answer_elsewhere(title: str, why: str) -> Bilingual:
+    """Sent before an answer whose own conversation refused it for good."""
+    reason, chinese = why.rstrip("."), zh(why).rstrip("。")
+    return Bilingual(
+        f"The answer below belongs to: {title}\nIts own chat or topic does not take it any more ({reason}).",
+        f"下面的答复属于会话：{title}\n它所在的聊天或话题已无法接收消息（{chinese}）。",
+    )
+
+
 def surface_gone(surface: str) -> Text:
     return say("deliveries.surface_gone", surface=repr(surface))
 

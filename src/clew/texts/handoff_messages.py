@@ -37,8 +37,8 @@ def handed(title: str, running: bool, displaced: str | None, again: bool) -> Bil
         f"这里原来是会话「{displaced}」；用 /会话 和 /继续 可以回去。",
     )
     twice = Bilingual(
-        "clew was interrupted on the way: an empty topic of the same name may stand beside this.",
-        "clew 途中曾中断：旁边可能有一个同名的空话题。",
+        "An empty topic of the same name may stand beside this: the platform did not say whether it made one.",
+        "旁边可能有一个同名的空话题：平台没有回复是否已建立。",
     )
     return joined(
         "\n",

@@ -10,20 +10,21 @@ from typing import Any
 
 import pytest
 
-from clew.config.settings import Config
+from clew.config.settings import Config, ThreadsConfig
 from clew.engine.delivery.enqueue import enqueue_delivery
 from clew.engine.delivery.placeholder import enqueue_end, working
 from clew.engine.gates import cards
+from clew.engine.places.targets import home_or_none
 from clew.engine.progress import Progress, advance
 from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.events import Activity, ActivityKind, Phase
-from clew.model.messages import Accepted, Fate, Role
+from clew.model.messages import Accepted, Conversation, Fate, Role
 from clew.model.surface import Never, Outgoing, Receipt, SurfaceCan
 from clew.model.turns import TurnState
 from clew.runtimes.codex.threads import as_input
 from clew.store import Tx
 from clew.store.tables import deliveries, turns
-from clew.support.errors import NotFound, Refused
+from clew.support.errors import BadInput, NotFound, Refused
 from clew.surfaces.telegram.settings import TelegramConfig
 from clew.texts import chat_messages
 from clew.texts.bilingual import zh
@@ -68,6 +69,58 @@ async def test_a_paired_person_may_speak_and_a_name_alone_proves_nothing(tmp_pat
         assert (await say(rig, "!text hi")).fate is Fate.REFUSED
         with pytest.raises(NotFound, match="clew people"):
             await rig.engine.access.remove("room:7")
+
+
+async def test_the_direct_chat_of_the_owner_is_the_home_until_they_say_otherwise(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Homeless(can=CHAT)) as rig:
+        await paired(rig, role=Role.DRIVER)
+        assert await home(rig) is None
+        await rig.say("hello", sender_id="8", room="own")
+        [asking] = await rig.engine.access.asking()
+        await rig.engine.access.pair(asking.code, Role.OWNER, "me")
+        assert await home(rig) == "room:own"
+        await rig.say("/home", sender_id="8", room="group", in_group=True)
+        assert await home(rig) == "room:group"
+        await rig.engine.access.remove("room:8")
+        assert await home(rig) == "room:group"
+
+
+async def test_who_may_not_write_any_more_has_no_home(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Homeless(can=CHAT)) as rig:
+        await paired(rig, role=Role.OWNER)
+        assert await home(rig) == "room:a"
+        await rig.engine.access.remove("room:7")
+        assert await home(rig) is None
+
+
+async def test_who_is_alone_allowed_has_a_home_from_their_first_direct_message_on(tmp_path: Path) -> None:
+    config = Config(threads=ThreadsConfig(runtime="scripted"), surfaces={"room": TelegramConfig(allow=("7",))})
+    room = Homeless(can=SurfaceCan(chat=True, threads=True))
+    async with Rig(tmp_path, room=room, config=config) as rig:
+        await say(rig, "/status", room="group", in_group=True)
+        assert await home(rig) is None
+        await say(rig, "/status", room="own/3", in_thread=True)
+        assert await home(rig) == "room:own"
+    room.fixed = "elsewhere"  # somebody sets `home` in config.toml
+    async with Rig(tmp_path, room=room, config=config) as rig:
+        assert await home(rig) == "room:elsewhere"
+
+
+class Homeless(Room):
+    """A chat whose config names no home."""
+
+    fixed = ""
+
+    def resolve(self, address: str) -> Conversation:
+        if not address and not self.fixed:
+            raise BadInput("name a conversation")
+        return Conversation(self.name, address or self.fixed)
+
+
+async def home(rig: Rig) -> str | None:
+    """Where a task's notice would go."""
+    found = await rig.store.read(lambda tx: home_or_none(tx, rig.engine._core, "room"))
+    return str(found) if found else None
 
 
 async def test_a_watcher_may_not_send(tmp_path: Path) -> None:

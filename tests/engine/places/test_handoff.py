@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,12 @@ from clew.engine.turns.suspension import hold_backlog
 from clew.model.gate_views import GateView
 from clew.model.messages import Accepted, Conversation, Fate, Inbound, Person, PromptMessage, Role
 from clew.model.runtime import TurnRequest
-from clew.model.surface import Down, InDoubt, Never, NotSent, SurfaceCan, TryAgain
+from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.model.threads import SessionKey, ThreadKind
 from clew.model.turns import Origin
 from clew.model.views import HandoffView
 from clew.store.base import Tx
-from clew.store.tables import bindings, deliveries, handoffs, inbox, people
+from clew.store.tables import bindings, deliveries, handoffs, inbox, people, places
 from clew.support.coded import Coded
 from clew.support.errors import BadInput, ClewError, Refused
 from clew.testing.scripted_model import script
@@ -63,6 +64,23 @@ class Phone(Room):
             raise self.openings.pop(0)
         self.opened.append(title)
         return Conversation(self.name, f"{parent.address}/{len(self.opened)}")
+
+
+@dataclass
+class Deleting(Phone):
+    """A phone on which people delete chats and topics."""
+
+    deleted: set[str] = field(default_factory=set)
+    tries: list[Outgoing] = field(default_factory=list)
+
+    def refusals(self, turn: str | None) -> list[str]:
+        return [tried.conversation.address for tried in self.tries if tried.id == f"{turn}:final"]
+
+    async def send(self, outgoing: Outgoing) -> Receipt:
+        if outgoing.conversation.address in self.deleted:
+            self.tries.append(outgoing)
+            raise Never("the topic was deleted")
+        return await super().send(outgoing)
 
 
 @asynccontextmanager
@@ -339,12 +357,72 @@ def _in_doubt(tx: Tx, name: str) -> bool:
     return row is not None and row.in_doubt
 
 
-async def test_opening_a_topic_is_retried_and_an_empty_topic_is_mentioned(rig: Rig) -> None:
+async def test_if_a_topic_may_have_been_made_the_home_is_taken_and_the_topic_mentioned(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     phone_of(rig).openings = [TryAgain("busy", 0.0), InDoubt("the answer was lost", 0.0)]
-    assert (await hand(rig, begun.thread)).state == "completed"
-    assert "an empty topic of the same name may stand" in phone_of(rig).texts[0]
+    done = await hand(rig, begun.thread)
+    assert (done.state, done.conversation) == ("completed", "phone:home")
+    assert "An empty topic of the same name may stand" in phone_of(rig).texts[0] and not phone_of(rig).opened
+
+
+async def test_a_thread_goes_back_to_its_topic(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    await hand(rig, begun.thread)
+    with pytest.raises(Refused, match="there already: phone:home/1"):
+        await hand(rig, begun.thread)
+    await rig.ended((await rig.send(begun.thread, "!text two")).turn)
+    done = await hand(rig, begun.thread)
+    assert (done.state, done.conversation) == ("completed", "phone:home/1")
+    assert phone_of(rig).opened == ["!text one"] and await driver(rig, begun.thread) == "phone:home/1"
+
+
+async def test_if_its_topic_was_deleted_a_thread_gets_another_one(tmp_path: Path) -> None:
+    phone = Deleting()
+    async with desk_and_phone(tmp_path, phone) as rig:
+        begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.ended(begun.turn)
+        await hand(rig, begun.thread)
+        await rig.ended((await rig.send(begun.thread, "!text two")).turn)
+        phone.deleted.add("home/1")
+        done = await hand(rig, begun.thread)
+        assert (done.state, done.conversation) == ("completed", "phone:home/2")
+        assert await driver(rig, begun.thread) == "phone:home/2"
+        assert await rig.store.read(lambda tx: bindings.thread_at(tx, Conversation("phone", "home/1"))) is None
+
+
+async def test_an_answer_for_a_deleted_topic_comes_to_its_chat(tmp_path: Path) -> None:
+    phone = Deleting()
+    async with desk_and_phone(tmp_path, phone) as rig:
+        begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.ended(begun.turn)
+        await hand(rig, begun.thread)
+        await said_there(rig, "做点事吧", "home")
+        phone.deleted.add("home/1")
+        _, _, turn = await said_there(rig, "!text two", "home/1")
+        await rig.delivered(f"{turn}:final")
+        why, answer = [sent for sent in phone.sent if sent.thread == begun.thread][-2:]
+        assert (answer.text, answer.conversation.address, why.conversation.address) == ("two", "home", "home")
+        assert why.text == "下面的答复属于会话：!text one\n它所在的聊天或话题已无法接收消息（the topic was deleted）。"
+
+
+async def test_an_answer_that_every_chat_refuses_fails_with_a_reason(tmp_path: Path) -> None:
+    phone = Deleting(deleted={"home", "home/1", "group", "group/7", "pocket"})
+    async with desk_and_phone(tmp_path, phone) as rig:
+        await rig.store.write(lambda tx: places.set_away(tx, Conversation("phone", "pocket"), 1))
+        _, thread, turn = await said_there(rig, "!text two", "group/7")
+        failures = count(1)
+        await rig.until(
+            lambda entry: (
+                entry.kind == "delivery.failed"
+                and entry.data["delivery"] == f"{turn}:final"
+                and next(failures) == 4
+            )
+        )
+        assert phone.refusals(turn) == ["group/7", "group", "home", "pocket"]
+        row = await rig.store.read(lambda tx: deliveries.get(tx, f"{turn}:final"))
+        assert row is not None and (row.state, row.error) == ("failed", "the topic was deleted")
 
 
 async def test_a_handoff_continues_after_a_crash(tmp_path: Path) -> None:
@@ -473,7 +551,7 @@ async def test_away_mode_redirects_local_questions(rig: Rig) -> None:
     await rig.delivered(f"{gate.id}:ask")
     assert (await said_there(rig, f"{gate.code} y", "home"))[0] is Fate.ANSWER
     await rig.delivered(f"{waiting.turn}:final")
-    assert phone_of(rig).sent[-1].text == "one"
+    assert phone_of(rig).sent[-1].text == "Thread: !approve deploy\n\none"
     assert (await rig.engine.away.set(None)).conversation is None
     later = await rig.start("!text two", kind=ThreadKind.CHAT)
     await rig.ended(later.turn)

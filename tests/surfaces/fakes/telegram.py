@@ -332,6 +332,12 @@ class World(AnyWorld):
     def when_topic(self, given: Fields) -> Fields:
         return self.do_createforumtopic({"chat_id": given["chat"], "name": given["name"]})
 
+    def when_delete_topic(self, given: Fields) -> None:
+        """Delete a topic with all that was said in it."""
+        chat, topic = given["chat"], given["topic"]
+        self.chats[chat]["topics"].remove(topic)
+        self.messages = [m for m in self.messages if m["chat"] != chat or topic not in (m["message_id"], m.get("topic"))]
+
     def when_say(self, given: Fields) -> Fields:
         """`more` is added to the message as it is; `files` are stored and added by name."""
         self.chat({"id": given["chat"]})

@@ -265,6 +265,19 @@ async def test_a_local_thread_continues_in_a_feishu_thread(app: App, tmp_path: P
         assert [passage.text for passage in said_so_far] == ["!text one", "one", "!text two", "two"]
 
 
+async def test_without_a_home_a_handoff_goes_to_the_direct_chat_of_the_owner(app: App, tmp_path: Path) -> None:
+    async with clew(app, tmp_path) as rig:
+        await app.say("@_user_1 !text hello", chat=GROUP, mentions=TO_CLEW)
+        await answer(app, "hello", GROUP)
+        await app.say("!text zero")
+        await answer(app, "zero")
+        begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.ended(begun.turn)
+        asked = await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "feishu", "ann", quiet=True))
+        done = await rig.engine.handoffs.look(asked.id, 60)
+        assert done.state == "completed" and (done.conversation or "").startswith(f"feishu:{ALONE}/")
+
+
 async def test_commands_are_understood_in_chinese(app: App, tmp_path: Path) -> None:
     async with clew(app, tmp_path):
         await app.say("/状态")

@@ -83,6 +83,12 @@ class FeishuStage:
     async def lose_response_once(self) -> None:
         await self._app.fault("send", "cut_after")
 
+    async def delete_thread(self, where: Conversation) -> None:
+        thread = where.address.partition("/")[2]
+        for message in (await self._app.state())["messages"]:
+            if message.get("thread_id") == thread:
+                await self._app.do("delete", message=message["message_id"])
+
     def _shown(self, state: dict[str, Any]) -> list[Shown]:
         return [_one(message) for message in state["messages"] if message["sender"]["id"] == self._app.id]
 

@@ -80,6 +80,10 @@ class TelegramStage:
     async def lose_response_once(self) -> None:
         await self._bot.fault("sendMessage", "cut_after")
 
+    async def delete_thread(self, where: Conversation) -> None:
+        chat, _, topic = where.address.partition("/")
+        await self._bot.do("delete_topic", chat=int(chat), topic=int(topic))
+
     def _shown(self, messages: Sequence[dict[str, Any]]) -> list[Shown]:
         return [_one(self._bot.named(each["message_id"]), each) for each in messages if "edits" in each]
 

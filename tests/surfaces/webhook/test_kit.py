@@ -109,6 +109,9 @@ class WebhookStage:
     async def lose_response_once(self) -> None:
         self._receiver.then(Hang.UP)
 
+    async def delete_thread(self, where: Conversation) -> None:
+        raise NotImplementedError
+
 
 @pytest.fixture
 async def stage() -> AsyncIterator[WebhookStage]:

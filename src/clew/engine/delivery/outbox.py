@@ -35,6 +35,7 @@ PARALLEL = 8  # deliveries in progress at once, per surface
 LONGEST_WAIT = 60.0  # seconds of back-off
 SET_BACK = 5.0  # seconds by which the clock must have been set back to matter
 LONGEST_RETRY_AFTER = 3600.0  # seconds; a longer Retry-After of a platform is cut to this
+_NEEDED = frozenset({DeliveryKind.ASK, DeliveryKind.FINAL, DeliveryKind.FILE})  # somebody waits for them
 _log = logging.getLogger(__name__)
 
 OnHandoffSent = Callable[[Tx, Delivery, Conversation], None]
@@ -48,7 +49,7 @@ class Outbox:
         self, core: Core, on_refused: OnRefused, on_handoff_sent: OnHandoffSent, on_handoff_refused: OnHandoffRefused
     ) -> None:
         self._core = core
-        self._on_refused = on_refused  # called if a question is refused for good
+        self._on_refused = on_refused  # called if a question or an answer is refused for good
         self._on_handoff_sent = on_handoff_sent  # the first message of a handoff
         self._on_handoff_refused = on_handoff_refused
         self._wakes = {name: asyncio.Event() for name in core.surfaces}
@@ -279,7 +280,7 @@ class Outbox:
             tx.log(delivery.thread, delivery.turn, now, DeliveryFailed(delivery.id, failure.reason))
             if delivery.kind is DeliveryKind.HANDOFF:
                 self._on_handoff_refused(tx, delivery, failure.reason)
-            if delivery.kind is DeliveryKind.ASK or delivery.part is not None:
+            if delivery.kind in _NEEDED or delivery.part is not None:
                 self._on_refused(tx, self._core, delivery)
             return
         in_doubt = isinstance(failure, InDoubt) or delivery.in_doubt

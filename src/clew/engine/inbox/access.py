@@ -11,6 +11,7 @@ from clew.model.messages import Conversation, Fate, Inbound, Person, Role
 from clew.model.views import AskingView, PersonView
 from clew.store import Tx
 from clew.store.tables import people as rows
+from clew.store.tables import places
 from clew.store.tables.inbox import Arrival
 from clew.store.tables.people import PairingRequest
 from clew.support.coded import Text
@@ -41,6 +42,19 @@ def role_of(tx: Tx, core: Core, inbound: Inbound) -> Role | None:
     if inbound.sender_id not in allowed:
         return None
     return Role.OWNER if len(allowed) == 1 else Role.DRIVER  # the only one who is allowed owns this clew
+
+
+def remember_owner_chat(tx: Tx, core: Core, inbound: Inbound) -> None:
+    """The direct chat in which an owner writes first is the home of its surface, until somebody says otherwise."""
+    surface = core.surfaces.get(inbound.conversation.surface)
+    is_direct = surface is not None and surface.can.chat and not inbound.in_group
+    if is_direct and role_of(tx, core, inbound) is Role.OWNER:
+        _set_owner_chat(tx, core, inbound.conversation, inbound.sender_id)
+
+
+def _set_owner_chat(tx: Tx, core: Core, where: Conversation, owner: str) -> None:
+    if places.owner_chat(tx, where.surface) is None:
+        places.set_owner_chat(tx, core.parent_of(where) or where, owner)
 
 
 def refusal(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
@@ -119,6 +133,9 @@ class Access:
             rows.set_failures(tx, 0, 0)
             person = Person(found.where.surface, found.id, found.name, role, now, by)
             rows.add(tx, person)
+            places.forget_owner_chat(tx, person.surface, person.id)
+            if role is Role.OWNER:
+                _set_owner_chat(tx, self._core, found.where, person.id)
             welcome = _for_newcomer(tx, self._core, found.where, chat_messages.WELCOME)
             enqueue_greeting(tx, self._core, found.where, welcome, f"{found.code}:welcome")
             return _view(person)
@@ -142,6 +159,7 @@ class Access:
             if person is None:
                 raise NotFound(say("people.not_known", name=name))
             rows.remove(tx, surface, id)
+            places.forget_owner_chat(tx, surface, id)
             return _view(person)
 
         return await self._core.store.write(body)

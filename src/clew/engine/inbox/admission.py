@@ -18,7 +18,7 @@ from clew.engine.gates.button_labels import SUSPENSION_BUTTONS
 from clew.engine.gates.new_rules import apply_new_rules
 from clew.engine.gates.reply_parser import parse_reply
 from clew.engine.gates.visibility import gates_on, had_time_to_read, prompt_sent_at
-from clew.engine.inbox.access import SPEAKERS, refusal, role_of
+from clew.engine.inbox.access import SPEAKERS, refusal, remember_owner_chat, role_of
 from clew.engine.inbox.commands import run_command, run_for_watcher, without_escape
 from clew.engine.inbox.sender import message_of
 from clew.engine.places import driver
@@ -115,6 +115,7 @@ class Admission(Struct, frozen=True):
         if not inbound.text.strip() and not inbound.attachments:
             return Arrival(Fate.REFUSED, inbound.thread, None, chat_messages.EMPTY)
         remember_language(tx, self.core, inbound)
+        remember_owner_chat(tx, self.core, inbound)
         _go_on_under(tx, self.core, inbound)
         meaning = None if inbound.relayed else run_command(tx, self.core, inbound)
         if isinstance(meaning, Arrival):

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Callable, Sequence
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import enqueue_handoff_notice, enqueue_notice, next_free_id
+from clew.engine.delivery.enqueue import deliveries_named, enqueue_handoff_notice, enqueue_notice, next_free_id
 from clew.engine.places import driver
-from clew.engine.places.targets import HANDOFF_TIMEOUT, HandoffRequest, home_of, request_for
+from clew.engine.places.targets import HANDOFF_TIMEOUT, HandoffRequest, home_of, request_for, topic_at_home
 from clew.engine.threads.lookup import existing_thread
 from clew.engine.turns.queueing import queue_turn
 from clew.model.delivery import Delivery, DeliveryKind
@@ -47,6 +47,7 @@ class Handoffs:
         self._wake = asyncio.Event()
         self._active: set[str] = set()
         self._ends: dict[str, asyncio.Event] = {}  # of the active ones
+        self._reopened: set[str] = set()  # active ones that need another conversation
         self._over = asyncio.Event()  # set and replaced whenever one has ended
 
     def committed(self, entries: Sequence[Entry]) -> None:
@@ -125,9 +126,7 @@ class Handoffs:
             crash.point("handoff.claimed-not-opened")
             left = max(0.0, (claimed.expires_at - self._core.clock.now()) / 1000)
             async with asyncio.timeout(min(left, HANDOFF_TIMEOUT)):
-                if claimed.opened is None:
-                    await self._open(claimed)
-                await ended.wait()
+                await self._open_until_ended(claimed, ended)
         except TimeoutError:
             await self._give_up(handoff, say("handoffs.timed_out", seconds=f"{HANDOFF_TIMEOUT:.0f}"))
         except NotSent as refusal:
@@ -141,6 +140,18 @@ class Handoffs:
             self._active.discard(handoff.id)
             self._ends.pop(handoff.id, None)
             self._wake.set()
+
+    async def _open_until_ended(self, handoff: Handoff, ended: asyncio.Event) -> None:
+        """Open a conversation; once more if the topic of an earlier handoff turns out to be gone."""
+        while True:
+            if handoff.opened is None:
+                await self._open(handoff)
+            await ended.wait()
+            if handoff.id not in self._reopened:
+                return
+            self._reopened.discard(handoff.id)
+            ended.clear()
+            handoff = await self._core.read_with_retry(lambda tx: _existing(tx, handoff.id))
 
     async def _open(self, handoff: Handoff) -> None:
         """Open a conversation for it; then bind it and enqueue its first message, in one transaction."""
@@ -156,9 +167,12 @@ class Handoffs:
         """The conversation, and whether an earlier attempt may have left an unknown empty one."""
         if handoff.target is not None:
             return handoff.target, False
-        home = await self._core.read_with_retry(lambda tx: home_of(tx, surface))
+        home = await self._core.read_with_retry(lambda tx: home_of(tx, self._core, surface))
         if not surface.can.threads:
             return home, False
+        there = await self._core.read_with_retry(lambda tx: topic_at_home(tx, self._core, handoff.thread, home))
+        if there is not None:
+            return there, False
         again, wait = handoff.opening_at is not None, 1.0
         thread = await self._core.read_with_retry(lambda tx: existing_thread(tx, handoff.thread))
         now = self._core.clock.now()
@@ -170,9 +184,8 @@ class Handoffs:
                 raise
             except NotSent as failure:
                 _log.warning("no place for handoff %s yet: %s", handoff.id, failure.reason)
-                if again and isinstance(failure, InDoubt):
-                    raise  # do not risk another unknown one
-                again = again or isinstance(failure, InDoubt)
+                if isinstance(failure, InDoubt):
+                    return home, True  # one more try could make another empty one
                 await self._core.clock.sleep(failure.retry_after or wait)
                 wait = min(wait * 2, 8.0)
 
@@ -190,7 +203,8 @@ class Handoffs:
         text = handoff_messages.handed(
             plain_or_code(thread.title), running, plain_or_code(displaced.title) if displaced else None, again
         )
-        enqueue_handoff_notice(tx, self._core, where, text, _notice(handoff), thread.id, handoff.id)
+        notice = next_free_id(tx, _notice(handoff))
+        enqueue_handoff_notice(tx, self._core, where, text, notice, thread.id, handoff.id)
 
     # Ends
 
@@ -218,8 +232,24 @@ class Handoffs:
     def first_words_refused(self, tx: Tx, delivery: Delivery, reason: str) -> None:
         """The platform refused the first message for good."""
         handoff = handoffs.get(tx, delivery.handoff or "")
-        if handoff is not None:
+        if handoff is not None and not self._leave_old_topic(tx, handoff):
             self._fail(tx, handoff, reason)
+
+    def _leave_old_topic(self, tx: Tx, handoff: Handoff) -> bool:
+        """The topic of an earlier handoff is gone: unbind it, and let a new one be opened. False: it is not that."""
+        is_old = handoff.target is None and handoff.opened is not None and handoff.displaced == handoff.thread
+        if not is_old or handoff.opened is None or self._core.parent_of(handoff.opened) is None:
+            return False
+        if not handoffs.forget_opened(tx, handoff):
+            return False
+        bindings.unbind(tx, handoff.opened)
+        tx.after(lambda: self._reopen(handoff.id))
+        return True
+
+    def _reopen(self, handoff: str) -> None:
+        if handoff in self._ends:
+            self._reopened.add(handoff)
+            self._ends[handoff].set()
 
     async def _give_up(self, handoff: Handoff, reason: str, *, is_refused: bool = False) -> None:
         await self._core.write_with_retry(lambda tx: self._fail(tx, handoff, reason, is_refused=is_refused))
@@ -253,13 +283,13 @@ class Handoffs:
 
     def _withdraw(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
         """Supersede the first message; if it may have been sent already, send a correction."""
-        notice = deliveries.get(tx, _notice(handoff))
-        if deliveries.supersede(tx, _notice(handoff)) and notice is not None and notice.in_doubt:
-            self._send_correction(tx, handoff, where)
+        for notice in list(deliveries_named(tx, _notice(handoff))):
+            if deliveries.supersede(tx, notice.id) and notice.in_doubt:
+                self._send_correction(tx, handoff, where)
 
     def _explain_empty(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
         """It was cancelled while the platform opened a conversation: explain the empty conversation there."""
-        if where not in (handoff.target, home_of(tx, self._core.surfaces[where.surface])):
+        if where not in (handoff.target, home_of(tx, self._core, self._core.surfaces[where.surface])):
             self._send_correction(tx, handoff, where)
 
     def _send_correction(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:

@@ -8,11 +8,11 @@ from clew.engine.core import Core
 from clew.engine.threads.lookup import existing_thread
 from clew.model.events.logged import HandoffRequested
 from clew.model.handoff import Handoff, HandoffState
-from clew.model.messages import Conversation
+from clew.model.messages import Conversation, Role
 from clew.model.surface import Surface
 from clew.model.threads import ThreadStatus
 from clew.store import Tx
-from clew.store.tables import bindings, handoffs, places
+from clew.store.tables import bindings, handoffs, people, places
 from clew.support.errors import BadInput, Refused
 from clew.support.text import clean
 from clew.texts import chat_messages
@@ -37,8 +37,9 @@ def request_for(tx: Tx, core: Core, wanted: HandoffRequest) -> Handoff:
     """Create a pending handoff. Raises BadInput or Refused."""
     thread, now = existing_thread(tx, wanted.thread), core.clock.now()
     target = resolve_target(tx, core, wanted.target, may_choose=wanted.may_choose)
-    if target == bindings.driver(tx, thread.id):
-        raise Refused(say("handoffs.there_already", target=str(target)))
+    there = target if ":" in wanted.target else topic_at_home(tx, core, thread.id, target) or target
+    if there == bindings.driver(tx, thread.id):
+        raise Refused(say("handoffs.there_already", target=str(there)))
     if thread.status is ThreadStatus.CANCELLED:
         raise Refused(chat_messages.cancelled(thread.id))
     handoff = Handoff(
@@ -72,12 +73,41 @@ def resolve_target(tx: Tx, core: Core, target: str, *, may_choose: bool) -> Conv
         raise Refused(say("handoffs.not_connected", surface=surface.name, trouble=trouble))
     if wanted.address and not may_choose:
         raise Refused(say("handoffs.owner_chooses", surface=surface.name))
-    return surface.resolve(wanted.address) if wanted.address else home_of(tx, surface)
+    return surface.resolve(wanted.address) if wanted.address else home_of(tx, core, surface)
 
 
-def home_of(tx: Tx, surface: Surface) -> Conversation:
-    """The conversation in which somebody said `/home`, else the configured one. Raises Refused if there is none."""
+def home_of(tx: Tx, core: Core, surface: Surface) -> Conversation:
+    """The conversation in which somebody said `/home`, else the configured one, else the direct chat of the owner.
+    Raises Refused if there is none."""
     try:
         return places.home(tx, surface.name) or surface.resolve("")
     except BadInput as none:
+        if (direct := _owner_chat(tx, core, surface.name)) is not None:
+            return direct
         raise Refused(say("handoffs.no_home", surface=surface.name, reason=none.words)) from none
+
+
+def home_or_none(tx: Tx, core: Core, name: str) -> Conversation | None:
+    surface = core.surfaces.get(name)
+    try:
+        return home_of(tx, core, surface) if surface is not None else None
+    except Refused:
+        return None
+
+
+def _owner_chat(tx: Tx, core: Core, surface: str) -> Conversation | None:
+    """The direct chat of the owner, as long as they may write."""
+    found = places.owner_chat(tx, surface)
+    if found is None:
+        return None
+    where, owner = found
+    person = people.get(tx, surface, owner)
+    is_owner = person.role is Role.OWNER if person is not None else owner in core.allowed(surface)
+    return where if is_owner else None
+
+
+def topic_at_home(tx: Tx, core: Core, thread: str, home: Conversation) -> Conversation | None:
+    """The topic that the thread has beside or under the home from an earlier handoff."""
+    chat = core.parent_of(home) or home
+    bound = [where for where, _, _ in bindings.of_threads(tx, [thread]) if where.surface == home.surface]
+    return next((where for where in reversed(bound) if core.parent_of(where) == chat), None)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clew.engine.core import Core
-from clew.engine.places.targets import home_of
+from clew.engine.places.targets import home_or_none
 from clew.model.gates import Policy
 from clew.model.messages import Conversation
 from clew.model.views import ChoicesView, RuntimeView, TargetView
 from clew.store import Tx
 from clew.store.tables import bindings, threads
 from clew.support.coded import with_texts
-from clew.support.errors import ClewError
 
 AMONG = 200  # newest threads whose workspaces are offered
 PLACES = 30  # conversations that are offered
@@ -45,11 +44,7 @@ def _targets(tx: Tx, core: Core) -> Iterator[TargetView]:
 
 
 def _has_home(tx: Tx, core: Core, name: str) -> bool:
-    try:
-        home_of(tx, core.surfaces[name])
-    except ClewError:
-        return False
-    return True
+    return home_or_none(tx, core, name) is not None
 
 
 def _target(tx: Tx, core: Core, surface: str, where: Conversation, name: str) -> TargetView:

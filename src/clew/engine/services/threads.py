@@ -10,6 +10,7 @@ from clew.engine.core import Core
 from clew.engine.inbox.admission import repeated, resume_completed, write_fate
 from clew.engine.inbox.sender import message_of
 from clew.engine.places import driver
+from clew.engine.places.targets import home_or_none
 from clew.engine.services import passages, thread_views
 from clew.engine.services.gates import GateService
 from clew.engine.services.transcript import transcript as read_transcript
@@ -34,7 +35,7 @@ from clew.model.views import (
     WhereRow,
 )
 from clew.store import Tx
-from clew.store.tables import inbox, places, turns
+from clew.store.tables import inbox, turns
 from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import set_title
 from clew.support.errors import BadInput, Refused
@@ -72,11 +73,11 @@ class ThreadService:
         return await self._core.store.write(body)
 
     async def _with_home_target(self, new: NewThread) -> NewThread:
-        """If `notify` names only a surface, replace it with the surface's home, if `/home` was said there."""
+        """If `notify` names only a surface, replace it with the surface's home, if it has one."""
         if new.notify is None or ":" in new.notify:
             return new
         name = new.notify
-        home = await self._core.store.read(lambda tx: places.home(tx, name))
+        home = await self._core.store.read(lambda tx: home_or_none(tx, self._core, name))
         return replace(new, notify=str(home)) if home is not None else new
 
     async def resume(self, thread: str, supplement: str, message_id: str, sender: str) -> Accepted:

@@ -220,6 +220,20 @@ def record_failed(tx: Tx, delivery: Delivery, error: str) -> bool:
     return _fenced(tx, delivery, "state = 'failed', owner = NULL, error = ?", stored(error))
 
 
+def readdress(tx: Tx, delivery: str, to: Conversation, due_at: int, created_at: int) -> bool:
+    """Send a delivery that one conversation refused for good to another one, as if it were new."""
+    changed = tx.run(
+        "UPDATE deliveries SET state = 'pending', surface = ?, address = ?, due_at = ?, created_at = ?, attempts = 0,"
+        " in_doubt = 0, first_sent_at = NULL WHERE id = ? AND state = 'failed'",
+        to.surface,
+        to.address,
+        due_at,
+        created_at,
+        delivery,
+    )
+    return changed == 1
+
+
 def last_edited(tx: Tx, message: str) -> int | None:
     """When the message of this delivery was edited last; None: never."""
     sql = "SELECT max(sent_at) AS at FROM deliveries WHERE id > ? AND id < ? AND edits = ? AND kind = 'redraw'"

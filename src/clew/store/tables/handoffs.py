@@ -72,6 +72,11 @@ def record_opened(tx: Tx, handoff: Handoff, where: Conversation, displaced: str 
     return _fenced(tx, handoff, assignment, where.address, displaced, int(drove))
 
 
+def forget_opened(tx: Tx, handoff: Handoff) -> bool:
+    """The conversation is gone: another one has to be opened."""
+    return _fenced(tx, handoff, "opened = NULL, displaced = NULL, displaced_drove = 0")
+
+
 def update_displaced(tx: Tx, where: Conversation, failed: Handoff) -> None:
     """A handoff failed: a later handoff to the same conversation has now displaced what the failed one displaced."""
     tx.run(

@@ -36,11 +36,25 @@ def put(tx: Tx, where: Conversation, column: str, value: str) -> None:
 
 def set_home(tx: Tx, where: Conversation) -> None:
     tx.run(
-        "INSERT INTO homes (surface, address) VALUES (?, ?)"
-        " ON CONFLICT (surface) DO UPDATE SET address = excluded.address",
+        "INSERT INTO homes (surface, address, owner) VALUES (?, ?, NULL)"
+        " ON CONFLICT (surface) DO UPDATE SET address = excluded.address, owner = NULL",
         where.surface,
         where.address,
     )
+
+
+def set_owner_chat(tx: Tx, where: Conversation, owner: str) -> None:
+    """Record the direct chat of an owner, unless the surface has a home or another such chat."""
+    tx.run(
+        "INSERT INTO homes (surface, address, owner) VALUES (?, ?, ?) ON CONFLICT (surface) DO NOTHING",
+        where.surface,
+        where.address,
+        owner,
+    )
+
+
+def forget_owner_chat(tx: Tx, surface: str, owner: str) -> None:
+    tx.run("DELETE FROM homes WHERE surface = ? AND owner = ?", surface, owner)
 
 
 def set_away(tx: Tx, where: Conversation, at: int) -> None:
@@ -60,7 +74,8 @@ def away(tx: Tx) -> Conversation | None:
 
 
 def home(tx: Tx, surface: str) -> Conversation | None:
-    row = tx.one("SELECT address FROM homes WHERE surface = ?", surface)
+    """The conversation in which somebody said `/home`."""
+    row = tx.one("SELECT address FROM homes WHERE surface = ? AND owner IS NULL", surface)
     return Conversation(surface, row["address"]) if row else None
 
 
@@ -72,3 +87,9 @@ def move(tx: Tx, old: Conversation, new: Conversation) -> None:
     for table in ("homes", "away"):
         sql = f"UPDATE {table} SET address = ? WHERE surface = ? AND address = ?"
         tx.run(sql, new.address, old.surface, old.address)
+
+
+def owner_chat(tx: Tx, surface: str) -> tuple[Conversation, str] | None:
+    """The direct chat of an owner, with the platform's id of that person."""
+    row = tx.one("SELECT address, owner FROM homes WHERE surface = ? AND owner IS NOT NULL", surface)
+    return (Conversation(surface, row["address"]), row["owner"]) if row else None

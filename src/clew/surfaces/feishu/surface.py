@@ -184,6 +184,10 @@ class FeishuSurface:
         self._anchor(thread, _message_id(root))
         return Place(where.chat, thread).conversation
 
+    def parent(self, conversation: Conversation) -> Conversation | None:
+        where = place(conversation.address)
+        return Place(where.chat).conversation if where.thread is not None else None
+
     async def close(self) -> None:
         await self._api.close()
 

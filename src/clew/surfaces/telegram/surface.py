@@ -193,6 +193,10 @@ class TelegramSurface:
         number = topic.get("message_thread_id") if isinstance(topic, dict) else None
         return Place(where.chat, number).conversation if isinstance(number, int) else None
 
+    def parent(self, conversation: Conversation) -> Conversation | None:
+        where = place(conversation.address)
+        return Place(where.chat).conversation if where.topic is not None else None
+
     async def close(self) -> None:
         await self._api.close()
 
