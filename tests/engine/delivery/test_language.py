@@ -77,7 +77,7 @@ async def test_without_messages_a_setting_decides_the_language(tmp_path: Path) -
         await known(rig)
         task = await rig.start("!text", notify="room:a")
         await rig.delivered(f"{task.turn}:final")
-        assert rig.room.sent[-1].text == "（已完成，没有文字答复。）" and "秒" in rig.room.sent[-1].note
+        assert rig.room.sent[-1].text == "任务：!text\n\n（已完成，没有文字答复。）" and "秒" in rig.room.sent[-1].note
 
 
 async def test_a_turn_is_shown_and_ends_in_chinese(rig: Rig) -> None:

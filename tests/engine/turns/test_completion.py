@@ -8,7 +8,8 @@ import pytest
 
 from clew.engine.turns.recovery import Recovery
 from clew.engine.turns.runner import Runner
-from tests.helpers.rig import Rig
+from clew.model.surface import SurfaceCan
+from tests.helpers.rig import Rig, Room
 
 
 async def test_an_end_that_clew_failed_to_record_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,3 +55,14 @@ async def test_a_problem_with_files_does_not_hold_up_the_answer(
         accepted = await rig.say("!text done")
         await rig.delivered(f"{accepted.turn}:final")
         assert rig.room.texts == ["done"]
+
+
+async def test_an_answer_in_a_chat_where_nobody_asked_names_its_task(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True))) as rig:
+        started = await rig.start("!text done\n*and* more", notify="room:a")
+        await rig.delivered(f"{started.turn}:final")
+        assert rig.room.texts == ["Task: !text done\n\ndone"]
+        await rig.allow("7")
+        asked = await rig.say("!text here", sender_id="7", room="b")
+        await rig.delivered(f"{asked.turn}:final")
+        assert rig.room.texts[-1] == "here"

@@ -28,12 +28,13 @@ from clew.model.events import ActivityKind, NoticeKind, Phase
 from clew.model.events.logged import StatusChanged, SteerQueued, TurnEnded, TurnQueued
 from clew.model.history import Deed
 from clew.model.messages import Conversation, PromptMessage
-from clew.model.threads import SuspendedBy, Thread, ThreadStatus
+from clew.model.threads import SuspendedBy, Thread, ThreadKind, ThreadStatus
 from clew.model.turns import TEXT, Item, Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
 from clew.store import Tx
 from clew.store.tables import bindings, continuity, inbox, items, nodes, threads, turns
 from clew.support.clock import Clock
 from clew.support.coded import coded_of
+from clew.support.display.as_code import plain_or_code
 from clew.texts import bilingual, gate_messages
 from clew.texts import chat_messages as text_messages
 
@@ -62,8 +63,9 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     thread = _close(tx, core, turn, end, settle)
     if thread is None:
         return False
-    body = bilingual.joined("\n\n", text_messages.final(end.state, end.text, end.problem), *end.made.notes)
     where = answer_target(tx, core, thread, turn)
+    title = _title_line(tx, core, thread, turn, where)
+    body = bilingual.joined("\n\n", title, text_messages.final(end.state, end.text, end.problem), *end.made.notes)
     note = text_messages.note(turn.origin is Origin.CONTINUATION, declined)
     enqueue_answer(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
     enqueue_files(tx, core, turn, where, end.made.files if core.max_file_size(where) else ())
@@ -110,6 +112,15 @@ def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, quest
         log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)
     _notify(tx, core, thread, turn, end, Follow.QUESTION)
     return True
+
+
+def _title_line(tx: Tx, core: Core, thread: Thread, turn: Turn, where: Conversation | None) -> str:
+    """Names the thread of an answer that comes to a chat in which nobody asked for it: to a notify or away target."""
+    surface = core.surfaces.get(where.surface) if where else None
+    now = turns.get(tx, turn.id) or turn
+    if surface is None or not surface.can.chat or where == now.conversation:
+        return ""
+    return text_messages.answer_of(plain_or_code(thread.title), is_task=thread.kind is ThreadKind.TASK)
 
 
 def _with_footer(core: Core, turn: Turn, end: End, where: Conversation | None, note: str) -> str:
