@@ -29,6 +29,7 @@ from clew.model.views import NewThread, TurnView
 from clew.store import Entry, Store
 from clew.store.tables import deliveries, people
 from clew.support.clock import Clock, SystemClock
+from clew.support.errors import BadInput
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 from tests.helpers.stores import open_quickly
 
@@ -90,6 +91,17 @@ class Room:
 
     async def close(self) -> None:
         return
+
+
+class Homeless(Room):
+    """A surface whose config names no home, until `fixed` is set."""
+
+    fixed = ""
+
+    def resolve(self, address: str) -> Conversation:
+        if not address and not self.fixed:
+            raise BadInput("name a conversation")
+        return Conversation(self.name, address or self.fixed)
 
 
 SEND = dispatch._send_one

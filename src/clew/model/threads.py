@@ -97,3 +97,4 @@ class ThreadFilter(Struct, frozen=True):
     limit: int = 50
     running: bool = False  # only threads with a live turn, whatever their stored status
     since: str | None = None  # the oldest id to look at
+    among: tuple[str, ...] | None = None  # only these

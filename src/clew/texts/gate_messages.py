@@ -86,6 +86,16 @@ def not_whole(code: str) -> Text:
     return say("gates.not_whole", code=code)
 
 
+def comes_now(code: str) -> Text:
+    """For an owner who allows a gate by its code in a chat, before any chat showed it: the card follows."""
+    return say("gates.comes_now", code=code)
+
+
+def not_shown_here(code: str) -> Text:
+    """For a person who allows a gate that another conversation shows."""
+    return say("gates.not_shown_here", code=code)
+
+
 def rule_not_shown(code: str) -> Text:
     """For a person who chooses a rule that their conversation did not show."""
     return say("gates.rule_not_shown", code=code)

@@ -402,7 +402,7 @@ async def test_unknown_foreign_and_closed_codes_get_their_own_refusals(tmp_path:
         foreign = await rig.say(f"{gate.code} y", room="b")
         unknown = await rig.say("Z9Z9 y", room="b")
         assert (foreign.fate, unknown.fate) == (Fate.REFUSED, Fate.REFUSED)
-        assert "another thread" in foreign.words and "There is no gate Z9Z9" in unknown.words
+        assert "was not shown here" in foreign.words and "There is no gate Z9Z9" in unknown.words
         await rig.say("y")
         await rig.ended(first.turn)
         closed = await rig.say(f"{gate.code} y")

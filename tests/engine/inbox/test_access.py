@@ -18,17 +18,17 @@ from clew.engine.places.targets import home_or_none
 from clew.engine.progress import Progress, advance
 from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.events import Activity, ActivityKind, Phase
-from clew.model.messages import Accepted, Conversation, Fate, Role
+from clew.model.messages import Accepted, Fate, Role
 from clew.model.surface import Never, Outgoing, Receipt, SurfaceCan
 from clew.model.turns import TurnState
 from clew.runtimes.codex.threads import as_input
 from clew.store import Tx
 from clew.store.tables import deliveries, turns
-from clew.support.errors import BadInput, NotFound, Refused
+from clew.support.errors import NotFound, Refused
 from clew.surfaces.telegram.settings import TelegramConfig
 from clew.texts import chat_messages
 from clew.texts.bilingual import zh
-from tests.helpers.rig import Rig, Room
+from tests.helpers.rig import Homeless, Rig, Room
 
 CHAT = SurfaceCan(chat=True)
 
@@ -104,17 +104,6 @@ async def test_who_is_alone_allowed_has_a_home_from_their_first_direct_message_o
     room.fixed = "elsewhere"  # somebody sets `home` in config.toml
     async with Rig(tmp_path, room=room, config=config) as rig:
         assert await home(rig) == "room:elsewhere"
-
-
-class Homeless(Room):
-    """A chat whose config names no home."""
-
-    fixed = ""
-
-    def resolve(self, address: str) -> Conversation:
-        if not address and not self.fixed:
-            raise BadInput("name a conversation")
-        return Conversation(self.name, address or self.fixed)
 
 
 async def home(rig: Rig) -> str | None:

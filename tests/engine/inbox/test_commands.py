@@ -122,7 +122,9 @@ async def test_a_task_that_notifies_a_surface_notifies_its_home(rig: Rig) -> Non
     assert "home of room" in await words(rig, "/home")
     task = await rig.start("!text done", notify="room")
     await rig.delivered(f"{task.turn}:final")
-    assert [(sent.conversation.address, sent.text) for sent in rig.room.sent if sent.kind == "final"] == [("a", "done")]
+    assert [(sent.conversation.address, sent.text) for sent in rig.room.sent if sent.kind == "final"] == [
+        ("a", "Task: !text done\n\ndone")
+    ]
 
 
 async def test_a_fork_is_bound_to_the_conversation(rig: Rig) -> None:
@@ -235,3 +237,95 @@ async def test_a_watcher_sends_nothing_by_a_mistake_or_two_slashes(rig: Rig) -> 
 
 def test_every_reply_exists_in_both_languages() -> None:
     assert all(english and chinese and english != chinese for english, chinese in SENTENCES.values())
+
+
+async def two_people(rig: Rig) -> None:
+    """Ann owns this clew; Bob, a driver, is in a group with her."""
+    bob = Person("room", "8", "bob", Role.DRIVER, 0, "test")
+    await rig.store.write(lambda tx: people.add(tx, bob))
+
+
+async def in_group(rig: Rig, text: str, who: str = "8") -> Accepted:
+    return await rig.say(text, sender_id=who, room="group", in_group=True)
+
+
+async def test_a_group_lists_only_its_own_threads(rig: Rig) -> None:
+    await two_people(rig)
+    private = await say(rig, "!text my tax return")
+    await rig.ended(private.turn)
+    await rig.ended((await in_group(rig, "!text our plan")).turn)
+    for who in ("8", "7"):
+        for order in ("/threads", "/resume"):
+            told = (await in_group(rig, order, who)).words
+            assert "our plan" in told and "tax" not in told and ("direct chat" in told) == (who == "7")
+        for name in ("2", private.thread or "", (private.thread or "")[-6:]):
+            refused = await in_group(rig, f"/resume {name}", who)
+            assert refused.fate is Fate.REFUSED and "tax" not in refused.words
+    assert "tax" in await words(rig, "/threads") and "our plan" in await words(rig, "/threads")
+
+
+async def test_a_group_can_go_back_to_what_was_said_there(rig: Rig) -> None:
+    await two_people(rig)
+    first = await in_group(rig, "!text our plan")
+    await rig.ended(first.turn)
+    await rig.ended((await in_group(rig, "/new !text another plan")).turn)
+    assert "another plan" in (await in_group(rig, "/threads")).words
+    assert "our plan" in (await in_group(rig, "/resume 2")).words
+    assert (await in_group(rig, "!text more")).thread == first.thread
+
+
+async def test_a_driver_in_a_direct_chat_sees_what_was_said_there(rig: Rig) -> None:
+    await two_people(rig)
+    await rig.ended((await say(rig, "!text my tax return")).turn)
+    own = await rig.say("!text a small thing", sender_id="8", room="bob")
+    await rig.ended(own.turn)
+    told = (await rig.say("/会话", sender_id="8", room="bob")).words
+    assert "a small thing" in told and "tax" not in told and "/继续" in told
+
+
+async def test_gates_lists_in_a_group_only_what_belongs_there(rig: Rig) -> None:
+    await two_people(rig)
+    await say(rig, "!approve pay the bill\n!text done")
+    await rig.saw("gate.opened")
+    assert (await in_group(rig, "/gates")).words == "Nothing waits for you."
+    [gate] = await rig.engine.gates.all()
+    shown = await in_group(rig, gate.code)
+    assert shown.fate is Fate.REFUSED and "pay" not in shown.words
+    odd = await in_group(rig, f"{gate.code} perhaps")
+    assert odd.fate is Fate.REFUSED and "pay" not in odd.words
+    assert "pay the bill" in await words(rig, "/gates")
+
+
+async def test_an_owner_answers_by_code_what_only_the_computer_shows(rig: Rig) -> None:
+    task = await rig.start("!approve deploy\n!text done")
+    await rig.saw("gate.opened")
+    [gate] = await rig.engine.gates.all()
+    assert gate.code in await words(rig, "/gates")
+    told = await words(rig, f"/approve {gate.code}", Fate.REFUSED)
+    assert "It comes now" in told
+    await rig.delivered(f"{gate.id}:ask")
+    assert "deploy" in rig.room.sent[-1].text and (await rig.engine.gates.one(gate.code)).state == "open"
+    assert (await say(rig, f"/approve {gate.code}")).fate is Fate.ANSWER
+    assert (await rig.ended(task.turn)).text == "done"
+
+
+async def test_the_code_alone_brings_the_card_and_a_no_needs_none(rig: Rig) -> None:
+    for number, order in enumerate(("CODE", "/deny CODE not now"), 1):
+        await rig.start("!approve deploy\n!text done")
+        await rig.until(lambda entry, number=number: rig.kinds().count("gate.opened") == number)  # type: ignore[misc]
+        gate = (await rig.engine.gates.all())[-1]
+        said = await say(rig, order.replace("CODE", gate.code))
+        assert said.fate is (Fate.COMMAND if order == "CODE" else Fate.ANSWER)
+        if order == "CODE":
+            await rig.delivered(f"{gate.id}:ask")
+
+
+async def test_from_another_chat_a_driver_may_decline_by_code_and_not_allow(rig: Rig) -> None:
+    await two_people(rig)
+    asked = await in_group(rig, "!approve deploy\n!text done")
+    await rig.saw("gate.opened")
+    [gate] = await rig.engine.gates.all()
+    refused = await rig.say(f"/同意 {gate.code}", sender_id="8", room="bob")
+    assert refused.fate is Fate.REFUSED and f"`clew gates {gate.code}`" in refused.words
+    assert (await rig.say(f"/deny {gate.code}", sender_id="8", room="bob")).fate is Fate.ANSWER
+    await rig.ended(asked.turn)

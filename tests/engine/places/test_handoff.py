@@ -411,13 +411,11 @@ async def test_an_answer_that_every_chat_refuses_fails_with_a_reason(tmp_path: P
     phone = Deleting(deleted={"home", "home/1", "group", "group/7", "pocket"})
     async with desk_and_phone(tmp_path, phone) as rig:
         await rig.store.write(lambda tx: places.set_away(tx, Conversation("phone", "pocket"), 1))
-        _, thread, turn = await said_there(rig, "!text two", "group/7")
+        _, _, turn = await said_there(rig, "!text two", "group/7")
         failures = count(1)
         await rig.until(
             lambda entry: (
-                entry.kind == "delivery.failed"
-                and entry.data["delivery"] == f"{turn}:final"
-                and next(failures) == 4
+                entry.kind == "delivery.failed" and entry.data["delivery"] == f"{turn}:final" and next(failures) == 4
             )
         )
         assert phone.refusals(turn) == ["group/7", "group", "home", "pocket"]

@@ -336,7 +336,9 @@ class World(AnyWorld):
         """Delete a topic with all that was said in it."""
         chat, topic = given["chat"], given["topic"]
         self.chats[chat]["topics"].remove(topic)
-        self.messages = [m for m in self.messages if m["chat"] != chat or topic not in (m["message_id"], m.get("topic"))]
+        self.messages = [
+            m for m in self.messages if m["chat"] != chat or topic not in (m["message_id"], m.get("topic"))
+        ]
 
     def when_say(self, given: Fields) -> Fields:
         """`more` is added to the message as it is; `files` are stored and added by name."""

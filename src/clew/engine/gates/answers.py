@@ -16,7 +16,7 @@ from clew.model.gates import Answer, Decision, Effect, Gate, GateKind, GateState
 from clew.model.messages import Conversation, Fate, Inbound
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.store import Tx
-from clew.store.tables import deliveries, gates, inbox, threads
+from clew.store.tables import deliveries, gates, inbox, threads, turns
 from clew.store.tables import rules as rows
 from clew.store.tables.inbox import Arrival
 from clew.support.errors import BadInput, NotFound, Refused
@@ -77,14 +77,16 @@ def answer_as_message(gate: Gate, answer: Answer) -> str:
     return "\n".join(f"{question.text}\n{replies.get(question.id, '')}" for question in gate.asked.questions)
 
 
-def handle_reply(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
+def handle_reply(
+    tx: Tx, core: Core, thread: Thread | None, inbound: Inbound, *, sees_all: bool
+) -> Arrival | Inbound | None:
     """Answer a gate, if the message does. Without a code, a quote or a button it can only mean gates of the
     conversation's thread, not those of other threads that are shown there. None: it is not an answer. An Inbound: the
-    answer to a non-blocking question, as a message to the agent."""
+    answer to a non-blocking question, as a message to the agent. `sees_all`: its sender may be shown every gate."""
     candidates = _candidates(tx, thread, inbound)
     typed = reply_parser.parse_reply(inbound.text)
     may_mean_settled = _may_mean_settled_gate(tx, inbound, candidates)
-    reply = GateReply(inbound, thread, typed, candidates, may_mean_settled, core.clock.now())
+    reply = GateReply(inbound, thread, typed, candidates, may_mean_settled, core.clock.now(), sees_all)
     try:
         _refuse_secrets_in_message(tx, reply)
         if inbound.attachments or inbound.queue or inbound.relayed:
@@ -212,7 +214,7 @@ def _apply_reply(tx: Tx, core: Core, reply: GateReply) -> Arrival | Inbound | No
         return _accept_all_shown(tx, core, reply)
     gate = _find_meant_gate(tx, reply)
     if gate is not None and reply.typed.code is not None and not reply.typed.rest:
-        return Arrival(Fate.COMMAND, gate.thread, None, cards.render_alone(core, gate, reply.inbound.conversation))
+        return _show(tx, core, reply, gate)
     choice = _find_choice(tx, core, reply, gate) if gate is not None else None
     if gate is None or choice is None:
         return None
@@ -220,7 +222,8 @@ def _apply_reply(tx: Tx, core: Core, reply: GateReply) -> Arrival | Inbound | No
         raise reply.early_refusal(gate)
     _check_approver(core, reply.inbound)
     if choice.answer.decision in _ALLOWING and not reply.saw_complete(tx, core, gate):
-        raise reply.unseen_refusal(gate)
+        _show_if_nowhere(tx, core, reply, gate)
+        raise reply.unseen_refusal(core, gate)
     if choice.answer.decision in _ALLOWING and reply.is_hasty(tx, gate):
         raise Refused(gate_messages.too_quick(gate.code))
     if choice.rule is not None and reply.saw_one_line(core):
@@ -243,7 +246,7 @@ def _accept_all_shown(tx: Tx, core: Core, reply: GateReply) -> Arrival:
     unseen = [gate for gate in in_time if _is_open_approval(gate) and not reply.saw_complete(tx, core, gate)]
     shown = [gate for gate in in_time if gate not in unseen]
     if unseen and not any(map(_is_open_approval, shown)):
-        raise reply.unseen_refusal(unseen[0])
+        raise reply.unseen_refusal(core, unseen[0])
     if hasty := [gate for gate in shown if reply.is_hasty(tx, gate)]:
         raise Refused(gate_messages.too_quick(hasty[0].code))
     answered = accept_all(tx, core, shown, reply.inbound.sender)
@@ -271,9 +274,26 @@ def _find_meant_gate(tx: Tx, reply: GateReply) -> Gate | None:
         if candidates or typed.word in chat_messages.ALLOW | chat_messages.DENY:
             raise NotFound(gate_messages.no_gate(typed.code))
         return None
-    if not reply.is_own(gate) and gate.where != reply.inbound.conversation:
-        raise Refused(gate_messages.elsewhere(gate.code))
     return gate
+
+
+def _show(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> Arrival:
+    """Somebody gave only the code: show them the gate, if it belongs here or they may see every gate."""
+    if reply.is_elsewhere(gate) and not reply.sees_all:
+        raise Refused(gate_messages.elsewhere(gate.code))
+    is_shown = _show_if_nowhere(tx, core, reply, gate)
+    words = "" if is_shown else cards.render_alone(core, gate, reply.inbound.conversation)
+    return Arrival(Fate.COMMAND, gate.thread, None, words)
+
+
+def _show_if_nowhere(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> bool:
+    """Send the card of a gate that no conversation shows to the chat in which an owner names it. Then they can answer
+    it there."""
+    turn = turns.get(tx, gate.turn)
+    if turn is None or not reply.can_be_shown(core, gate):
+        return False
+    cards.show_at(tx, core, turn, gate, reply.inbound.conversation)
+    return True
 
 
 def _gate_by_code(tx: Tx, reply: GateReply, code: str) -> Gate | None:
@@ -292,6 +312,8 @@ def _find_choice(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> Choice | N
     try:
         choice = reply_parser.find_choice(reply.typed, gate)
     except BadInput:
+        if reply.is_elsewhere(gate) and not reply.sees_all:
+            raise Refused(gate_messages.elsewhere(gate.code)) from None  # it would tell what is asked
         if gate.state is GateState.OPEN:
             raise
         return None

@@ -27,6 +27,7 @@ class GateReply(Struct, frozen=True):
     candidates: Sequence[Gate]  # the gates that it may mean without a code
     may_mean_settled: bool = False  # it may mean a gate that was settled when it was sent, or just before
     received_at: int = 0
+    sees_all: bool = False  # its sender may be shown the gates of every thread here
 
     @property
     def is_short(self) -> bool:
@@ -61,6 +62,16 @@ class GateReply(Struct, frozen=True):
 
     def is_own(self, gate: Gate) -> bool:
         return self.thread is not None and gate.thread == self.thread.id
+
+    def is_elsewhere(self, gate: Gate) -> bool:
+        """Whether the gate is of another thread, and is not shown in this conversation."""
+        return not self.is_own(gate) and gate.where != self.inbound.conversation
+
+    def can_be_shown(self, core: Core, gate: Gate) -> bool:
+        """Whether the gate is open, no conversation shows it, and its sender may see it in this chat."""
+        surface = core.surfaces.get(self.inbound.conversation.surface)
+        is_chat = surface is not None and surface.can.chat and surface.can.send
+        return is_chat and gate.state is GateState.OPEN and gate.where is None and self.sees_all
 
     def is_early(self, tx: Tx, gate: Gate) -> bool:
         """Whether it was sent before anybody can have read the gate here; then only a code can mean the gate. The gate
@@ -97,7 +108,8 @@ class GateReply(Struct, frozen=True):
         where, names = self.inbound.conversation, {gate.id, gate.code}
         is_named = bool(names & {*(self.inbound.sees or ()), self.typed.code})
         if self.saw_one_line(core):
-            return _fits_one_line(tx, gate) and (is_named or gate.id in core.told.get(where.address, ()))
+            is_known = (is_named and self.is_own(gate)) or gate.id in core.told.get(where.address, ())
+            return _fits_one_line(tx, gate) and is_known
         if where.surface == core.local_surface:
             return bool(names & {*(self.inbound.sees or ())})
         shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
@@ -112,10 +124,14 @@ class GateReply(Struct, frozen=True):
         """Whether it comes from a front end, which shows a gate in one line: without its choices, so without a rule."""
         return self.inbound.conversation.surface == core.local_surface and bool(self.inbound.conversation.address)
 
-    def unseen_refusal(self, gate: Gate) -> Refused:
+    def unseen_refusal(self, core: Core, gate: Gate) -> Refused:
         """For a person who allows what they do not see completely."""
         if gate.state is not GateState.OPEN:
             return Refused(gate_messages.answered_before(gate))
+        if self.can_be_shown(core, gate):
+            return Refused(gate_messages.comes_now(gate.code))
+        if self.is_elsewhere(gate):
+            return Refused(gate_messages.not_shown_here(gate.code))
         is_on_its_way = gate.whole_in and gate.where == self.inbound.conversation
         return Refused(gate_messages.not_arrived(gate.code) if is_on_its_way else gate_messages.not_whole(gate.code))
 

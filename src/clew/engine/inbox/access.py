@@ -44,6 +44,12 @@ def role_of(tx: Tx, core: Core, inbound: Inbound) -> Role | None:
     return Role.OWNER if len(allowed) == 1 else Role.DRIVER  # the only one who is allowed owns this clew
 
 
+def sees_everything(tx: Tx, core: Core, inbound: Inbound) -> bool:
+    """Whether its sender may be shown every thread there: an owner, where nobody else reads it. Everybody else is shown
+    the threads of their conversation."""
+    return not inbound.in_group and role_of(tx, core, inbound) is Role.OWNER
+
+
 def remember_owner_chat(tx: Tx, core: Core, inbound: Inbound) -> None:
     """The direct chat in which an owner writes first is the home of its surface, until somebody says otherwise."""
     surface = core.surfaces.get(inbound.conversation.surface)

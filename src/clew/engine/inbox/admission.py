@@ -18,7 +18,7 @@ from clew.engine.gates.button_labels import SUSPENSION_BUTTONS
 from clew.engine.gates.new_rules import apply_new_rules
 from clew.engine.gates.reply_parser import parse_reply
 from clew.engine.gates.visibility import gates_on, had_time_to_read, prompt_sent_at
-from clew.engine.inbox.access import SPEAKERS, refusal, remember_owner_chat, role_of
+from clew.engine.inbox.access import SPEAKERS, refusal, remember_owner_chat, role_of, sees_everything
 from clew.engine.inbox.commands import run_command, run_for_watcher, without_escape
 from clew.engine.inbox.sender import message_of
 from clew.engine.places import driver
@@ -131,7 +131,9 @@ class Admission(Struct, frozen=True):
         if answers is not None and (thread is None or suspension_prompt.prompt_id(tx, thread) != answers):
             return Arrival(Fate.REFUSED, name, None, chat_messages.SETTLED)  # somebody was faster
         is_its_own = answers is not None or (inbound.pressed and inbound.text in _ASKED)  # and no gate's
-        meant = None if is_its_own else handle_reply(tx, self.core, thread, inbound)  # an answer never waits in a queue
+        sees_all = sees_everything(tx, self.core, inbound)
+        # an answer never waits in a queue
+        meant = None if is_its_own else handle_reply(tx, self.core, thread, inbound, sees_all=sees_all)
         if isinstance(meant, Arrival):
             return meant
         if meant is not None:

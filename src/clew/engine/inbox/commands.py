@@ -15,7 +15,7 @@ from clew.engine.gates.answers import refuse_secrets
 from clew.engine.gates.cards import title_line
 from clew.engine.gates.lifecycle import stop_turn
 from clew.engine.gates.reply_parser import is_code
-from clew.engine.inbox.access import role_of
+from clew.engine.inbox.access import role_of, sees_everything
 from clew.engine.places import away, driver
 from clew.engine.places.targets import HandoffRequest, request_for, resolve_target
 from clew.engine.threads import forks, lifecycle
@@ -34,6 +34,7 @@ from clew.texts.command_replies import Replies
 from clew.texts.slash_commands import CommandSpec, Mistake, Place, Typed, help_lines, parse, unescape
 
 LISTED = 10  # threads
+KNOWN = 200  # threads of a conversation that can be named there
 
 
 class Command(Struct, frozen=True):
@@ -119,15 +120,23 @@ def do_new(command: Command) -> str | Inbound:
 
 
 def do_threads(command: Command) -> str:
-    found = _listed(command.tx)
-    if not found:
-        return command.tell("no_threads")
+    found = _listed(command)
     lines = [f"{number}. {_line(command, each)}" for number, each in enumerate(found, 1)]
-    return "\n".join([*lines, command.tell("resume_how")])
+    lines.append(command.tell("resume_how" if found else "no_threads"))
+    if command.inbound.in_group and role_of(command.tx, command.core, command.inbound) is Role.OWNER:
+        lines.append(command.tell("only_here"))
+    return "\n".join(lines)
 
 
-def _listed(tx: Tx) -> list[threads.ThreadSummary]:
-    return threads.page(tx, ThreadFilter(limit=LISTED))
+def _listed(command: Command) -> list[threads.ThreadSummary]:
+    return threads.page(command.tx, ThreadFilter(limit=LISTED, among=_known(command)))
+
+
+def _known(command: Command) -> tuple[str, ...] | None:
+    """The threads that the sender may be shown here; None: all."""
+    if sees_everything(command.tx, command.core, command.inbound):
+        return None
+    return bindings.known_at(command.tx, command.where, KNOWN)
 
 
 def _line(command: Command, seen: threads.ThreadSummary) -> str:
@@ -146,8 +155,7 @@ def do_resume(command: Command) -> str:
     """Bind a thread to this conversation, whatever its status, and move its open work here."""
     if not command.rest:
         return do_threads(command)
-    found = _listed(command.tx)
-    row = _by_number(found, command.rest) if len(command.rest) < 3 else _by_id(command.tx, command.rest)
+    row = _by_number(_listed(command), command.rest) if len(command.rest) < 3 else _by_id(command, command.rest)
     if row is None:
         raise NotFound(say("threads.no_thread_listed", name=command.rest))
     if bindings.thread_at(command.tx, command.where) != row.id:
@@ -163,11 +171,14 @@ def _by_number(found: list[threads.ThreadSummary], number: str) -> Thread | None
     return None if isinstance(row, Damaged) else row
 
 
-def _by_id(tx: Tx, id: str) -> Thread | None:
-    found = threads.matching(tx, id.upper())
-    ends = [seen.thread for seen in _listed(tx) if seen.thread.id.endswith(id.upper())]
-    names = found if len(found) == 1 else [row.id for row in ends]
-    return threads.get(tx, names[0]) if len(names) == 1 else None
+def _by_id(command: Command, id: str) -> Thread | None:
+    known, wanted = _known(command), id.upper()
+    found = (
+        threads.matching(command.tx, wanted) if known is None else [each for each in known if each.startswith(wanted)]
+    )
+    ends = [seen.thread.id for seen in _listed(command) if seen.thread.id.endswith(wanted)]
+    names = found if len(found) == 1 else ends
+    return threads.get(command.tx, names[0]) if len(names) == 1 else None
 
 
 def do_fork(command: Command) -> str:
@@ -232,7 +243,9 @@ def _receipt(command: Command, row: Delivery) -> str:
 
 
 def do_gates(command: Command) -> str:
-    found = gates.all_open(command.tx, 20)
+    known = _known(command)
+    waiting = gates.all_open(command.tx)
+    found = [gate for gate in waiting if known is None or gate.thread in known or gate.where == command.where][:20]
     return "\n".join(f"{gate.code}: {plain_or_code(title_line(gate))}" for gate in found) or command.tell("no_gates")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import deliveries_named, enqueue_handoff_notice, enqueue_notice, next_free_id
@@ -151,7 +152,7 @@ class Handoffs:
                 return
             self._reopened.discard(handoff.id)
             ended.clear()
-            handoff = await self._core.read_with_retry(lambda tx: _existing(tx, handoff.id))
+            handoff = await self._core.read_with_retry(partial(_existing, name=handoff.id))
 
     async def _open(self, handoff: Handoff) -> None:
         """Open a conversation for it; then bind it and enqueue its first message, in one transaction."""

@@ -46,6 +46,23 @@ def thread_at(tx: Tx, where: Conversation) -> str | None:
     return row["thread"] if row else None
 
 
+def known_at(tx: Tx, where: Conversation, limit: int) -> tuple[str, ...]:
+    """The threads of a conversation, newest first: the one that is bound to it, and those that were spoken to there and
+    are bound to no other conversation now."""
+    rows = tx.all(
+        "SELECT thread FROM bindings WHERE surface = ? AND address = ?"
+        " UNION SELECT i.thread FROM inbox i WHERE i.surface = ? AND i.address = ? AND i.thread IS NOT NULL"
+        " AND i.fate <> 'refused' AND NOT EXISTS (SELECT 1 FROM bindings b WHERE b.thread = i.thread)"
+        " ORDER BY 1 DESC LIMIT ?",
+        where.surface,
+        where.address,
+        where.surface,
+        where.address,
+        limit,
+    )
+    return tuple(row["thread"] for row in rows)
+
+
 def of_threads(tx: Tx, threads: Sequence[str]) -> list[tuple[Conversation, str, bool]]:
     """(conversation, thread, whether it drives) of each binding of these threads; the oldest first."""
     if not threads:

@@ -165,6 +165,9 @@ def _conditions(wanted: ThreadFilter) -> tuple[list[str], list[str]]:
         if value is not None:
             where.append(column)
             params.append(value)
+    if wanted.among is not None:
+        where.append(f"id IN ({', '.join('?' * len(wanted.among))})")
+        params += wanted.among
     if wanted.text:
         where.append(f"({_FOUND})")
         sought = _literal(wanted.text.lower())

@@ -116,6 +116,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{code} 没有在这里完整显示，因此不能在这里允许。用 `clew gates {code}` 查看，用"
         " `clew approve {code}` 或在网页上允许。`{code} n` 可拒绝。",
     ),
+    "comes_now": (
+        "You have not seen {code} here yet, so it was not allowed. It comes now: look at it, then answer it.",
+        "你还没有在这里看过 {code}，所以没有允许。它马上显示在下面：请看清楚后再答复。",
+    ),
+    "not_shown_here": (
+        "{code} was not shown here, so it cannot be allowed here. Allow it where it was asked, or at the computer:"
+        " `clew gates {code}` shows it whole. `{code} n` declines it.",
+        "{code} 没有在这里显示过，因此不能在这里允许。请在询问它的地方允许，或在电脑上用 `clew gates {code}` 查看全文"
+        "后允许。`{code} n` 可拒绝。",
+    ),
     "rule_not_shown": (
         "That would make a rule that was not shown here, so nothing was allowed. `{code} y` allows it this "
         "once; `clew gates {code}` shows the rule.",
