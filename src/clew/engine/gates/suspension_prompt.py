@@ -11,6 +11,7 @@ from clew.engine.delivery.enqueue import (
     next_free_id,
     reachable_target,
 )
+from clew.engine.delivery.language import localized
 from clew.engine.gates.button_labels import SUSPENSION_BUTTONS
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.messages import Conversation
@@ -19,6 +20,8 @@ from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, turns
 from clew.texts import chat_messages, handoff_messages
+
+GATHER = 1000  # milliseconds in which more messages of a backlog may arrive before clew asks about them
 
 
 def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
@@ -93,6 +96,23 @@ def show_outcome(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:
         _rewrite(tx, core, asked, turn, chat_messages.settled(thread.suspend_message or "", outcome))
 
 
+def rephrase(tx: Tx, core: Core, thread: Thread, question: str, where: Conversation) -> bool:
+    """Change the question in the message that asks it, which keeps its buttons. False: that is not possible, or the
+    message is not in this conversation."""
+    asked, turn = _newest(tx, thread.id)
+    if asked is None or turn is None or thread.suspended_by is None or asked.conversation != where:
+        return False
+    text = chat_messages.asks(question, _hint(tx, core, thread.id, thread.suspended_by, where))
+    *_, unsent = asked, *deliveries_named(tx, f"{asked.id}:rephrased")
+    if deliveries.replace_text(tx, unsent.id, localized(tx, core, where, text), unsent.buttons):
+        return True
+    if not _can_edit(core, asked):
+        return False
+    id, buttons = next_free_id(tx, f"{asked.id}:rephrased"), SUSPENSION_BUTTONS[thread.suspended_by]
+    enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, where, text, id=id, edits=asked.id, buttons=buttons)
+    return True
+
+
 def question(thread: Thread) -> str | None:
     """What a suspended thread asks or tells, with a hint how to answer it."""
     if thread.suspend_message is None or thread.suspended_by not in _HINTS:
@@ -105,8 +125,9 @@ def _enqueue(tx: Tx, core: Core, turn: Turn, by: SuspendedBy, where: Conversatio
     id, before = next_free_id(tx, f"{turn.id}:{_DELIVERY_NAMES[by]}"), deliveries.newest_ask(tx, turn.thread)
     since = before.created_at + 1 if before is not None else 0
     question = chat_messages.asks(question, _hint(tx, core, turn.thread, by, where))
+    offered, after = SUSPENSION_BUTTONS[by], GATHER if by is SuspendedBy.BACKLOG else 0
     enqueue_delivery(
-        tx, core, turn, DeliveryKind.ASK, where, question, id=id, since=since, buttons=SUSPENSION_BUTTONS[by]
+        tx, core, turn, DeliveryKind.ASK, where, question, id=id, since=since, buttons=offered, after=after
     )
 
 

@@ -126,7 +126,7 @@ def _answer_backlog(
     word = _word(message)
     waiting = turns.queued(tx, thread.id)
     if word and not means_it:
-        return _behind_backlog(tx, core, thread, message, where, waiting)
+        return _behind_backlog(tx, core, thread, message, where, waiting, is_old=True)
     if word in chat_messages.RUN_ALL:
         _reopen(tx, core, thread, chat_messages.run_by(message.author))
         return Arrival(Fate.ANSWER, thread.id, waiting[0].id if waiting else None, chat_messages.RUNNING_ALL)
@@ -137,14 +137,26 @@ def _answer_backlog(
     if not word and not message.attachments:
         question = chat_messages.asks(chat_messages.backlog(len(waiting)), chat_messages.ALL_MERGE_OR_SKIP)
         return Arrival(Fate.REFUSED, thread.id, None, question)
-    return _behind_backlog(tx, core, thread, message, where, waiting)
+    return _behind_backlog(tx, core, thread, message, where, waiting, is_old=not means_it)
 
 
 def _behind_backlog(
-    tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation, waiting: list[Turn]
+    tx: Tx,
+    core: Core,
+    thread: Thread,
+    message: PromptMessage,
+    where: Conversation,
+    waiting: list[Turn],
+    *,
+    is_old: bool,
 ) -> Arrival:
+    """Queue one more message. The question says how many wait; one that was sent before it is a part of that backlog,
+    and gets no reply of its own."""
     turn = queue_turn(tx, core.clock, thread.main_session, Origin.MESSAGE, (message,), where)
-    return Arrival(Fate.TURN, thread.id, turn.id, chat_messages.still_backlog(len(waiting)))
+    question = chat_messages.backlog(len(waiting) + 1)
+    threads.set_suspend_message(tx, thread.id, question)
+    is_told = suspension_prompt.rephrase(tx, core, thread, question, where) and is_old
+    return Arrival(Fate.TURN, thread.id, turn.id, "" if is_told else chat_messages.still_backlog(len(waiting)))
 
 
 def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: PromptMessage) -> Arrival:

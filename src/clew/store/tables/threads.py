@@ -239,6 +239,10 @@ def suspend(tx: Tx, thread: str, by: SuspendedBy, message: str) -> bool:
     return changed == 1
 
 
+def set_suspend_message(tx: Tx, thread: str, message: str) -> None:
+    tx.run("UPDATE threads SET suspend_message = ? WHERE id = ? AND status = 'suspended'", stored(message), thread)
+
+
 def set_title(tx: Tx, thread: str, title: str) -> None:
     tx.run("UPDATE threads SET title = ? WHERE id = ?", title, thread)
 
