@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clew.engine.gates import cards, reply_parser
+from clew.engine.gates.status_lines import chat_status_line
 from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gates import Decision, Gate, GateState
 from clew.model.messages import Fate
@@ -156,7 +157,7 @@ def _drawn(gates: list[Gate]) -> Bilingual:
 
 
 def _is_told(gate: Gate, text: str) -> bool:
-    line = cards.in_both_languages(lambda say: cards.chat_status_line(gate, say))
+    line = cards.in_both_languages(lambda say: chat_status_line(gate, say))
     return line in text or line.zh in text
 
 

@@ -116,6 +116,21 @@ class Asked(Struct, frozen=True):
         return "\0".join((kind, self.folder or "", self.title, self.detail, *questions, *more))
 
 
+class RuleKind(StrEnum):
+    COMMAND = "command"  # `pytest *`, word by word
+    CHANGE = "change"  # paths: `src/**`
+    TOOL = "tool"  # `github.*`
+    EXACT = "exact"  # one `Asked.subject`, byte by byte: made by "accept for this thread"
+
+
+class GrantedRule(Struct, frozen=True):
+    """A rule that was made with a yes, for people to see."""
+
+    kind: RuleKind
+    pattern: str = ""  # empty for EXACT
+    lasts: int | None = None  # milliseconds; None: for ever
+
+
 class Answer(Struct, frozen=True):
     """A person's decision about one gate."""
 
@@ -123,6 +138,7 @@ class Answer(Struct, frozen=True):
     reason: str = ""  # of a no; the agent gets it
     replies: tuple[tuple[str, tuple[str, ...]], ...] = ()  # question id and what was said to it
     judged: bool = False  # no person said it: clew judged the request by how the workspace was just then
+    rule: GrantedRule | None = None  # that was made with a yes
 
     @property
     def is_yes(self) -> bool:
@@ -157,13 +173,6 @@ class Effect(StrEnum):
     DENY = "deny"
     ASK = "ask"
     ALLOW = "allow"
-
-
-class RuleKind(StrEnum):
-    COMMAND = "command"  # `pytest *`, word by word
-    CHANGE = "change"  # paths: `src/**`
-    TOOL = "tool"  # `github.*`
-    EXACT = "exact"  # one `Asked.subject`, byte by byte: made by "accept for this thread"
 
 
 class Scope(StrEnum):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from clew.support.coded import Text
-from clew.texts.catalogue import chinese, is_known
+from clew.texts.catalogue import chinese, english, in_chat, is_known
 
 
 class Bilingual(str):
@@ -24,6 +24,14 @@ def zh(text: str) -> str:
     if isinstance(text, Text):
         return chinese(text.coded) if is_known(text.coded) else str.__str__(text)
     return text.zh if isinstance(text, Bilingual) else text
+
+
+def for_chat(text: str) -> str:
+    """The text as a chat says it, in both languages."""
+    if not isinstance(text, Text) or not is_known(text.coded):
+        return text
+    said = in_chat(text.coded)
+    return Text(english(said), said)
 
 
 def joined(between: str, *parts: str) -> Bilingual:

@@ -93,28 +93,37 @@ NOTHING_TO_MERGE = say("turns.nothing_to_merge")
 NOBODY_WAITS = say("gates.nobody_waits")
 
 
+def by(who: str) -> Bilingual:
+    """Who decided, for a message in a chat."""
+    if who == "you":
+        return Bilingual("at the computer", "在电脑上")
+    return Bilingual(f"by {who}", f"{who} ")
+
+
 def continued_by(who: str) -> Bilingual:
-    return Bilingual(f"continued by {who}", f"{who} 选择了继续")
+    return Bilingual(f"continued {by(who)}", f"{by(who).zh}选择了继续")
 
 
 def put_aside_by(who: str) -> Bilingual:
+    if who == "you":
+        return Bilingual("put aside: something else was said at the computer", "已搁置：在电脑上说了别的事")
     return Bilingual(f"put aside: {who} said something else", f"已搁置：{who} 说了别的事")
 
 
 def stopped_by(who: str) -> Bilingual:
-    return Bilingual(f"stopped by {who}", f"{who} 选择了停止")
+    return Bilingual(f"stopped {by(who)}", f"{by(who).zh}选择了停止")
 
 
 def run_by(who: str) -> Bilingual:
-    return Bilingual(f"run in their order, by {who}", f"{who} 选择了全部运行")
+    return Bilingual(f"run in their order, {by(who)}", f"{by(who).zh}选择了全部运行")
 
 
 def merged_by(who: str, into: int) -> Bilingual:
-    return Bilingual(f"merged into {'one' if into <= 1 else into} by {who}", f"{who} 选择了合并")
+    return Bilingual(f"merged into {'one' if into <= 1 else into} {by(who)}", f"{by(who).zh}选择了合并")
 
 
 def skipped_by(who: str) -> Bilingual:
-    return Bilingual(f"skipped by {who}", f"{who} 选择了跳过")
+    return Bilingual(f"skipped {by(who)}", f"{by(who).zh}选择了跳过")
 
 
 def merged(count: int, into: int) -> Text:

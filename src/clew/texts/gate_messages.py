@@ -231,7 +231,12 @@ _TAKEN = {
 
 def person(name: str) -> str:
     """Who answered. A local client answers as `you`."""
-    return say("people.you") if name == "you" else name
+    return say("people.you") if is_local(name) else name
+
+
+def is_local(name: str) -> bool:
+    """Whether a local client answered, who is `you` there, and somebody at the computer everywhere else."""
+    return name == "you"
 
 
 def closed_line(gate: Gate, about: str) -> Text | None:

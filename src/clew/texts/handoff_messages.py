@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clew.model.handoff import HandoffState
 from clew.support.coded import Text
-from clew.texts.bilingual import Bilingual, joined, zh
+from clew.texts.bilingual import Bilingual, for_chat, joined, zh
 from clew.texts.catalogue import say
 
 
@@ -57,6 +57,7 @@ GREET = (
 
 
 def not_handed(surface: str, reason: str) -> Bilingual:
+    reason = for_chat(reason)
     why, chinese = _ended(reason, "."), _ended(zh(reason), "。")
     return Bilingual(
         f"It was not handed to {surface}: {why} It stays here.", f"未能移交到 {surface}：{chinese}会话仍在这里。"

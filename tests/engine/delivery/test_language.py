@@ -148,7 +148,7 @@ async def test_a_possible_repeat_is_marked_in_chinese(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("/停止", "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。"),
-        ("/离开 nowhere", "'nowhere' 不是聊天平台。可用：room。`clew connect` 可设置一个。"),
+        ("/离开 nowhere", "'nowhere' 不是聊天平台。可用：room。"),
         ("/智能体 nobody", "没有名为 nobody 的智能体；可选：scripted。"),
         ("/目录 /nowhere/at/all", "/nowhere/at/all 不是目录；请给出已有目录的完整路径。"),
         ("/同意 那个", "那个 不是待办代码；/待办 列出等你答复的事项。"),

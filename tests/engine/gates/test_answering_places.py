@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from clew.config.settings import TurnsConfig
+from clew.model.gate_views import AnswerGate
+from clew.model.gates import Decision
 from clew.model.messages import Fate, Inbound
 from clew.model.surface import SurfaceCan
 from clew.texts import gate_messages
@@ -68,3 +70,29 @@ async def test_a_person_cannot_pass_for_a_rule(tmp_path: Path, word: str) -> Non
         await rig.engine.inbox.accept(Inbound(rig.where(), "m2", "clew (the rule `rm *`)", word, sender_id="7"))
         by = (await rig.engine.gates.one(gate.id)).answered_by
         assert by == '"clew (the rule `rm *`)"' and not gate_messages.is_by_rule(by)
+
+
+async def test_a_chat_is_told_who_answered_and_what(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(SurfaceCan(chat=True, edit=True, buttons=8))) as rig:
+        await rig.allow("7")
+        turn = (await rig.say("!ask Which one? | red | blue\n!text 好的", sender_id="7")).turn
+        (gate,) = await asked(rig)
+        await rig.delivered(f"{gate.id}:ask")
+        await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("blue",),)))
+        await rig.ended(turn)
+        await rig.delivered(f"{gate.id}:ask:{gate.code}:taken")
+        drawn = [edit.text for _, edit in rig.room.edits]
+        assert f"{gate.code}：电脑前的人 已回答：Which one? → blue" in drawn
+        late = await rig.say(f"{gate.code} red", sender_id="7")
+        assert late.fate is Fate.REFUSED and "已由电脑前的人在" in late.words
+
+
+async def test_a_person_who_calls_themselves_you_is_not_the_one_at_the_computer(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(SurfaceCan(chat=True, edit=True))) as rig:
+        await rig.allow("7")
+        await rig.say("!approve make", sender_id="7")
+        (gate,) = await asked(rig)
+        await rig.delivered(f"{gate.id}:ask")
+        said = Inbound(rig.where(), rig.clock.ulid(), "you", f"{gate.code} y", sender_id="7")
+        assert (await rig.engine.inbox.accept(said)).fate is Fate.ANSWER
+        assert (await rig.engine.gates.one(gate.code)).answered_by == '"you"'

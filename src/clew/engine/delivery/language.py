@@ -11,7 +11,7 @@ from clew.model.messages import Conversation, Inbound
 from clew.store import Tx
 from clew.store.tables import places
 from clew.support.coded import Text
-from clew.texts.bilingual import Bilingual, zh
+from clew.texts.bilingual import Bilingual, for_chat, zh
 
 ENGLISH, CHINESE = "en", "zh"
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -49,6 +49,8 @@ def localized(tx: Tx, core: Core, where: Conversation | None, text: str) -> str:
     """The text in the language of the conversation. Text that is not bilingual is returned unchanged."""
     if not isinstance(text, Bilingual | Text):
         return text
+    if where is not None and _is_chat(core, where):
+        text = for_chat(text)
     return zh(text) if language_of(tx, core, where) == CHINESE else str.__str__(text)
 
 

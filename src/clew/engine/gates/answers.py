@@ -12,7 +12,7 @@ from clew.engine.gates import cards, reply_parser
 from clew.engine.gates.choices import Choice, ChoiceKind, NewRule
 from clew.engine.gates.lifecycle import answer_gate, confirm_taken
 from clew.engine.gates.reply import GateReply
-from clew.model.gates import Answer, Decision, Effect, Gate, GateKind, GateState, Rule, Scope
+from clew.model.gates import Answer, Decision, Effect, Gate, GateKind, GateState, GrantedRule, Rule, RuleKind, Scope
 from clew.model.messages import Conversation, Fate, Inbound
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.store import Tx
@@ -52,7 +52,7 @@ def apply_choice(tx: Tx, core: Core, gate: Gate, choice: Choice, by: str) -> Gat
     assert thread is not None, gate.thread
     _check_answer_fits(gate, choice.answer)
     by = gate_messages.by_person(by)
-    answered = answer_gate(tx, core, gate, choice.answer, by)
+    answered = answer_gate(tx, core, gate, replace(choice.answer, rule=_granted(choice.rule)), by)
     if choice.answer.decision is Decision.DECLINE:
         gates.forget_carried(tx, gate.thread)
     if choice.rule is not None:
@@ -230,7 +230,7 @@ def _apply_reply(tx: Tx, core: Core, reply: GateReply) -> Arrival | Inbound | No
         raise Refused(gate_messages.rule_not_shown(gate.code))
     if choice.rule is not None and reply.is_bare_in_chat(core):
         raise Refused(gate_messages.rule_by_number(gate.code, reply.typed.rest))
-    answered = apply_choice(tx, core, gate, choice, reply.inbound.sender)
+    answered = apply_choice(tx, core, gate, choice, reply.author(core))
     if not gate.asked.blocking and choice.answer.decision is Decision.REPLY:
         return replace(reply.inbound, text=answer_as_message(gate, choice.answer), thread=gate.thread)
     return Arrival(Fate.ANSWER, gate.thread, gate.turn, gate_messages.on_its_way(answered))
@@ -249,7 +249,7 @@ def _accept_all_shown(tx: Tx, core: Core, reply: GateReply) -> Arrival:
         raise reply.unseen_refusal(core, unseen[0])
     if hasty := [gate for gate in shown if reply.is_hasty(tx, gate)]:
         raise Refused(gate_messages.too_quick(hasty[0].code))
-    answered = accept_all(tx, core, shown, reply.inbound.sender)
+    answered = accept_all(tx, core, shown, reply.author(core))
     words: str = gate_messages.all_on_their_way(len(answered))
     if unseen:
         left = gate_messages.not_among_all([gate.code for gate in unseen])
@@ -387,6 +387,12 @@ def make_rule(tx: Tx, core: Core, new: NewRule, place: str, by: str, effect: Eff
     rule = Rule(core.clock.ulid(), effect, new.kind, new.pattern, new.scope, place, now, until, by)
     rows.insert(tx, rule)
     return rule
+
+
+def _granted(new: NewRule | None) -> GrantedRule | None:
+    if new is None:
+        return None
+    return GrantedRule(new.kind, "" if new.kind is RuleKind.EXACT else new.pattern, new.lasts)
 
 
 def _place_of_scope(thread: Thread, scope: Scope) -> str:

@@ -21,6 +21,7 @@ from clew.engine.delivery.enqueue import (
 from clew.engine.delivery.language import CHINESE, language_of
 from clew.engine.gates import button_labels
 from clew.engine.gates.choices import choices, has_numeric_options
+from clew.engine.gates.status_lines import chat_status_line, in_english, title_line
 from clew.engine.gates.visibility import (
     MessageLimit,
     Say,
@@ -33,19 +34,17 @@ from clew.engine.gates.visibility import (
     split_request,
 )
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
-from clew.model.gates import Decision, Gate, GateKind, GateState, Question
+from clew.model.gates import Gate, GateKind, GateState, Question
 from clew.model.messages import Conversation
 from clew.model.threads import Thread
 from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
-from clew.support.display.as_code import PLAIN_LINE, as_code, as_prose, detail_shown, plain_or_code, title_shown
+from clew.support.display.as_code import PLAIN_LINE, as_code, as_prose, detail_shown, title_shown
 from clew.texts import bilingual, gate_messages, handoff_messages
 from clew.texts.bilingual import Bilingual
 
 JOIN_WINDOW = 150  # milliseconds that a card waits for more gates to join it
-MAX_TITLE = 160  # characters of a title line
-MAX_TITLE_SOURCE = 1000  # characters of a title that such a line is made of
 REMIND, AGAIN = "remind", "again"  # in the ids of deliveries that show a gate once more
 
 
@@ -238,10 +237,6 @@ def _copies(tx: Tx, gate: Gate) -> list[Delivery]:
     return [*([card] if card is not None else []), *here]
 
 
-def in_english(text: str, chinese: str) -> str:
-    return text
-
-
 def in_both_languages(render: Callable[[Say], str]) -> Bilingual:
     return Bilingual(render(in_english), render(lambda text, chinese: chinese))
 
@@ -276,41 +271,6 @@ def _hint_without_code(waiting: Sequence[Gate]) -> tuple[str, str] | None:
         "While this chat talks to this thread, `yes all` allows all of them.",
         "这里正在与本会话对话时，回复「全部同意」即可全部允许。",
     )
-
-
-def status_line(gate: Gate, say: Say = in_english) -> str:
-    """The state of a gate, in one line. "Allowed" only if the agent took the answer."""
-    return _render_status(gate, say, str)
-
-
-def chat_status_line(gate: Gate, say: Say = in_english) -> str:
-    """The same for a chat that renders Markdown."""
-    return _render_status(gate, say, plain_or_code)
-
-
-def _render_status(gate: Gate, say: Say, shown: Callable[[str], str]) -> str:
-    code, about, author = gate.code, shown(title_line(gate)), gate_messages.person(gate.answered_by or "")
-    by = shown(say(author, bilingual.zh(author)))
-    match gate.state:
-        case GateState.OPEN:
-            return say(f"{code} waits for an answer: {about}", f"{code} 等待答复：{about}")
-        case GateState.ANSWERED:
-            answer = say(*_ANSWERS[gate.answer.decision]) if gate.answer else ""
-            english = f"{code}: {answer} by {by}, on its way to the agent: {about}"
-            return say(english, f"{code}：{by} {answer}，正在送往智能体：{about}")
-        case GateState.TAKEN:
-            done = say(*_OUTCOMES[gate.answer.decision]) if gate.answer else ""
-            return say(f"{code}: {done} by {by}: {about}", f"{code}：{by} {done}：{about}")
-        case GateState.EXPIRED:
-            return say(f"{code} expired without an answer: {about}", f"{code} 无人答复，已过期：{about}")
-        case GateState.VOID:
-            return say(f"{code} is void ({gate.why}): {about}", f"{code} 已失效（{bilingual.zh(gate.why)}）：{about}")
-
-
-def title_line(gate: Gate) -> str:
-    title = gate.asked.title
-    first = " ".join(title_shown(gate.asked.shown_as, title[:MAX_TITLE_SOURCE]).split())
-    return first if len(first) <= MAX_TITLE and len(title) <= MAX_TITLE_SOURCE else f"{first[: MAX_TITLE - 1]}…"
 
 
 def _render_open(gate: Gate, say: Say) -> str:
@@ -434,16 +394,4 @@ _HEADS = {
     GateKind.CHANGE: ("The agent asks to change files", "智能体请求修改文件"),
     GateKind.PERMISSION: ("The agent asks for a permission", "智能体请求授权"),
     GateKind.QUESTION: ("The agent asks", "智能体提问"),
-}
-_ANSWERS = {
-    Decision.ACCEPT: ("yes", "同意"),
-    Decision.DECLINE: ("no", "拒绝"),
-    Decision.CANCEL: ("stop", "要求停止"),
-    Decision.REPLY: ("an answer", "已回答"),
-}
-_OUTCOMES = {
-    Decision.ACCEPT: ("allowed", "已允许"),
-    Decision.DECLINE: ("declined", "已拒绝"),
-    Decision.CANCEL: ("declined and stopped", "已拒绝并停止"),
-    Decision.REPLY: ("answered", "已回答"),
 }

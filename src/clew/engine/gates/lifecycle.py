@@ -12,6 +12,7 @@ from clew.engine.core import Core
 from clew.engine.gates import cards
 from clew.engine.gates.requests.cleaning import clean_request, unstorable_part
 from clew.engine.gates.requests.inspection import NOT_INSPECTED, RequestInspection, check_rules
+from clew.engine.gates.status_lines import status_line, title_line
 from clew.engine.progress import gate_item
 from clew.model.events import GateOpened
 from clew.model.events.logged import GateAnswered, GateExpired, GateTaken, GateVoid, StopAsked
@@ -101,7 +102,7 @@ def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
     if not gates.answer(tx, gate, _without_secrets(gate, given), by, now):
         raise Refused(gate_messages.answered_before(_reload(tx, gate)))
     tx.after(lambda: core.answers.__setitem__(gate.id, given))
-    about = GateAnswered(gate.id, gate.code, given.decision, by, cards.title_line(gate))
+    about = GateAnswered(gate.id, gate.code, given.decision, by, title_line(gate))
     tx.log(gate.thread, gate.turn, now, about)
     _resume_if_all_settled(tx, gate.turn)
     return _publish_change(tx, core, gate)
@@ -276,7 +277,7 @@ def _ask_person(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> N
 
 
 def _log_opened(tx: Tx, core: Core, gate: Gate) -> None:
-    about = GateOpenedEvent(gate.id, gate.code, gate.asked.kind, cards.title_line(gate))
+    about = GateOpenedEvent(gate.id, gate.code, gate.asked.kind, title_line(gate))
     tx.log(gate.thread, gate.turn, core.clock.now(), about)
 
 
@@ -299,7 +300,7 @@ def _reuse_unsent_answer(tx: Tx, core: Core, gate: Gate) -> bool:
         is_fresh = earlier.carried and (earlier.answered_at or 0) >= oldest
         is_fresh = is_fresh and not gate_messages.is_by_rule(earlier.answered_by)
         if is_fresh and earlier.answer is not None and gates.use_carried(tx, earlier):
-            answer_gate(tx, core, gate, earlier.answer, earlier.answered_by or "")
+            answer_gate(tx, core, gate, replace(earlier.answer, rule=None), earlier.answered_by or "")
             return True
     return False
 
@@ -358,7 +359,7 @@ def _publish_change(tx: Tx, core: Core, gate: Gate) -> Gate:
 
 def _line(gate: Gate) -> str:
     """What became of a gate, for the history of its turn."""
-    return gate_messages.closed_line(gate, cards.title_line(gate)) or cards.status_line(gate)
+    return gate_messages.closed_line(gate, title_line(gate)) or status_line(gate)
 
 
 def _resume_if_all_settled(tx: Tx, turn: str) -> None:

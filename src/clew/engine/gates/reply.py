@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.gates import cards, reply_parser
+from clew.engine.gates import reply_parser
+from clew.engine.gates.status_lines import title_line
 from clew.engine.gates.visibility import had_time_to_read, sent_time, shown_at
 from clew.model.gates import Gate, GateState
 from clew.model.messages import Inbound
@@ -59,6 +60,12 @@ class GateReply(Struct, frozen=True):
         edited = deliveries.last_edited(tx, message.id) or 0
         is_outdated = gate.asked_at > max(edited, sent_time(message) or 0)
         return is_outdated or not had_time_to_read(self.received_at, edited)
+
+    def author(self, core: Core) -> str:
+        """The name of its sender; in quotes if somebody in a chat calls themselves as a local client does."""
+        inbound = self.inbound
+        is_local = inbound.conversation.surface == core.local_surface
+        return f'"{inbound.sender}"' if gate_messages.is_local(inbound.sender) and not is_local else inbound.sender
 
     def is_own(self, gate: Gate) -> bool:
         return self.thread is not None and gate.thread == self.thread.id
@@ -143,4 +150,4 @@ def _fits_one_line(tx: Tx, gate: Gate) -> bool:
     is_here = asked.folder is None or (thread is not None and asked.folder == thread.workspace)
     is_title = all(each.text == asked.title and not each.options for each in asked.questions)  # a line has no options
     has_more = asked.detail or asked.reason or gate_messages.warnings(gate) or asked.unjudged
-    return is_here and is_title and cards.title_line(gate) == asked.title and not has_more
+    return is_here and is_title and title_line(gate) == asked.title and not has_more

@@ -12,9 +12,9 @@ from clew.engine.core import Core
 from clew.engine.delivery.language import CHINESE, language_of
 from clew.engine.gates import suspension_prompt
 from clew.engine.gates.answers import refuse_secrets
-from clew.engine.gates.cards import title_line
 from clew.engine.gates.lifecycle import stop_turn
 from clew.engine.gates.reply_parser import is_code
+from clew.engine.gates.status_lines import title_line
 from clew.engine.inbox.access import role_of, sees_everything
 from clew.engine.places import away, driver
 from clew.engine.places.targets import HandoffRequest, request_for, resolve_target

@@ -32,7 +32,7 @@ from clew.support import crash
 from clew.support.coded import with_texts
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import NotFound, Refused
-from clew.texts import handoff_messages
+from clew.texts import gate_messages, handoff_messages
 from clew.texts.catalogue import say
 
 SWEEP = 2.0  # seconds between checks while a handoff is in progress, in case a wake-up was missed
@@ -93,7 +93,7 @@ class Handoffs:
 
         def body(tx: Tx) -> Handoff:
             handoff = _existing(tx, name)
-            if not self._fail(tx, handoff, say("handoffs.taken_back", by=by)):
+            if not self._fail(tx, handoff, say("handoffs.taken_back", by=gate_messages.person(by))):
                 raise Refused(handoff_messages.ended_already(name, handoff.state))
             return _existing(tx, name)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from clew.engine.gates.cards import title_line
+from clew.engine.gates.status_lines import title_line
 from clew.engine.progress import GATE
 from clew.model.gate_views import GateView
 from clew.model.gates import Gate, GateState

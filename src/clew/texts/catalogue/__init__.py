@@ -17,6 +17,7 @@ AREAS = (
     "acp",
     "approvals",
     "both",
+    "chats",
     "codex",
     "daemon",
     "deliveries",
@@ -76,6 +77,13 @@ def _is_latin(char: str) -> bool:
 def restore(coded: Coded, stored: str) -> str:
     """A stored sentence. One whose code this version does not know keeps the words that were stored with it."""
     return Text(english(coded), coded) if _template(coded.code) else stored
+
+
+def in_chat(coded: Coded) -> Coded:
+    """The sentence as a chat says it: without words that help only at the computer."""
+    args = {name: in_chat(value) if isinstance(value, Coded) else value for name, value in coded.args.items()}
+    code = f"chats.{coded.code}" if coded.code in sentences("chats") else coded.code
+    return Coded(code, args)
 
 
 def is_known(coded: Coded) -> bool:

@@ -105,15 +105,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{name} 实际是 {where}：有链接指向那里。",
     ),
     "not_on_card": (
-        "⚠ This message does not show it whole, so nothing on it allows it. See it with `clew gates {code}`, "
-        "allow it with `clew approve {code}` or on clew's page.",
-        "⚠ 这条消息没有完整显示内容，因此不能在这里点按允许。用 `clew gates {code}` 查看全文，用"
+        "⚠ This message does not show it whole, so nothing on it allows it. At the computer, see it with"
+        " `clew gates {code}`, and allow it with `clew approve {code}` or on clew's page.",
+        "⚠ 这条消息没有完整显示内容，因此不能在这里点按允许。请在电脑上用 `clew gates {code}` 查看全文，用"
         " `clew approve {code}` 或在 clew 网页上允许。",
     ),
     "not_whole": (
-        "{code} was not shown whole here, so it cannot be allowed here. See it with `clew gates {code}`, "
-        "allow it with `clew approve {code}` or on the page. `{code} n` declines it.",
-        "{code} 没有在这里完整显示，因此不能在这里允许。用 `clew gates {code}` 查看，用"
+        "{code} was not shown whole here, so it cannot be allowed here. At the computer, see it with"
+        " `clew gates {code}`, and allow it with `clew approve {code}` or on the page. `{code} n` declines it.",
+        "{code} 没有在这里完整显示，因此不能在这里允许。请在电脑上用 `clew gates {code}` 查看，用"
         " `clew approve {code}` 或在网页上允许。`{code} n` 可拒绝。",
     ),
     "comes_now": (
@@ -145,12 +145,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "你回复时 {code} 还没有送达这里。等它在这里完整显示后，请再回复一次：`{code} y`。",
     ),
     "not_among_all": (
-        "Not {listed}, not shown whole here: `clew gates CODE` shows it, `clew approve CODE` allows it.",
-        "不含 {listed}：没有在这里完整显示；用 `clew gates CODE` 查看，用 `clew approve CODE` 允许。",
+        "Not {listed}, not shown whole here: at the computer, `clew gates CODE` shows it, and `clew approve CODE`"
+        " allows it.",
+        "不含 {listed}：没有在这里完整显示；请在电脑上用 `clew gates CODE` 查看，用 `clew approve CODE` 允许。",
     ),
     "secret": (
-        "The answer to {code} is secret: give it with `clew answer {code}`, not here.",
-        "{code} 的答复是保密的：请用 `clew answer {code}` 提供，不要写在这里。",
+        "The answer to {code} is secret: give it at the computer with `clew answer {code}`, not here.",
+        "{code} 的答复是保密的：请在电脑上用 `clew answer {code}` 提供，不要写在这里。",
     ),
     "no_gate": (
         "There is no gate {code}; `clew gates`, or `/gates` in a chat, lists what is open.",
@@ -193,7 +194,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "answered_before": (
         "{code} was answered by {by} at {when}: {answer}. It is {state} now.",
-        "{code} 已由 {by} 在 {when} 答复：{answer}。",
+        "{code} 已由{by}在 {when} 答复：{answer}。",
     ),
     "closed_before": ("{code} is {state}: {why}.", "{code} 已失效：{why}。"),
     "said_yes": ("yes", "同意"),

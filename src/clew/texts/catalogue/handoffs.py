@@ -29,7 +29,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "state_completed": ("completed", "已完成"),
     "state_failed": ("failed", "已失败"),
     "surface_gone": ("there is no surface {surface} any more.", "平台 {surface} 已不存在。"),
-    "taken_back": ("{by} took it back.", "{by} 已收回。"),
+    "taken_back": ("{by} took it back.", "{by}已收回。"),
     "there_already": ("The thread is there already: {target}.", "会话已经在那里：{target}。"),
     "timed_out": ("it was not done within {seconds} s.", "没有在 {seconds} 秒内完成。"),
     "under_way": (
