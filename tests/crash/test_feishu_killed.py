@@ -52,7 +52,7 @@ def killed(folder: Path, app: App, point: str) -> None:
         messages = asyncio.run(app.shown())
         shown = [text for text in map(words, messages) if text.startswith("hello")]
         assert [message["msg_type"] for message in messages].count("file") == 1
-        assert len(shown) == 1 and "may be a repeat" not in shown[0] and "Recovered" not in shown[0], shown
+        assert len(shown) == 1 and "not confirmed" not in shown[0], shown
         assert not any(card["streams"] for card in asyncio.run(app.state())["cards"].values())
         assert (died(system), unfinished(system.clew.home.database)) == (1, [])
         assert (system.clew.children(), system.clew.alive()) == ([], []), "something is left"

@@ -257,7 +257,7 @@ async def test_05_delivered_once(tmp_path: Path, rung: str) -> None:
         assert note in sent.note if note else sent.note == ""
     if can.edit:
         [(edited, outgoing)] = [edit for edit in room.edits if edit[1].kind == "final"]
-        assert (edited, outgoing.text) == ("message-1", "hello") and "Recovered" in outgoing.note
+        assert (edited, outgoing.text) == ("message-1", "hello") and "was not confirmed" in outgoing.note
 
 
 class SetBack(SystemClock):

@@ -10,6 +10,7 @@ from clew.model.gates import Decision
 from clew.model.messages import Accepted, Fate
 from clew.testing.scripted_model import script
 from clew.testing.surface_stage import Daemon, Shown, Stage, cards, with_text
+from clew.texts import chat_messages
 
 
 async def a_button_answers_a_gate_and_its_card_is_updated(stage: Stage, folder: Path) -> None:
@@ -29,6 +30,26 @@ async def a_button_answers_a_gate_and_its_card_is_updated(stage: Stage, folder: 
             await stage.wait_shown(
                 lambda shown: all(not m.buttons and "allowed" in m.text for m in shown if m.id == card.id)
             )
+
+
+async def a_card_whose_response_was_lost_is_redrawn_after_a_press(stage: Stage, folder: Path) -> None:
+    """If the response to a card is lost, clew may send it again. A press on the first copy answers the gate, and no
+    copy keeps its buttons: the press has the id of the message as `quoted`."""
+    async with Daemon(stage, folder) as clew:
+        can = clew.surface.can
+        if not can.buttons or not can.edit:
+            return
+        await stage.say("!hold here\n!approve make alpha\n!text omega")
+        await clew.wait_held("here")
+        await stage.wait_shown(lambda shown: with_text(shown, chat_messages.WORKING))
+        await stage.lose_response_once()
+        clew.agent.holds.release("here")
+        copies = 1 if can.idempotency_window or can.read_back else 2
+        shown = await stage.wait_shown(lambda shown: len(cards(shown)) == copies)
+        first = cards(shown)[0]
+        await stage.press(first.id, first.buttons[0])
+        await stage.wait_shown(lambda shown: with_text(shown, "omega"))
+        await stage.wait_shown(lambda shown: not cards(shown))
 
 
 async def a_typed_word_answers_a_gate(stage: Stage, folder: Path) -> None:

@@ -25,6 +25,7 @@ from clew.support.clock import SystemClock
 from clew.testing.scripted_model import script
 from clew.testing.surface_gate_checks import (
     a_button_answers_a_gate_and_its_card_is_updated,
+    a_card_whose_response_was_lost_is_redrawn_after_a_press,
     a_long_gate_can_be_accepted_only_if_shown_completely,
     a_typed_word_answers_a_gate,
     allow_all_accepts_only_gates_shown_completely,
@@ -406,6 +407,7 @@ CHECKS: tuple[Check, ...] = (
     it_reconnects_after_the_platform_was_unreachable,
     it_stops_quickly,
     a_button_answers_a_gate_and_its_card_is_updated,
+    a_card_whose_response_was_lost_is_redrawn_after_a_press,
     a_typed_word_answers_a_gate,
     a_long_gate_can_be_accepted_only_if_shown_completely,
     an_incomplete_gate_can_be_declined,

@@ -43,9 +43,13 @@ CONTINUED = Bilingual(
     "clew was interrupted while this ran; the work was continued.", "运行期间 clew 曾中断；工作已接着完成。"
 )
 POSSIBLE_REPEAT = Bilingual(
-    "This may be a repeat: clew was interrupted while it was sent.", "这条可能是重复的：发送时 clew 曾中断。"
+    "This may be a repeat: the first copy was not confirmed.", "这条可能是重复的：上一次发送没有得到确认。"
 )
-RECOVERED = Bilingual("Recovered: clew was interrupted while it was sent.", "已恢复：发送时 clew 曾中断。")
+RECOVERED = Bilingual(
+    "Shown here because the message with it was not confirmed; you may see it twice.",
+    "写在这里，是因为单独发送的那条没有得到确认；你可能会看到两次。",
+)
+OUT_OF_DATE = Bilingual("→ This copy does not count; the newer one does.", "→ 这条已失效，请看较新的那条。")
 MIB = 1 << 20
 WORKING = Bilingual("Working on it …", "处理中…")
 STOP_BUTTON = Bilingual("⏹ Stop", "⏹ 停止")
@@ -168,7 +172,8 @@ def note(continued: bool, declined: int) -> Bilingual:
 
 def footer(elapsed: float, tokens: int, thread: str) -> Bilingual:
     """The line below each answer in a chat: `12 s · 1,234 tokens · 7F3K2M`."""
-    return joined(" · ", seconds(elapsed), f"{tokens:,} tokens" if tokens else "", thread[-6:])
+    used = Bilingual(f"{tokens:,} tokens", f"{tokens:,} 个 token")
+    return joined(" · ", seconds(elapsed), used if tokens else "", thread[-6:])
 
 
 def seconds(elapsed: float) -> Bilingual:
@@ -178,6 +183,21 @@ def seconds(elapsed: float) -> Bilingual:
     if minutes < 60:
         return Bilingual(f"{minutes} min {rest} s", f"{minutes} 分 {rest} 秒")
     return Bilingual(f"{minutes // 60} h {minutes % 60} min", f"{minutes // 60} 小时 {minutes % 60} 分")
+
+
+def step(mark: str, kind: str, title: str) -> Bilingual:
+    """One step of the agent: `▸ command: make`."""
+    name = _STEPS.get(kind, Bilingual(kind, kind))
+    return Bilingual(f"{mark} {name}: {title}", f"{mark} {name.zh}：{title}")
+
+
+_STEPS = {
+    "command": Bilingual("command", "命令"),
+    "change": Bilingual("change", "修改"),
+    "tool": Bilingual("tool", "工具"),
+    "search": Bilingual("search", "搜索"),
+    "other": Bilingual("other", "其他"),
+}
 
 
 def steps(count: int) -> Bilingual:

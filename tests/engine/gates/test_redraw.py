@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from clew.engine.gates.lifecycle import answer_gate, reopen_gate
 from clew.model.delivery import DeliveryKind
 from clew.model.gate_views import GateView
 from clew.model.gates import Answer, Decision
-from clew.model.surface import SurfaceCan
+from clew.model.surface import InDoubt, Outgoing, Receipt, SurfaceCan
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
 from clew.texts import gate_messages
@@ -67,3 +68,74 @@ async def test_a_reminder_is_redrawn_too(tmp_path: Path) -> None:
         await rig.engine.gates.answer(gate.code, NO)
         await rig.ended(accepted.turn)
         await rig.delivered(f"{gate.id}:remind:{gate.code}:taken")
+
+
+LOST = SurfaceCan(chat=True, edit=True, buttons=8)
+
+
+async def test_a_copy_whose_receipt_was_lost_is_redrawn_once_it_is_pressed(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(LOST)) as rig:
+        await rig.allow("7")
+        accepted = await rig.say("!hold here\n!approve make", sender_id="7")
+        await rig.delivered(f"{accepted.turn}:placeholder")
+        rig.room.after = [InDoubt("the answer was lost", 0.0)]
+        rig.scripted.holds.release("here")
+        (gate,) = await asked(rig)
+        await rig.delivered(f"{gate.id}:ask")
+        lost, known = [f"message-{number}" for number, sent in enumerate(rig.room.sent, 1) if sent.kind == "ask"]
+        await rig.say(f"{gate.code} n", pressed=True, quoted=lost, sender_id="7")
+        await rig.ended(accepted.turn)
+        await rig.delivered(f"{gate.id}:again:{gate.code}:taken")
+        assert {lost, known} <= {
+            id for id, edit in rig.room.edits if "declined by ann" in edit.text and not edit.buttons
+        }
+
+
+async def test_a_press_proves_that_a_card_in_doubt_has_arrived(tmp_path: Path) -> None:
+    room = Asking(LOST)
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.allow("7")
+        accepted = await rig.say("!hold here\n!approve make", sender_id="7")
+        await rig.delivered(f"{accepted.turn}:placeholder")
+        room.after = [InDoubt("the answer was lost", 600.0)]
+        rig.scripted.holds.release("here")
+        (gate,) = await asked(rig)
+        await rig.hasten()
+        await room.asked.wait()
+        [lost] = [f"message-{number}" for number, sent in enumerate(room.sent, 1) if sent.kind == "ask"]
+        await rig.say(f"{gate.code} n", pressed=True, quoted=lost, sender_id="7")
+        await rig.ended(accepted.turn)
+        await rig.delivered(f"{gate.id}:ask:{gate.code}:taken")
+        assert len([sent for sent in room.sent if sent.kind == "ask"]) == 1
+
+
+@dataclasses.dataclass
+class Asking(Room):
+    """Tells when a question was sent."""
+
+    asked: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
+
+    async def send(self, outgoing: Outgoing) -> Receipt:
+        try:
+            return await super().send(outgoing)
+        finally:
+            if outgoing.kind is DeliveryKind.ASK:
+                self.asked.set()
+
+
+async def test_a_lost_copy_of_continue_or_stop_loses_its_buttons(tmp_path: Path) -> None:
+    room = Room(LOST)
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.allow("7")
+        accepted = await rig.say("!shell make\n!hold door\n!text done", sender_id="7")
+        await rig.held("door")
+        await rig.delivered(f"{accepted.turn}:placeholder")
+    room.after = [InDoubt("the answer was lost", 0.0)]
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        lost, _ = [f"message-{number}" for number, sent in enumerate(room.sent, 1) if sent.kind == "ask"]
+        refused = await rig.say("continue", pressed=True, quoted=lost, sender_id="7")
+        assert refused.fate == "refused"
+        await rig.delivered(f"{accepted.turn}:ask:copy:over")
+        [(id, edit)] = [(id, edit) for id, edit in room.edits if "does not count" in edit.text]
+        assert id == lost and not edit.buttons

@@ -45,10 +45,13 @@ def end_line(state: TurnState, steps: int, seconds: float) -> bilingual.Bilingua
     )
 
 
-def _steps(progress: Progress) -> list[str]:
+def _steps(progress: Progress) -> list[bilingual.Bilingual]:
     done = (item for item in progress.items.values() if item.kind not in _HIDDEN and item.title)
     marks = {True: "·", False: "▸"}
-    return [f"{marks[item.phase == Phase.DONE]} {item.kind}: {plain_or_code(_short(item.title))}" for item in done]
+    return [
+        chat_messages.step(marks[item.phase == Phase.DONE], item.kind, plain_or_code(_short(item.title)))
+        for item in done
+    ]
 
 
 def _short(title: str) -> str:

@@ -34,6 +34,7 @@ from clew.engine.gates.visibility import (
     split_request,
 )
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
+from clew.model.events.logged import DeliverySent
 from clew.model.gates import Gate, GateKind, GateState, Question
 from clew.model.messages import Conversation
 from clew.model.threads import Thread
@@ -129,6 +130,25 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation, asked: Sequence[G
         turn = turns.get(tx, gate.turn)
         if turn is not None and where is not None:
             show_at(tx, core, turn, gate, where)
+
+
+def note_pressed(tx: Tx, core: Core, code: str, where: Conversation, message_id: str) -> None:
+    """A button was pressed on a message whose receipt was lost. Now its id is known: it is the card itself, if that is
+    in doubt, else a copy of it, which is redrawn from now on."""
+    gate = gates.by_code(tx, code)
+    card = deliveries.get(tx, gate.card) if gate is not None and gate.card else None
+    is_known = deliveries.by_receipt(tx, where, message_id) is not None or deliveries.is_ask_sending(tx, where)
+    if gate is None or card is None or gate.where != where or is_known:
+        return
+    now = core.clock.now()
+    if deliveries.record_found(tx, card.id, message_id, now):
+        tx.log(gate.thread, gate.turn, now, DeliverySent(card.id))
+        return
+    id = next_free_id(tx, f"{gate.id}:{AGAIN}")
+    copy = Delivery(id, DeliveryKind.ASK, gate.thread, gate.turn, where, "", DeliveryState.SENT, now, gate=gate.id)
+    deliveries.record_copy(tx, copy, message_id, card.first_sent_at or card.created_at)
+    if gate.state is not GateState.OPEN:
+        redraw(tx, core, gate)
 
 
 def _withdraw(tx: Tx, core: Core, copy: Delivery, moved_text: str) -> None:

@@ -96,6 +96,19 @@ def show_outcome(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:
         _rewrite(tx, core, asked, turn, chat_messages.settled(thread.suspend_message or "", outcome))
 
 
+def drop_lost_copy(tx: Tx, core: Core, thread: str, where: Conversation, message_id: str) -> None:
+    """A button without a gate was pressed on a message whose receipt was lost. Which question it is is unknown, so it
+    answers none; now that its id is known, its buttons are removed."""
+    asked, turn = _newest(tx, thread)
+    if asked is None or turn is None or asked.conversation != where or not _can_edit(core, asked):
+        return
+    now, id = core.clock.now(), next_free_id(tx, f"{asked.id}:copy")
+    copy = Delivery(id, DeliveryKind.NOTICE, thread, turn.id, where, "", DeliveryState.SENT, now)
+    deliveries.record_copy(tx, copy, message_id, asked.first_sent_at or asked.created_at)
+    text = chat_messages.OUT_OF_DATE
+    enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, where, text, id=f"{id}:over", edits=id)
+
+
 def rephrase(tx: Tx, core: Core, thread: Thread, question: str, where: Conversation) -> bool:
     """Change the question in the message that asks it, which keeps its buttons. False: that is not possible, or the
     message is not in this conversation."""

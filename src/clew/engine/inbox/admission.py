@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_reply
 from clew.engine.delivery.language import as_reply, remember_language
-from clew.engine.gates import suspension_prompt
+from clew.engine.gates import cards, suspension_prompt
 from clew.engine.gates.answers import handle_reply
 from clew.engine.gates.button_labels import SUSPENSION_BUTTONS
 from clew.engine.gates.new_rules import apply_new_rules
@@ -86,7 +86,7 @@ class Admission(Struct, frozen=True):
 
     def _comes(self, tx: Tx, inbound: Inbound) -> bool:
         """Nobody else is kept waiting for a stranger, or for what was pressed before."""
-        comes = _is_unplaced(tx, inbound) if inbound.pressed else _is_for_coming(tx, inbound)
+        comes = _is_without_receipt(tx, inbound) if inbound.pressed else _is_for_coming(tx, inbound)
         if not (comes and deliveries.is_ask_sending(tx, inbound.conversation)):
             return False
         return role_of(tx, self.core, inbound) in SPEAKERS and repeated(tx, inbound) is None
@@ -116,11 +116,20 @@ class Admission(Struct, frozen=True):
             return Arrival(Fate.REFUSED, inbound.thread, None, chat_messages.EMPTY)
         remember_language(tx, self.core, inbound)
         remember_owner_chat(tx, self.core, inbound)
+        if inbound.pressed and inbound.quoted is not None and (code := parse_reply(inbound.text).code) is not None:
+            cards.note_pressed(tx, self.core, code, inbound.conversation, inbound.quoted)
         _go_on_under(tx, self.core, inbound)
         meaning = None if inbound.relayed else run_command(tx, self.core, inbound)
         if isinstance(meaning, Arrival):
             return meaning
         if meaning is None and _is_unplaced(tx, inbound):
+            name = bindings.thread_at(tx, inbound.conversation)
+            if (
+                name is not None
+                and inbound.quoted is not None
+                and not deliveries.is_ask_sending(tx, inbound.conversation)
+            ):
+                suspension_prompt.drop_lost_copy(tx, self.core, name, inbound.conversation, inbound.quoted)
             return Arrival(Fate.REFUSED, None, None, chat_messages.UNPLACED)
         inbound = meaning or _on_its_card(tx, without_escape(self.core, inbound))
         name = inbound.thread or quoted(tx, inbound) or bindings.thread_at(tx, inbound.conversation)
@@ -206,7 +215,12 @@ def _opening(tx: Tx, inbound: Inbound) -> Opening:
 def _is_unplaced(tx: Tx, inbound: Inbound) -> bool:
     """A button that names nothing, on a message whose receipt has not come or never will: nobody knows what it is
     about, and it must not be guessed from what else is asked here."""
-    if not inbound.pressed or inbound.quoted is None or parse_reply(inbound.text).code is not None:
+    return parse_reply(inbound.text).code is None and _is_without_receipt(tx, inbound)
+
+
+def _is_without_receipt(tx: Tx, inbound: Inbound) -> bool:
+    """A button on a message whose receipt has not come, or never will."""
+    if not inbound.pressed or inbound.quoted is None:
         return False
     return deliveries.by_receipt(tx, inbound.conversation, inbound.quoted) is None
 

@@ -234,6 +234,24 @@ def readdress(tx: Tx, delivery: str, to: Conversation, due_at: int, created_at: 
     return changed == 1
 
 
+def record_found(tx: Tx, delivery: str, message_id: str, at: int) -> bool:
+    """A delivery in doubt has arrived: somebody pressed a button on it. False if it is not in doubt."""
+    changed = tx.run(
+        "UPDATE deliveries SET state = 'sent', message_id = ?, sent_at = ?, error = NULL, in_doubt = 0"
+        " WHERE id = ? AND state = 'pending' AND in_doubt = 1",
+        message_id,
+        at,
+        delivery,
+    )
+    return changed == 1
+
+
+def record_copy(tx: Tx, copy: Delivery, message_id: str, at: int) -> None:
+    """Record a message of clew whose receipt was lost: a copy of what was then sent again."""
+    enqueue(tx, copy)
+    tx.run("UPDATE deliveries SET message_id = ?, sent_at = ? WHERE id = ?", message_id, at, copy.id)
+
+
 def last_edited(tx: Tx, message: str) -> int | None:
     """When the message of this delivery was edited last; None: never."""
     sql = "SELECT max(sent_at) AS at FROM deliveries WHERE id > ? AND id < ? AND edits = ? AND kind = 'redraw'"
