@@ -3,15 +3,17 @@ suspended thread has asked how to go on; a button counts for the message that it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from clew.model.delivery import DeliveryState
+from clew.engine.delivery.enqueue import deliveries_named
+from clew.model.delivery import Delivery, DeliveryState
 from clew.model.turns import TurnState
 from clew.store import Tx, audit
 from clew.store.audit import Final
-from clew.store.tables import deliveries
+from clew.store.tables import deliveries, turns
 from tests.simulation.fake_platform import HOME, Post, Showing
 from tests.simulation.world import World
 
@@ -45,6 +47,9 @@ def read_by_people(world: World, tx: Tx) -> Iterator[str]:
         yield from check(read)
 
 
+_TITLE = re.compile("(?:Task: |Thread: |任务：|会话：)[^\n]*\n\n")
+
+
 def _in_its_place(read: Read) -> Iterator[str]:
     """5. A sent delivery is in the conversation of its row, and nowhere else."""
     for name, address in audit.sent_to(read.tx):
@@ -65,14 +70,19 @@ def _where_it_was_asked(read: Read) -> Iterator[str]:
 
 
 def _whole(read: Read) -> Iterator[str]:
-    """5. People read exactly what the agent said."""
+    """5. People read exactly what the agent said; where nobody asked, below the title of its thread."""
     said = read.world.ledger.said
     for final in read.finals:
         if not final.completed:
             continue
         if final.turn not in said:
             yield f"turn {final.turn} is completed, and its agent never was"
-        elif final.id in read.shown and (text := read.shown[final.id][-1][1].text) != said[final.turn]:
+            continue
+        text = read.shown[final.id][-1][1].text if final.id in read.shown else said[final.turn]
+        turn = turns.get(read.tx, final.turn)
+        if turn is None or turn.conversation is None or turn.conversation.address != final.address:
+            text = _TITLE.sub("", text, count=1)
+        if text != said[final.turn]:
             yield f"turn {final.turn} said {said[final.turn]!r}, and people read {text!r}"
 
 
@@ -104,6 +114,12 @@ def _told_in_vain(read: Read) -> Iterator[str]:
         yield f"turn {turn} of {thread} was dropped, and nobody in {address} heard of it"
 
 
+def _newest_body(tx: Tx, asked: Delivery) -> str:
+    """What the question says now: a backlog may have grown."""
+    edits = [edit for edit in deliveries_named(tx, f"{asked.id}:rephrased") if edit.state is DeliveryState.SENT]
+    return [asked, *edits][-1].body
+
+
 def _asked_for_a_word(read: Read) -> Iterator[str]:
     """6. A suspended thread has asked, and the question can be read; a local client always can."""
     posts = {post.id: post for post in read.world.platform.posts}
@@ -117,7 +133,7 @@ def _asked_for_a_word(read: Read) -> Iterator[str]:
             post = posts.get(asked.message_id or "")
             if post is None:
                 yield f"the question of {thread} counts as sent and is not there"
-            elif asked.body not in post.text:
+            elif _newest_body(read.tx, asked) not in post.text:
                 yield f"{thread} is suspended and its question reads {post.text[:60]!r}"
 
 

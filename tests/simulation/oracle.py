@@ -85,6 +85,10 @@ def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
     for post in world.platform.posts:
         for key, showing in post.told.items():
             shown.setdefault(key, []).append(showing.note)
+    known = {post.id for post in world.platform.posts}
+    for copy, message in audit.copies(tx):
+        if message not in known:
+            yield f"{copy} is a copy of what was never sent"
     for delivery in audit.sent(tx):
         notes = shown.get(delivery, [])
         unmarked = [note for note in notes if not any(mark in note for mark in MARKS)]

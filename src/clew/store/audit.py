@@ -231,9 +231,21 @@ def ended_without_delivery(tx: Tx) -> list[str]:
 
 
 def sent(tx: Tx) -> list[str]:
-    """Deliveries that are recorded as sent, without placeholders, which later text replaces."""
-    rows = tx.all("SELECT id FROM deliveries WHERE state = 'sent' AND kind != 'placeholder' ORDER BY id")
+    """Deliveries that are recorded as sent, without placeholders, which later text replaces, and without copies whose
+    receipt was lost."""
+    rows = tx.all(
+        f"SELECT id FROM deliveries WHERE state = 'sent' AND kind != 'placeholder' AND NOT {_COPY} ORDER BY id"
+    )
     return [row["id"] for row in rows]
+
+
+_COPY = "(body = '' AND edits IS NULL AND kind IN ('ask', 'notice'))"
+
+
+def copies(tx: Tx) -> list[tuple[str, str]]:
+    """(delivery, message id) of copies whose receipt was lost, until somebody pressed a button on them."""
+    rows = tx.all(f"SELECT id, message_id FROM deliveries WHERE state = 'sent' AND {_COPY} ORDER BY id")
+    return [(row["id"], row["message_id"]) for row in rows]
 
 
 class Final(Struct, frozen=True):

@@ -329,3 +329,23 @@ async def test_from_another_chat_a_driver_may_decline_by_code_and_not_allow(rig:
     assert refused.fate is Fate.REFUSED and f"`clew gates {gate.code}`" in refused.words
     assert (await rig.say(f"/deny {gate.code}", sender_id="8", room="bob")).fate is Fate.ANSWER
     await rig.ended(asked.turn)
+
+
+async def test_a_chat_names_its_own_commands(rig: Rig) -> None:
+    """Words for the computer help nobody on a phone."""
+    await say(rig, "!approve deploy\n!text done")
+    await rig.saw("gate.opened")
+    queued = await say(rig, "/queue and one more thing")
+    assert "/gates shows it" in queued.words and "`clew" not in queued.words
+    assert "`clew" not in await words(rig, "/resume nothing-like-it", Fate.REFUSED)
+    assert "`clew" not in (await say(rig, "Z9Z9 y")).words
+    assert "/待办 可查看" in (await say(rig, "/排队 还有一件事")).words
+
+
+async def test_a_watcher_may_ask_for_the_status_with_a_full_width_slash(rig: Rig) -> None:
+    await rig.ended((await say(rig, "!text one")).turn)
+    carol = Person("room", "9", "carol", Role.WATCHER, 0, "test")
+    await rig.store.write(lambda tx: people.add(tx, carol))
+    for order in ("/status", "／状态", "／STATUS"):
+        told = await rig.say(order, sender_id="9")
+        assert told.fate is Fate.COMMAND and "!text one" in told.words

@@ -109,21 +109,22 @@ def drop_lost_copy(tx: Tx, core: Core, thread: str, where: Conversation, message
     enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, where, text, id=f"{id}:over", edits=id)
 
 
-def rephrase(tx: Tx, core: Core, thread: Thread, question: str, where: Conversation) -> bool:
-    """Change the question in the message that asks it, which keeps its buttons. False: that is not possible, or the
-    message is not in this conversation."""
+def rephrase(tx: Tx, core: Core, thread: Thread, question: str) -> Conversation | None:
+    """Change the question in the message that asks it, which keeps its buttons. Returns the conversation of that
+    message. None: it cannot be changed."""
     asked, turn = _newest(tx, thread.id)
-    if asked is None or turn is None or thread.suspended_by is None or asked.conversation != where:
-        return False
+    where = asked.conversation if asked is not None else None
+    if asked is None or turn is None or thread.suspended_by is None or where is None:
+        return None
     text = chat_messages.asks(question, _hint(tx, core, thread.id, thread.suspended_by, where))
     *_, unsent = asked, *deliveries_named(tx, f"{asked.id}:rephrased")
     if deliveries.replace_text(tx, unsent.id, localized(tx, core, where, text), unsent.buttons):
-        return True
+        return where
     if not _can_edit(core, asked):
-        return False
+        return None
     id, buttons = next_free_id(tx, f"{asked.id}:rephrased"), SUSPENSION_BUTTONS[thread.suspended_by]
     enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, where, text, id=id, edits=asked.id, buttons=buttons)
-    return True
+    return where
 
 
 def question(thread: Thread) -> str | None:

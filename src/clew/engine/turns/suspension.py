@@ -154,8 +154,10 @@ def _behind_backlog(
     and gets no reply of its own."""
     turn = queue_turn(tx, core.clock, thread.main_session, Origin.MESSAGE, (message,), where)
     question = chat_messages.backlog(len(waiting) + 1)
-    threads.set_suspend_message(tx, thread.id, question)
-    is_told = suspension_prompt.rephrase(tx, core, thread, question, where) and is_old
+    asked_in = suspension_prompt.rephrase(tx, core, thread, question)
+    if asked_in is not None:
+        threads.set_suspend_message(tx, thread.id, question)
+    is_told = is_old and asked_in == where
     return Arrival(Fate.TURN, thread.id, turn.id, "" if is_told else chat_messages.still_backlog(len(waiting)))
 
 
