@@ -51,10 +51,11 @@ _TITLE = re.compile("(?:Task: |Thread: |任务：|会话：)[^\n]*\n\n")
 
 
 def _in_its_place(read: Read) -> Iterator[str]:
-    """5. A sent delivery is in the conversation of its row, and nowhere else."""
+    """5. A sent delivery is in the conversation of its row, and nowhere else; unless it may have arrived in a room that
+    was gone when it was sent again."""
     for name, address in audit.sent_to(read.tx):
         places = {post.conversation for post, _ in read.shown.get(name, ())}
-        if places - {address}:
+        if places - {address, read.world.platform.gone}:
             yield f"{name} is for {address} and was shown in {sorted(places)}"
 
 

@@ -173,7 +173,7 @@ FAULTS = {
     "an unsent yes is used more than once": Fault(gates, "use_carried", always, "gates live off"),
     "a word of before answers a gate": Fault(answering.GateReply, "was_sent_before", never, "was said before"),
     "a card allows what it leaves out": Fault(whole.MessageLimit, "fits", always, "was never shown in"),
-    "a button on a message without a receipt is guessed": Fault(admission, "_is_unplaced", never, "was pressed"),
+    "a button on a message without a receipt is guessed": Fault(admission, "_is_without_receipt", never, "was pressed"),
     "cards are not redrawn": Fault(cards, "redraw", forgotten, "nobody was told in the room"),
     "gates of a turn that is over stay open": Fault(ending, "settle_ended", forgotten, "is answered in a turn that is"),
     "a turn ends and nothing is owed": Fault(deliveries, "enqueue", always, "nothing is owed for it"),

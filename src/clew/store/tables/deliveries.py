@@ -221,10 +221,11 @@ def record_failed(tx: Tx, delivery: Delivery, error: str) -> bool:
 
 
 def readdress(tx: Tx, delivery: str, to: Conversation, due_at: int, created_at: int) -> bool:
-    """Send a delivery that one conversation refused for good to another one, as if it were new."""
+    """Send a delivery that one conversation refused for good to another one. It stays in doubt, if an earlier attempt
+    may have arrived."""
     changed = tx.run(
-        "UPDATE deliveries SET state = 'pending', surface = ?, address = ?, due_at = ?, created_at = ?, attempts = 0,"
-        " in_doubt = 0, first_sent_at = NULL WHERE id = ? AND state = 'failed'",
+        "UPDATE deliveries SET state = 'pending', surface = ?, address = ?, due_at = ?, created_at = ?, attempts = 0"
+        " WHERE id = ? AND state = 'failed'",
         to.surface,
         to.address,
         due_at,
