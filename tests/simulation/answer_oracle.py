@@ -14,7 +14,7 @@ from clew.model.turns import TurnState
 from clew.store import Tx, audit
 from clew.store.audit import Final
 from clew.store.tables import deliveries, turns
-from tests.simulation.fake_platform import HOME, Post, Showing
+from tests.simulation.fake_platform import HOME, Post, Showing, surface_of
 from tests.simulation.world import World
 
 DESK = ""
@@ -97,10 +97,12 @@ def _delivered_at_all(read: Read) -> Iterator[str]:
 
 
 def _in_order(read: Read) -> Iterator[str]:
-    """5. In each conversation the answers of a thread are in the order in which its turns ended."""
+    """5. In each conversation the answers of a thread are in the order in which its turns ended; one whose own room was
+    gone comes when that is known."""
     newest: dict[tuple[str, str], tuple[int, str]] = {}
     for final in read.finals:  # in the order of their ends
-        if final.id not in read.shown:
+        redirected = f"{final.turn}:elsewhere:{surface_of(final.address)}:{final.address}"
+        if final.id not in read.shown or deliveries.get(read.tx, redirected) is not None:
             continue
         number = min(showing.number for _, showing in read.shown[final.id])
         before, other = newest.get((final.thread, final.address), (0, ""))
