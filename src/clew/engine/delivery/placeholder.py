@@ -27,6 +27,7 @@ from clew.texts import bilingual, chat_messages, handoff_messages
 WRITTEN = 2000  # last characters of the open text that are shown
 LINES = 4  # newest steps that are shown
 LOOK = 2.0  # seconds between checks whether a turn of a local client has moved to a chat
+SHORTEST_TICK = 1.0  # seconds between two edits in which only the time has changed
 LONGEST_TICK = 20.0  # seconds between two edits if only the time has changed; at first they are shorter
 WIDTH = 80  # characters of each step
 _HIDDEN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
@@ -93,7 +94,7 @@ async def _keep_editing(
     while True:
         elapsed = core.clock.monotonic() - began
         is_working = surface is not None and not progress().gates
-        await _wait(changed, min(LONGEST_TICK, max(pause, elapsed / 10)) if is_working else None)
+        await _wait(changed, min(LONGEST_TICK, max(pause, SHORTEST_TICK, elapsed / 10)) if is_working else None)
         changed.clear()
         await core.clock.sleep(pause)
         text = working(progress(), core.clock.monotonic() - began)
