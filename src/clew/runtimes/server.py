@@ -20,6 +20,7 @@ from clew.texts.catalogue import say
 log = logging.getLogger(__name__)
 
 LONGEST_WAIT = 10.0  # seconds between two starts
+START_PAUSES = (0.0, 0.25, 1.0)  # seconds before each further try, if the program died before it was ready
 
 
 C = TypeVar("C", bound=AnyConnection[Any])
@@ -96,7 +97,7 @@ class Server(Generic[C]):
             log.info("%s restarts in %.1f s", self._name, wait)
             await self._clock.sleep(wait)
         try:
-            connection = await self._start_connection()
+            connection = await self._try_start()
         except RuntimeTrouble as trouble:
             self._failed(trouble.words)
             raise
@@ -105,6 +106,18 @@ class Server(Generic[C]):
         self.starts += 1
         log.info("%s runs: pid %s", self._name, connection.pid)
         return connection
+
+    async def _try_start(self) -> C:
+        """Start the program; again if it died before it was ready, as after a stray kill: nothing ran yet."""
+        for pause in START_PAUSES:
+            try:
+                return await self._start_connection()
+            except RuntimeTrouble as trouble:
+                if not trouble.died_starting or self._is_closed:
+                    raise
+                log.warning("%s ended while it started; it is started again: %s", self._name, trouble.message)
+            await self._clock.sleep(pause * (0.5 + self._clock.random()))
+        return await self._start_connection()
 
     async def _stop(self) -> None:
         if self._connection is not None:

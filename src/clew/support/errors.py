@@ -109,10 +109,12 @@ class RuntimeTrouble(ClewError):
     code = "runtime"
     status = 503
 
-    def __init__(self, message: str, advice: str = "") -> None:
-        """`advice`: what to do, alone, for those who show it apart; the message has it too."""
+    def __init__(self, message: str, advice: str = "", *, died_starting: bool = False) -> None:
+        """`advice`: what to do, alone, for those who show it apart; the message has it too. `died_starting`: its
+        program ended before it was ready. Nothing ran, so it can simply be started again."""
         super().__init__(message)
         self.advice = advice
+        self.died_starting = died_starting
 
 
 class RuntimeHeld(RuntimeTrouble):

@@ -49,7 +49,8 @@ def missing(entry: Entry, why: str) -> AgentMissing:
 def exits(entry: Entry, fate: str, stderr_tail: Iterable[str] = ()) -> AgentExits:
     words = list(stderr_tail)
     whole = say("runtimes.last_words", fate=fate, words=words[-1]) if words else fate
-    return AgentExits(say("acp.exits", title=entry.title, fate=whole, command=" ".join(entry.command)))
+    command = " ".join(entry.command)
+    return AgentExits(say("acp.exits", title=entry.title, fate=whole, command=command), died_starting=True)
 
 
 def silent(entry: Entry, seconds: float) -> AgentExits:

@@ -66,10 +66,11 @@ def no_answer(path: str, seconds: float) -> CodexExits:
     return CodexExits(say("codex.version_silent", path=path, seconds=f"{seconds:g}"))
 
 
-def exits(path: str, fate: str, stderr_tail: Iterable[str] = ()) -> CodexExits:
+def exits(path: str, fate: str, stderr_tail: Iterable[str] = (), *, died: bool = True) -> CodexExits:
+    """`died`: it ended; otherwise it does not answer."""
     words = [line for line in stderr_tail if not _BACKTRACE.match(line)]
     whole = say("runtimes.last_words", fate=fate, words=words[-1]) if words else fate
-    return CodexExits(say("codex.exits", fate=whole, path=path))
+    return CodexExits(say("codex.exits", fate=whole, path=path), died_starting=died)
 
 
 def socket_taken(path: str) -> CodexExits:

@@ -82,5 +82,7 @@ async def _read_version(path: str, time_limit: float, clock: Clock, marks: Marks
         await child.end()
     if hangs:
         raise problems.no_answer(path, time_limit)
+    if child.exit_code is not None and child.exit_code < 0:
+        raise problems.exits(path, child.exit_reason(), child.stderr_tail)
     said = b" ".join(lines).decode(errors="replace").strip()
     return said if child.exit_code == 0 else " ".join(child.stderr_tail)

@@ -219,7 +219,7 @@ async def handshake(connection: Connection, time_limit: float) -> None:
         await connection.initialize()
     except RpcTimeout:
         await connection.close()
-        raise problems.exits(path, say("runtimes.silent_for", seconds=f"{time_limit:g}")) from None
+        raise problems.exits(path, say("runtimes.silent_for", seconds=f"{time_limit:g}"), died=False) from None
     except RuntimeLost:
         why = await connection.start_error()
         await connection.close()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from clew.process import kept_programs
+from clew.process import kept_programs, scan
 from clew.process.kept_programs import KeptProgram
 from clew.process.scan import Mark, Marks
 from clew.runtimes.codex import problems
@@ -23,7 +23,7 @@ from clew.runtimes.codex.server import environment as server_environment
 from clew.runtimes.codex.server.binary import Binary
 from clew.runtimes.codex.server.connection import Connection, environment, handshake
 from clew.runtimes.codex.settings import CodexConfig
-from clew.runtimes.process import child_environment
+from clew.runtimes.process import EXIT_GRACE, child_environment
 from clew.support.clock import Clock
 from clew.support.coded import Text
 from clew.support.errors import RuntimeLost
@@ -124,9 +124,18 @@ class Keeping(Struct, frozen=True):
         kept = await self._start_and_wait(name, binary)
         try:
             return kept, await self.attach(kept, binary)
+        except RuntimeLost as lost:
+            died = await self._has_died(kept)
+            await kept_programs.end(kept, self.clock)
+            raise (problems.exits(binary.path, lost.words) if died else lost) from None
         except BaseException:
             await kept_programs.end(kept, self.clock)
             raise
+
+    async def _has_died(self, kept: KeptProgram) -> bool:
+        """Whether the program has ended. It closes its connections a moment before."""
+        process = kept.find()
+        return process is None or await scan.wait_gone(process, self.clock, EXIT_GRACE)
 
     async def rejoin(self, kept: KeptProgram, binary: Binary | None = None) -> Connection | None:
         """Attach again; None: it has ended, perhaps just now. Raises RuntimeTrouble."""
@@ -164,7 +173,7 @@ class Keeping(Struct, frozen=True):
             if seen.fate or self.clock.monotonic() > deadline:
                 await kept_programs.end(kept, self.clock)
                 silence = say("runtimes.silent_for", seconds=f"{self.config.start_timeout:g}")
-                raise problems.exits(binary.path, seen.fate or silence, seen.words)
+                raise problems.exits(binary.path, seen.fate or silence, seen.words, died=bool(seen.fate))
             await self.clock.sleep(0.01)
         return kept
 
