@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.crash.conftest import System, open_system
 from tests.crash.flows import post
 from tests.crash.mischief import between, instead, repair
 from tests.helpers.daemons import Clew
+from tests.helpers.json_client import JsonClient
 
 pytestmark = pytest.mark.process
 
@@ -130,3 +132,20 @@ def test_a_model_that_is_down_is_reported_once_and_work_resumes(tmp_path: Path) 
         system.clew("restart")
         again = system.clew.json("resume", accepted["thread"], "--supplement", "continue")
         assert told(system, again) == ["done"]
+
+
+def test_a_codex_that_lost_its_sessions_is_given_the_history(system: System, tmp_path: Path) -> None:
+    system.clew.up()
+    first = system.clew.json("start", "the first words 第一句\n!text noted", "--notify", "webhook:x")
+    thread = first["thread"]
+    assert told(system, first) == ["noted"]
+    system.clew("down")
+    shutil.rmtree(tmp_path / "codex" / "sessions")
+    again = system.clew.json("resume", thread, "--supplement", "!recall")
+    [answer] = told(system, again)
+    assert "the first words 第一句" in answer and "You answered: > noted" in answer
+    [session] = JsonClient(system.clew.home, start=False).get("threads", thread, "continuity")
+    assert (session["began"], session["status"]) == ("rebuilt", "cold")
+    assert "rebuilt from clew's history" in system.clew("show", thread)
+    assert "lost its record" in system.clew.wait_for(thread, "notice").data["data"]["text"]
+    assert told(system, system.clew.json("resume", thread, "--supplement", "!recall"))[0].startswith("I remember 2")

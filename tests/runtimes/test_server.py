@@ -124,7 +124,7 @@ async def test_a_codex_that_is_always_killed_fails_with_its_fate(
 ) -> None:
     runtime = killed_codex(tmp_path, config, clock, "spawn", 100, transport)
     try:
-        with pytest.raises(RuntimeTrouble, match="does not stay up .killed by SIGKILL") as failed:
+        with pytest.raises(RuntimeTrouble, match=r"does not stay up .killed by SIGKILL") as failed:
             await runtime.open(seat)
         assert failed.value.code == "codex_exits"
         assert len((tmp_path / "kills").read_text().splitlines()) == 100 - len(START_PAUSES) - 1

@@ -29,7 +29,7 @@ from clew.model.events import (
     Usage,
 )
 from clew.model.messages import Attachment, PromptMessage
-from clew.model.runtime import HealthState, RecordState, Runtime, Seat, Session, TurnRequest
+from clew.model.runtime import HealthState, PastMessage, RecordState, Runtime, Seat, Session, TurnRequest
 from clew.model.threads import Continuity, ForkPoint, SessionBegan
 from clew.model.turns import TurnState
 from clew.process import scan
@@ -43,6 +43,7 @@ from clew.support.errors import RuntimeLost, RuntimeTrouble
 from clew.testing.scripted_model import ScriptedModel, write_codex_home
 from tests.helpers.clocks import IdleClock
 from tests.runtimes.codex.raw import GUARD, collect, ended, next_of, only, release_when_followed, request, said
+from tests.runtimes.conftest import MakeRuntime
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -177,6 +178,51 @@ async def test_a_thread_that_codex_does_not_know_begins_anew(runtime: CodexRunti
     fork = await runtime.open(replace(seat, fork=ForkPoint(Continuity(data), None)))
     assert ended(await collect(fork.run(request("!text fresh")))).text == "fresh"
     assert fork.began() is SessionBegan.FRESH
+
+
+async def told_before() -> tuple[PastMessage, ...]:
+    return (PastMessage("ann", "!text one\n!hold for ever"), PastMessage("codex", "一", by_agent=True))
+
+
+@pytest.mark.parametrize("known", ["continuity", "fork", "nothing"])
+async def test_a_codex_that_does_not_know_the_thread_gets_the_history_once(
+    runtime: CodexRuntime, seat: Seat, known: str
+) -> None:
+    lost = Continuity('{"thread":"01a1e0dc-0f0f-72f1-aa5f-2cd00853d01f"}')
+    seat = {
+        "continuity": replace(seat, continuity=lost),
+        "fork": replace(seat, fork=ForkPoint(lost, None)),
+        "nothing": seat,
+    }[known]
+    session = await runtime.open(replace(seat, history=told_before))
+    assert session.began() is SessionBegan.REBUILT
+    events = await collect(session.run(request("!recall", turn="a")))
+    assert "ann said: > !text one > !hold for ever You answered: > 一" in ended(events).text
+    notices = [notice.text for notice in only(events, Notice)]
+    assert notices == (
+        ["Codex has lost its record of this thread. clew has given it the history."] if known == "continuity" else []
+    )
+    again = await collect(session.run(request("!recall", turn="b")))
+    assert ended(again).text.startswith("I remember 2 messages") and not only(again, Notice), "it was told twice"
+    later = await runtime.open(replace(seat, continuity=session.continuity(), history=told_before))
+    assert later.began() is SessionBegan.RESUMED
+    assert ended(await collect(later.run(request("!recall", turn="c")))).text.startswith("I remember 3 messages")
+
+
+@pytest.mark.process
+async def test_a_thread_whose_first_turn_was_not_stored_gets_the_history_once(
+    config: CodexConfig, make_runtime: MakeRuntime, seat: Seat
+) -> None:
+    """clew may die in the first turn, before it stored that Codex got the history."""
+    seat = replace(seat, history=told_before)
+    first = make_runtime(config)
+    session = await first.open(seat)
+    kept = session.continuity()
+    await collect(session.run(request("!text two", turn="a")))
+    await first.close()
+    again = await make_runtime(config).open(replace(seat, continuity=kept))
+    assert again.began() is SessionBegan.RESUMED
+    assert ended(await collect(again.run(request("!recall", turn="b")))).text.startswith("I remember 2 messages")
 
 
 async def test_the_record_has_all_that_matters(session: CodexSession) -> None:

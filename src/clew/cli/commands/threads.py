@@ -92,6 +92,7 @@ def show_command(out: Out, thread: str) -> None:
 def _session(session: ContinuityView) -> tuple[str, str]:
     """How an agent opened its session for the thread, and when."""
     back = f", restarted {session.restarts} times" if session.restarts else ""
+    back += ", rebuilt from clew's history" if session.began == "rebuilt" else ""
     wrong = f": {session.reason}" if session.status == "error" else ""
     name = f"{session.runtime} ({session.role})" if session.role else session.runtime
     return name, f"{session.status} {moment(session.used_at)}{back}{wrong}" if session.status else ""

@@ -101,7 +101,8 @@ class Sessions:
         return self._shared.has(key)
 
     def attach_mode(self, key: SessionKey, is_known: bool) -> str:
-        """How the runtime gets at the thread: `warm` (open session), `resumed`, or `cold` (knows nothing of it)."""
+        """How the runtime gets at the thread: `warm` (open session), `resumed`, or `cold` (a new session, which gets
+        the history)."""
         if key in self._busy:
             return self._attach_modes[key]
         return "warm" if key in self._open else "resumed" if is_known else "cold"
@@ -129,7 +130,7 @@ class Sessions:
             session = await self._shared.enter(thread, seat, runtime)
         else:
             session = await runtime.open(seat)
-        self._attach_modes[key] = "cold" if self._began(key, session) is SessionBegan.FRESH else "resumed"
+        self._attach_modes[key] = "resumed" if self._began(key, session) is SessionBegan.RESUMED else "cold"
         return session
 
     async def _record_opened(self, key: SessionKey, session: Session) -> None:

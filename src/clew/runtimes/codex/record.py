@@ -37,6 +37,12 @@ async def find(connection: Connection, thread: str, turn: str) -> wire.Turn | No
     return None
 
 
+async def has_turns(connection: Connection, thread: str) -> bool:
+    async for _ in turns(connection, thread):
+        return True
+    return False
+
+
 def is_starting(turn: wire.Turn) -> bool:
     """Whether the turn runs without its first message yet: then it may be the one we look for."""
     return turn.status == "inProgress" and not messages(turn)

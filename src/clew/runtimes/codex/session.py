@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
 
-from clew.model.events import Event
+from clew.model.events import Event, Notice, NoticeKind, TurnStarted
 from clew.model.gates import Answer, Decision
 from clew.model.messages import PromptMessage
 from clew.model.runtime import RecordState, Seat, TurnRecord, TurnRequest
@@ -23,6 +23,7 @@ from clew.runtimes.codex.approvals.pending import Pending
 from clew.runtimes.codex.live_turn import Live
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.settings import CodexConfig
+from clew.runtimes.history_text import history_text
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 from clew.runtimes.server import Server
 from clew.runtimes.turn_events import follow
@@ -57,6 +58,7 @@ class CodexSession:
         self._unclaimed: list[Pending] = []  # requests of a turn that nobody follows yet
         self._is_foreign_turn = False  # the running turn is not ours: its requests are declined
         self._is_renewed = False  # a new Codex thread was started, and the caller has not stored its continuity yet
+        self._has_lost_record = False  # Codex has lost its record of the thread, and nobody was told yet
 
     async def enter(self) -> None:
         """Load the Codex thread: resume it if Codex still knows it, otherwise fork or start one."""
@@ -65,7 +67,8 @@ class CodexSession:
 
     def continuity(self) -> Continuity:
         self._is_renewed = False
-        return threads.Position(self._thread).continuity()
+        assert self._position is not None, "entered"
+        return self._position.continuity()
 
     def began(self) -> SessionBegan:
         return self._began
@@ -79,6 +82,9 @@ class CodexSession:
         live = await self._begin(request)
         async for event in follow(live.events):
             yield event
+            if self._has_lost_record and isinstance(event, TurnStarted):
+                self._has_lost_record = False
+                yield Notice(NoticeKind.WARNING, say("codex.record_lost"))
 
     async def attach(self, turn: str) -> AsyncIterator[Event]:
         live = self._live
@@ -191,9 +197,11 @@ class CodexSession:
         return Live(turn, runtime_turn, self._seat.longest_text, is_sandboxed=is_sandboxed, workspace=workspace)
 
     async def _start(self, connection: Connection, live: Live, request: TurnRequest) -> None:
+        assert self._position is not None, "entered"
+        past = history_text(await self._seat.history()) if self._position.is_untold else ""
         params = {
             "threadId": self._thread,
-            "input": threads.as_input(request.messages),
+            "input": threads.as_input(request.messages, past),
             "clientUserMessageId": request.turn,
             **threads.turn_settings(self._seat, self._config),
         }
@@ -207,6 +215,7 @@ class CodexSession:
             self._lose(odd.words)
             self._live = self._connection = None  # the next `attach` joins it
             raise RuntimeLost(odd.words) from odd
+        self._position = threads.Position(self._thread)
         live.set_runtime_turn(answer.turn.id)
 
     async def _join(self, turn: str) -> Live:
@@ -299,17 +308,22 @@ class CodexSession:
             connection.forget(self._position.thread, self)
             return False
         connection.note_status(thread)
-        self._began = SessionBegan.RESUMED
+        if self._position.is_untold and await record.has_turns(connection, thread.id):
+            self._position = threads.Position(thread.id)  # it got the history, and we died before we stored that
+        self._began = SessionBegan.REBUILT if self._position.is_untold else SessionBegan.RESUMED
         return True
 
     async def _start_thread(self, connection: Connection) -> None:
+        """Fork the thread, or start a new one. A new one gets the history, if there is any, with its first turn."""
         thread = None
         if self._position is None and self._seat.fork is not None:
             thread = await threads.fork(connection, self._seat.fork, self._seat, self._config)
-        self._began = SessionBegan.RESUMED if thread is not None else SessionBegan.FRESH
+        is_untold = thread is None and bool(history_text(await self._seat.history()))
+        self._began = _began(is_forked=thread is not None, is_untold=is_untold)
+        self._has_lost_record = is_untold and self._position is not None and not self._position.is_untold
         thread = thread or await threads.start(connection, self._seat, self._config)
         connection.listen(thread.id, self)
-        self._position = threads.Position(thread.id)
+        self._position = threads.Position(thread.id, is_untold)
         self._is_renewed = True
 
     def _lose(self, reason: str) -> None:
@@ -317,6 +331,12 @@ class CodexSession:
         if self._live is not None and not self._live.is_over:
             self._live.lose(reason)
             self._server.mark_idle(self._live, succeeded=False)
+
+
+def _began(*, is_forked: bool, is_untold: bool) -> SessionBegan:
+    if is_forked:
+        return SessionBegan.RESUMED
+    return SessionBegan.REBUILT if is_untold else SessionBegan.FRESH
 
 
 def _explanation(pending: Pending, reason: str) -> PromptMessage:

@@ -44,10 +44,11 @@ def is_sandboxed(seat: Seat) -> bool:
     return POLICIES[seat.policy][0] != "danger-full-access"
 
 
-class Position(msgspec.Struct, frozen=True):
+class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     """What we store as continuity: the id of the Codex thread."""
 
     thread: str
+    is_untold: bool = False  # Codex gets the history of our thread with the first turn
 
     @classmethod
     def read(cls, continuity: Continuity) -> Position | None:
@@ -116,8 +117,10 @@ def turn_settings(seat: Seat, config: CodexConfig) -> dict[str, object]:
     return {name: value for name, value in chosen.items() if value}
 
 
-def as_input(messages: Iterable[PromptMessage]) -> list[dict[str, str]]:
-    return [part for message in messages for part in _parts(message)]
+def as_input(messages: Iterable[PromptMessage], history: str = "") -> list[dict[str, str]]:
+    """`history`: what was said before, for a Codex thread that does not know it."""
+    told = [{"type": "text", "text": history}] if history else []
+    return [*told, *(part for message in messages for part in _parts(message))]
 
 
 def _parts(message: PromptMessage) -> list[dict[str, str]]:

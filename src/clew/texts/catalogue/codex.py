@@ -172,6 +172,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "declined: clew cannot ask anybody this: {about}",
         "已拒绝：clew 无法向任何人询问这项请求：{about}",
     ),
+    "record_lost": (
+        "Codex has lost its record of this thread. clew has given it the history.",
+        "Codex 丢失了这个会话的记录。clew 已把历史交给它。",
+    ),
     "model_changed": (
         "Codex went from the model {before} to {after}.",
         "Codex 已从模型 {before} 切换到 {after}。",
