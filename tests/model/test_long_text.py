@@ -193,3 +193,19 @@ async def test_the_engine_bounds_text_that_the_runtime_does_not_bound(tmp_path: 
         ended = await rig.ended(said.turn)
         assert ended.state == "completed" and len(ended.text.encode()) <= LONGEST
         assert ended.text.endswith(f"字符：单条文本最多 {LONGEST:,} 字节。]")
+
+
+@pytest.mark.parametrize("pieces", [["a\r\nb\r\n"], ["a\r", "\nb\r", "\n"], ["a", "\r", "\n", "b", "\r\n"]])
+def test_lines_end_with_a_newline_alone_however_the_text_arrives(pieces: list[str]) -> None:
+    growing, shown = GrowingText(), ""
+    for piece in pieces:
+        assert growing.length == len(shown), "the offset of the next delta"
+        shown += growing.add(piece)
+    assert growing.whole() == shortened("".join(pieces)) == "a\nb\n"
+    assert growing.whole().startswith(shown)
+
+
+def test_a_return_within_a_line_stays_and_is_shown() -> None:
+    growing = GrowingText()
+    assert growing.add("50%\r") + growing.add("100%\r") == "50%\r100%"
+    assert growing.whole() == "50%\r100%\r" == shortened("50%\r100%\r")

@@ -1,4 +1,4 @@
-"""Limits the length of one text of an agent (`turns.longest_text`).
+"""Limits the length of one text of an agent (`turns.longest_text`), and ends its lines with a newline alone.
 
 A text that is too long is cut between two characters and ends with a notice, in both languages, that says how many
 characters are missing. The cost of a text that arrives in pieces is linear in its length, however small they are.
@@ -25,9 +25,13 @@ class GrowingText:
         self._rest_room = NOTICE_ROOM
         self._more = 0  # characters after what is shown
         self._is_notified = False
+        self._return = ""  # at the end of the newest piece: a newline may follow
 
     def add(self, piece: str) -> str:
         """Returns the part of the piece that may be shown now."""
+        piece = self._return + piece
+        self._return = "\r" if piece.endswith("\r") else ""
+        piece = _with_newlines(piece.removesuffix("\r"))
         shown, self._room = _fit(piece, self._room)
         self._shown.add(shown)
         if len(shown) < len(piece):
@@ -47,7 +51,7 @@ class GrowingText:
         return self._shown.text()
 
     def whole(self) -> str:
-        return self.shown() + (self._notice() if self.is_cut else self._rest.text())
+        return self.shown() + (self._notice() if self.is_cut else self._rest.text() + self._return)
 
     def news(self) -> list[Event]:
         """A notice, once, as soon as the text is too long."""
@@ -77,7 +81,7 @@ def grown(text: str, longest: int = LONGEST) -> GrowingText:
 
 def shortened(text: str, longest: int = LONGEST) -> str:
     """The text itself if it is short enough; else its beginning and the notice. Idempotent."""
-    return text if len(text) * 4 <= longest else grown(text, longest).whole()
+    return _with_newlines(text) if len(text) * 4 <= longest else grown(text, longest).whole()
 
 
 def text_done(item: str, text: str, longest: int = LONGEST, streamed: GrowingText | None = None) -> list[Event]:
@@ -85,6 +89,10 @@ def text_done(item: str, text: str, longest: int = LONGEST, streamed: GrowingTex
     growing = grown(text, longest)
     is_notified = streamed is not None and streamed.is_cut
     return [TextDone(item, growing.whole()), *([] if is_notified else growing.news())]
+
+
+def _with_newlines(text: str) -> str:
+    return text.replace("\r\n", "\n")
 
 
 def _too_long(longest: int) -> str:

@@ -106,7 +106,7 @@ class Translation:
         chunk = wire.read(update, wire.Chunk) or wire.Chunk()
         piece = _said(chunk.content)
         if self._open is None:
-            piece = piece.lstrip("\n")  # some agents start each message with a separator
+            piece = piece.lstrip("\r\n")  # some agents start each message with a separator
         if not piece:
             return []
         events = self._end_thought()
