@@ -139,6 +139,7 @@ class Answer(Struct, frozen=True):
     replies: tuple[tuple[str, tuple[str, ...]], ...] = ()  # question id and what was said to it
     judged: bool = False  # no person said it: clew judged the request by how the workspace was just then
     rule: GrantedRule | None = None  # that was made with a yes
+    expired: bool = False  # no person said it: nobody answered in time
 
     @property
     def is_yes(self) -> bool:

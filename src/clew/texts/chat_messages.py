@@ -370,6 +370,8 @@ def settled(asked: str, outcome: str) -> Bilingual:
 
 
 def silence(seconds: float) -> Problem:
+    if seconds % 60:
+        return Problem.of("silence", say("turns.silence_seconds", seconds=f"{seconds:g}"))
     return Problem.of("silence", say("turns.silence", minutes=f"{seconds / 60:.0f}"))
 
 

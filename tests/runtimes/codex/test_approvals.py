@@ -127,6 +127,17 @@ async def test_an_accepted_command_runs_once(session: CodexSession, tmp_path: Pa
     assert not await session.answer(gate.ref, YES)
 
 
+async def test_the_agent_is_told_that_nobody_answered_in_time(session: CodexSession, model: ScriptedModel) -> None:
+    events = session.run(request(f"too-late\n!shell {COUNTED}\n!text done"))
+    gate = await next_of(events, GateOpened)
+    assert await session.answer(gate.ref, Answer(Decision.DECLINE, "nobody answered in time", expired=True))
+    await collect(events)
+    told = requests_of(model, "too-late")[-1].prompt
+    assert told == (
+        f"Nobody declined {gate.asked.title}. It was not done because nobody answered in time; you may ask again."
+    )
+
+
 async def test_a_declined_command_does_not_run_and_the_agent_is_told_why(
     session: CodexSession, model: ScriptedModel, tmp_path: Path
 ) -> None:

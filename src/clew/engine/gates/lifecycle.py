@@ -129,7 +129,7 @@ def unsent_answers(tx: Tx, turn: str) -> list[Gate]:
 def answer_of(core: Core, gate: Gate) -> Answer | None:
     """The answer to send to the runtime. None: it was secret, and lost with the daemon that held it in memory."""
     if gate.state is GateState.EXPIRED or gate.answer is None:
-        return Answer(Decision.DECLINE, str(gate_messages.NO_ANSWER))
+        return Answer(Decision.DECLINE, str(gate_messages.NO_ANSWER), expired=True)
     hidden = any(question.secret for question in gate.asked.questions)
     return core.answers.get(gate.id) if hidden else gate.answer
 

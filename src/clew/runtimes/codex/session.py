@@ -120,7 +120,7 @@ class CodexSession:
             return await self._cancel(connection, live, pending)
         is_taken = pending.answer(answer)
         if is_taken and answer.decision is Decision.DECLINE and answer.reason:
-            await self._steer(connection, live, _explanation(pending, answer.reason))
+            await self._steer(connection, live, _explanation(pending, answer))
         return is_taken
 
     async def record(self, turn: str) -> TurnRecord | None:
@@ -339,8 +339,11 @@ def _began(*, is_forked: bool, is_untold: bool) -> SessionBegan:
     return SessionBegan.REBUILT if is_untold else SessionBegan.FRESH
 
 
-def _explanation(pending: Pending, reason: str) -> PromptMessage:
+def _explanation(pending: Pending, answer: Answer) -> PromptMessage:
     """Return the message that tells the model why: Codex itself only says that something was rejected."""
     title = pending.asked.title if pending.asked else ""
     about = title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE]}…"
-    return PromptMessage(f"{pending.ref}:reason", "clew", f"I declined {about}: {reason}")
+    words = f"I declined {about}: {answer.reason}"
+    if answer.expired:
+        words = f"Nobody declined {about}. It was not done because {answer.reason}; you may ask again."
+    return PromptMessage(f"{pending.ref}:reason", "clew", words)

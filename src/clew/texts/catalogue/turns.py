@@ -72,6 +72,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "模型 {minutes} 分钟没有任何动静，这一轮已停止。请检查网络和模型的状态，然后重新发送消息；"
         "config.toml 中的 `turns.silence` 设定 clew 等待多久。",
     ),
+    "silence_seconds": (
+        "The model gave no sign of life for {seconds} s, so the turn was stopped. Check the network and the model's"
+        " status, then send the message again; `turns.silence` in config.toml sets how long clew waits.",
+        "模型 {seconds} 秒没有任何动静，这一轮已停止。请检查网络和模型的状态，然后重新发送消息；"
+        "config.toml 中的 `turns.silence` 设定 clew 等待多久。",
+    ),
     # Why it is not known how one ended
     "clew_failed": ("clew itself failed; `clew logs` has the details", "clew 出错；详情见 `clew logs`"),
     "clew_failed_on_it": (
