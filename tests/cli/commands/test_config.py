@@ -142,6 +142,10 @@ def test_get_shows_effective_values(idle: Clew) -> None:
         (["set", "http", "1"], "http is a table, not a setting. It contains: host, port, token."),
         (["set", "http.port", "99999"], "line 2: http.port is 99999: it must be from 0 to 65535"),
         (["set", "http.port", "many"], "line 2: http.port must be a whole number, not text in quotes"),
+        (
+            ["set", "threads.runtime", "cdex"],
+            "one of claude-acp, codex, codex-acp, gemini, hermes, opencode, scripted. Nothing was changed.",
+        ),
         (["set", "http.host", " "], "line 2: http.host must not be empty"),
         (["set", "surfaces.webhook.ci.url", "http://x"], "line 1: surfaces.webhook.ci needs `secret`"),
     ],

@@ -17,6 +17,7 @@ from clew.support.home import Home
 
 if TYPE_CHECKING:
     from clew.config.describe import Setting
+    from clew.config.settings import Config
 
 
 @click.group("config", short_help="Show, change and check settings.")
@@ -81,7 +82,9 @@ def set_command(out: Out, key: str, value: str) -> None:
     before = _text(home.config)
     config_settings.parse(before, str(home.config))
     text = edit.assign(before, name, _typed(kind, _given(value)))
-    config_settings.parse(text, f"{home.config} as it would be")
+    settings = config_settings.parse(text, f"{home.config} as it would be")
+    if key == "threads.runtime" and (wrong := _unknown_runtime(settings)):
+        raise ConfigError(f"{wrong}. Nothing was changed.")
     home.prepare()
     edit.write(home.config, text)
     (setting,) = describe.settings_under(
@@ -160,19 +163,26 @@ def check_command(out: Out) -> None:
 
 def mistakes(path: Path) -> list[str]:
     """All mistakes in the file; also settings that load but cannot work or are unsafe."""
-    from clew.config import plugins
     from clew.config import settings as config_settings
 
     try:
         found, settings = config_settings.parse_leniently(_text(path), str(path))
-        known = plugins.made_by(plugins.RUNTIMES, settings.runtimes)
+        found += filter(None, [_unknown_runtime(settings)])
     except ConfigError as error:
         return [error.message]
-    if settings.threads.runtime not in known:
-        found.append(f"threads.runtime is {settings.threads.runtime!r}: it must be one of {', '.join(known)}")
     if settings.secrets() and path.stat().st_mode & 0o077:
         found.append(f"{path} holds a secret, and others can read it: chmod 600 {path}")
     return found
+
+
+def _unknown_runtime(settings: Config) -> str | None:
+    """What is wrong with the default runtime, if no plugin makes it. Raises ConfigError."""
+    from clew.config import plugins
+
+    known = plugins.made_by(plugins.RUNTIMES, settings.runtimes)
+    if settings.threads.runtime in known:
+        return None
+    return f"threads.runtime is {settings.threads.runtime!r}: it must be one of {', '.join(known)}"
 
 
 def _text(path: Path) -> str:
