@@ -132,7 +132,7 @@ class RuntimeLost(RuntimeTrouble):
 
 def error_of(code: str, message: str) -> ClewError:
     """An error of the class that has this code; a plain ClewError if the code is unknown."""
-    kinds = {kind.code: kind for kind in _kinds(ClewError)}
+    kinds = {kind.code: kind for kind in _kinds(ClewError) if "code" in vars(kind)}  # others are built in other ways
     error = kinds.get(code, ClewError)(message)
     error.code = code
     return error
