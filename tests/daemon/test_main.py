@@ -282,3 +282,16 @@ def test_a_request_that_is_not_answered_is_sent_again_and_counts_once(clew: Clew
     assert clew.pid != dies
     assert clew.wait_ended(sent)["text"] == "once"
     assert clew.json("status")["fates"]["turn"] == 2
+
+
+def test_status_says_when_it_last_restarted_after_a_crash(clew: Clew) -> None:
+    clew.up()
+    assert clew.json("status")["daemon"]["recovered_at"] is None
+    assert "crash:" not in clew("status")
+    clew.kill()
+    clew.up()
+    daemon = clew.json("status")["daemon"]
+    assert daemon["recovered_at"] == daemon["since"]
+    assert "last restart after a crash: " in clew("status")
+    clew("restart")
+    assert clew.json("status")["daemon"]["recovered_at"] == daemon["recovered_at"], "nothing crashed since"

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any
 from unittest.mock import patch
 
-from clew.process import lock, scan, start, supervisor
+from clew.process import lock, scan, start
 from clew.process.stop import stop_daemon
 from clew.support.home import Home
 from tests.helpers.json_client import JsonClient as Client
@@ -156,7 +156,7 @@ class Clew:
     @property
     def supervisor(self) -> int:
         """The pid of the supervisor that runs, or ran last."""
-        return int(json.loads((self.home.run / supervisor.LOCK).read_bytes())["supervisor"]["pid"])
+        return int(json.loads(self.home.supervisor_lock.read_bytes())["supervisor"]["pid"])
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """Kill the daemon with SIGKILL, and wait until it is gone. Its supervisor restarts it."""

@@ -259,7 +259,7 @@ def test_it_waits_for_somebody_else_who_holds_the_store(clew: Clew) -> None:
 
 def test_down_ends_the_supervisor_at_once_also_if_the_clock_was_set_meanwhile(clew: Clew) -> None:
     clew.up()
-    path = clew.home.run / supervisor.LOCK
+    path = clew.home.supervisor_lock
     note = json.loads(path.read_bytes())
     note["supervisor"]["since"] -= 3_600_000
     with path.open("r+b") as file:
@@ -422,25 +422,99 @@ def test_a_daemon_that_cannot_start_at_all_leaves_no_supervisor(clew: Clew) -> N
     assert clew.alive() == []
 
 
-def test_after_five_quick_deaths_it_is_given_up_and_the_next_command_says_why(clew: Clew) -> None:
+def test_after_five_quick_deaths_it_pauses_long_and_commands_say_why(clew: Clew) -> None:
     clew.up()
     keeper = clew.supervisor
     left = leave_a_child(clew)
     clew.configure(BROKEN)
     clew.kill()
-    clew.wait_gone(keeper)
-    for command in ("status", "threads"):
+    wait_for_note(clew)
+    for command in ("status", "threads", "doctor"):
         result = clew.run(command)
-        assert result.code == 3
-        assert "the daemon died 5 times in a row" in result.err
-        assert "line 2: http.prot is not a setting" in result.err
-        assert "`clew up` tries again" in result.err
-    assert "tries again" in clew.json("threads", code=3)["error"]["message"]
+        said = result.err + result.out
+        assert result.code == (1 if command == "doctor" else 3)
+        assert "the daemon died 5 times in a row" in said
+        assert "line 2: http.prot is not a setting" in said
+        assert "The next try is at " in said and "`clew up` tries now" in said
+    assert "tries now" in clew.json("threads", code=3)["error"]["message"]
+    assert clew.supervisor == keeper and start.is_supervised(clew.home), "it goes on"
     clew.configure(SCRIPTED)
     clew.up()
     assert left.wait() == -signal.SIGTERM
     assert supervised(clew)
     assert clew.json("threads") == []
+    assert start.why_given_up(clew.home) is None
+
+
+def wait_for_note(clew: Clew) -> None:
+    """Wait until the supervisor pauses long: it says so in the daemon's output."""
+    with subprocess.Popen(["tail", "-n", "+1", "-F", clew.home.logs / start.OUTPUT], stdout=subprocess.PIPE) as lines:
+        assert lines.stdout is not None
+        assert any(b"supervisor: the daemon died 5 times in a row" in line for line in lines.stdout)
+        lines.kill()
+    while start.why_given_up(clew.home) is None:
+        pass  # it writes the note right after the line
+
+
+# A daemon that is ready once, then dies six times, and then is stopped.
+DIES_OFTEN = """
+import os, signal, sys
+os.chdir(os.environ["RUN"])
+os.makedirs("run", exist_ok=True)
+with open("began", "a+") as file:
+    file.write(f"{os.path.exists('run/gave-up')}\\n")
+    file.seek(0)
+    number = len(file.readlines())
+if number == 1:
+    os.write(int(sys.argv[2]), b'{"ready": true}\\n')
+if number == 8:
+    open("clew.lock", "w").write('{"pid": %d, "stopping": true}' % os.getpid())
+else:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+# Time runs fast while it waits, and it tells how long it waited.
+QUICKLY = BEFORE.format("""
+import select, time
+wait, now, passed = select.select, time.monotonic, 0.0
+def quickly(reads, writes, odd, patience):
+    global passed
+    ready = wait(reads, writes, odd, 0)
+    if ready[0] or patience is None or patience < 30:
+        return ready if ready[0] else wait(reads, writes, odd, patience)
+    passed += patience
+    os.write(2, b"waited %d\\n" % round(patience))
+    return ready
+select.select = quickly
+time.monotonic = lambda: now() + passed
+""")
+
+
+def test_after_quick_deaths_it_goes_on_with_long_pauses_and_tells_it_once(tmp_path: Path) -> None:
+    (tmp_path / "quickly.py").write_text(QUICKLY)
+    said = tmp_path / "said"
+    asked, ready = os.pipe()
+    ends, life = os.pipe()  # it ends with the last process that has it
+    command = [sys.executable, "-I", "-S", str(tmp_path / "quickly.py"), supervisor.__file__, *given(tmp_path)]
+    daemon = [sys.executable, "-I", "-S", "-c", DIES_OFTEN]
+    with said.open("w+b") as out:
+        subprocess.run(
+            [*command, str(ready), "0", *daemon],
+            pass_fds=[ready, life],
+            stderr=out,
+            env={**os.environ, "RUN": str(tmp_path)},
+            check=True,
+        )
+    for handle in (ready, life):
+        os.close(handle)
+    assert os.read(ends, 1) == b""
+    os.close(ends)
+    os.close(asked)
+    lines = said.read_text().splitlines()
+    waits = [int(line.split()[1]) for line in lines if line.startswith("waited") and int(line.split()[1]) > 60]
+    assert sum("5 times in a row" in line for line in lines) == 1
+    assert "waited 60" in lines and waits == [300, 900]
+    assert (tmp_path / "began").read_text().split() == ["False"] * 8, "no note stays while it is tried"
+    assert not (tmp_path / "run" / supervisor.GAVE_UP).exists()
 
 
 DIES = """
@@ -468,8 +542,7 @@ def test_a_command_that_waited_while_it_was_given_up_says_why_and_starts_nothing
     os.close(first)  # it dies, and all that come after it
     result = clew.wait(waiting)
     assert (result.code, "the daemon died 5 times in a row" in result.err) == (3, True)
-    clew.wait_gone(keeper)
-    assert clew.alive() == []
+    assert clew.alive() == [keeper]
 
 
 def test_down_ends_leftovers_of_a_dead_daemon_even_if_a_later_one_could_not_start(clew: Clew) -> None:
@@ -482,12 +555,11 @@ def test_down_ends_leftovers_of_a_dead_daemon_even_if_a_later_one_could_not_star
     assert left.wait() == -signal.SIGTERM
 
 
-def test_down_forgets_that_it_was_given_up(clew: Clew) -> None:
+def test_a_note_of_a_supervisor_that_is_gone_does_not_count(clew: Clew) -> None:
     clew.home.prepare()
-    (clew.home.run / supervisor.GAVE_UP).write_text("it died")
-    assert clew.run("status").err.startswith("clew: it died. `clew logs` and ")
-    clew("down")
+    (clew.home.run / supervisor.GAVE_UP).write_text("1\nit died")
     assert clew.run("status").err == "clew: the daemon does not run; `clew up` starts it\n"
+    assert clew.json("threads") == []
 
 
 def leave_a_child(clew: Clew) -> subprocess.Popen[bytes]:

@@ -186,10 +186,13 @@ class BlockingTransport:
                 return connection
             except NotAnswering:
                 raise
-            except OutOfReach:
+            except OutOfReach as error:
+                from clew.process.start import describe_lost_socket, ensure_daemon, reopen_socket
+
+                if reopen_socket(self._home):
+                    continue
                 if not self._start:
-                    raise
-            from clew.process.start import ensure_daemon
+                    raise OutOfReach(describe_lost_socket(self._home) or error.words) from error
 
             ensure_daemon(self._home, self._say)
         connection.connect()

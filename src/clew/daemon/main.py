@@ -16,7 +16,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +27,7 @@ from clew.config import logs
 from clew.config import settings as config_settings
 from clew.daemon import holding
 from clew.daemon.assemble import Parts, assemble, close_all, left_out, reattach_runtimes
+from clew.daemon.watch import watch
 from clew.engine.engine import Engine
 from clew.engine.live import Live
 from clew.model.views import DaemonView, Notified
@@ -52,10 +53,11 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 @dataclass(slots=True)
 class Stop:
-    """A request to stop. A second request ends the wait for running turns."""
+    """What signals ask for, mostly to stop. A second request to stop ends the wait for running turns."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
+    look: asyncio.Event = field(default_factory=asyncio.Event)  # somebody misses the socket
     grace: float = GRACE
     reason: str = "stopping"
     restart: bool = False
@@ -108,7 +110,7 @@ async def serve(home: Home, ready: Callable[[], None], *, foreground: bool = Fal
                 log.warning("the previous daemon, pid %d, has ended without being asked to", held.before.pid)
             _make_private(home)
             async with holding.opened(home, clock, held) as store:
-                await _serve(home, clock, settings, store, held.holder, stop, ready)
+                await _serve(home, clock, settings, store, held, stop, ready)
             log.info("clew ends")
 
 
@@ -117,10 +119,11 @@ async def _serve(
     clock: Clock,
     settings: config_settings.Config,
     store: Store,
-    holder: lock.Holder,
+    held: lock.HeldLock,
     stop: Stop,
     ready: Callable[[], None],
 ) -> None:
+    holder = held.holder
     incarnation = f"{socket.gethostname()}.{holder.pid}.{holder.started}.{clock.token()[:8]}"
     await scan.sweep(lambda: kept_programs.leftovers(home, store.id), clock)
     async with AsyncExitStack() as stack:
@@ -138,6 +141,7 @@ async def _serve(
                 home=str(home.root),
                 http=None,
                 supervised=False,
+                recovered_at=holder.recovered_at,
                 environment=parts.environment(),
                 left_out=list(left_out(parts.troubles)),
             )
@@ -147,7 +151,8 @@ async def _serve(
         stack.callback(serving.close)
         serving.add(settings.http)
         door.listen = serving.open
-        await _tree(engine, door, serving, stop, ready)
+        watching = watch(home, held, store, serving, stop.look)
+        await _tree(engine, door, serving, watching, stop, (held.note_ready, ready))
 
 
 async def _end_parts(home: Home, clock: Clock, store: Store, parts: Parts, stop: Stop) -> None:
@@ -205,7 +210,14 @@ def _own_workspace(home: Home) -> str:
     return str(folder)
 
 
-async def _tree(engine: Engine, door: AppState, serving: HttpServers, stop: Stop, ready: Callable[[], None]) -> None:
+async def _tree(
+    engine: Engine,
+    door: AppState,
+    serving: HttpServers,
+    watching: Coroutine[Any, Any, None],
+    stop: Stop,
+    on_ready: Sequence[Callable[[], None]],
+) -> None:
     recovered = asyncio.Event()
     door.not_ready_reason = "starting"
     async with asyncio.TaskGroup() as tree:
@@ -215,8 +227,11 @@ async def _tree(engine: Engine, door: AppState, serving: HttpServers, stop: Stop
         door.not_ready_reason = None
         await serving.listening()
         log.info("ready")
-        ready()
+        for tell in on_ready:
+            tell()
+        watcher = tree.create_task(watching, name="watch")
         await stop.asked.wait()
+        watcher.cancel()
         log.info("%s; running turns get %g s", stop.reason, stop.grace)
         door.not_ready_reason = stop.reason
         serving.refuse()
@@ -258,10 +273,11 @@ def _signals(stop: Stop) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop.ask)
+    loop.add_signal_handler(lock.LOOK, stop.look.set)
     try:
         yield
     finally:
-        for number in _SIGNALS:
+        for number in (*_SIGNALS, lock.LOOK):
             loop.remove_signal_handler(number)
 
 

@@ -398,6 +398,7 @@ class DaemonView(Struct, frozen=True):
     http: str | None  # the address of the TCP listener
     supervised: bool
     outdated: bool = False  # config.toml has changed since the start
+    recovered_at: int | None = None  # when a daemon last started after one that nobody had stopped: a crash, a kill
     environment: dict[str, str] = field(
         default_factory=dict
     )  # fingerprints without values; see `clew.runtimes.codex.server.environment`

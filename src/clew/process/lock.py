@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +18,7 @@ from typing import Any
 
 from clew.support.errors import StoreHeld
 
+LOOK = signal.SIGURG  # asks a daemon to look after its socket; whoever does not know it ignores it
 _SIZE = 512  # bytes: each write replaces the one before completely, so that no reader sees a mix of both
 _TIMEOUT = 0.5  # seconds; `is_free` takes the lock for a moment, and must not prevent a daemon from starting
 
@@ -29,21 +31,42 @@ class Holder:
     what: str = "daemon"
     store: str | None = None  # the store's id, which is in the marks of its children
     foreground: bool = False  # somebody else restarts it, such as a service manager
+    ready: bool = False  # it has opened its socket
     stopping: bool = False  # it was asked to stop, so its supervisor does not restart it
+    recovered_at: int | None = None  # when a daemon last started after one that had not been asked to stop
 
 
 class HeldLock:
     """The lock, while this process holds it."""
 
-    def __init__(self, handle: int, holder: Holder, before: Holder | None) -> None:
+    def __init__(self, path: Path, handle: int, holder: Holder) -> None:
+        self._path = path
         self._handle = handle
-        self.before = before
+        self._file = os.fstat(handle)
+        self.before = before = read(path)
         # The previous holder's store, whose children may be left, until this process has opened its store.
-        self.holder = replace(holder, store=before.store if before else None)
+        self.holder = replace(
+            holder, store=before.store if before else None, recovered_at=_recovered_at(holder, before)
+        )
+
+    @property
+    def is_ours(self) -> bool:
+        """False if the lock file was removed or replaced: then another process can hold the new one."""
+        try:
+            return os.path.samestat(self._path.stat(), self._file)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True  # a failing disk: nothing is known
 
     def note_store(self, store: str) -> None:
         self.holder = replace(self.holder, store=store)
         self.write()
+
+    def note_ready(self) -> None:
+        self.holder = replace(self.holder, ready=True)
+        with suppress(OSError):  # it works all the same
+            self.write()
 
     def note_stopping(self) -> None:
         self.holder = replace(self.holder, stopping=True)
@@ -63,11 +86,20 @@ def hold(path: Path, holder: Holder) -> Iterator[HeldLock]:
     try:
         if not _lock_with_timeout(handle):
             raise StoreHeld(describe_holder(path))
-        held = HeldLock(handle, holder, read(path))
+        held = HeldLock(path, handle, holder)
+        if not held.is_ours:  # somebody has removed the file just now
+            raise StoreHeld(describe_holder(path))
         held.write()
         yield held
     finally:
         os.close(handle)
+
+
+def _recovered_at(holder: Holder, before: Holder | None) -> int | None:
+    if before is None:
+        return None
+    is_recovery = holder.what == before.what == "daemon" and not before.stopping
+    return holder.since if is_recovery else before.recovered_at
 
 
 def is_free(path: Path) -> bool:
@@ -93,7 +125,7 @@ def read(path: Path) -> Holder | None:
 
 def describe_holder(path: Path) -> str:
     """Who holds the lock, since when, and what to do."""
-    home = path.parent.parent
+    home = path.parent
     if not (holder := read(path)):
         return f"another clew process works on {home} just now; try again in a moment"
     since = datetime.fromtimestamp(holder.since / 1000).strftime("%Y-%m-%d %H:%M:%S")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import select
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,16 +19,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from msgspec import Struct
 
 from clew.process import hung, lock, supervisor
-from clew.support.coded import Coded, with_code
+from clew.support.coded import Coded, with_code, worded
 from clew.support.errors import ClewError, NotAnswering, OutOfReach, StoreHeld, error_of
 from clew.support.home import Home
 from clew.support.sockets import is_listening
 
 if TYPE_CHECKING:
-    from clew.process.scan import ProcessRef
+    from clew.process.scan import Process, ProcessRef
 
 START = 60.0  # seconds within which a daemon must be ready
 HANDOVER = 30.0  # seconds within which a daemon that is starting or stopping must be done
+CLOSING = 20.0  # seconds within which a process that was told to end must have ended, after its grace period
+REOPENING = 3.0  # seconds within which a daemon must have made its socket again
 OUTPUT = "daemon.out"  # the file with stdout and stderr of the daemon and its supervisor
 KEPT_OUTPUT = 1 << 20  # bytes at which that file is emptied
 _POLL = 0.05
@@ -77,9 +80,9 @@ def start(home: Home, say: Say) -> bool:
     deadline = time.monotonic() + HANDOVER
     said = False
     while not is_answering(home):
+        if why := why_given_up(home):
+            raise OutOfReach(why)
         if not is_supervised(home) and lock.is_free(home.lock):
-            if why := why_given_up(home):
-                raise OutOfReach(why)
             say("starting the daemon…")
             try:
                 _spawn(home)
@@ -89,14 +92,62 @@ def start(home: Home, say: Say) -> bool:
         if time.monotonic() > deadline:
             raise OutOfReach(f"no daemon answers: {lock.describe_holder(home.lock)}")
         if not said:
+            request_socket(home)
             say("waiting for the daemon that is starting or stopping…")
             said = True
         time.sleep(_POLL)
     return False
 
 
+def request_socket(home: Home) -> bool:
+    """Ask a running daemon whose socket was removed to make it again. False: there is no such daemon."""
+    if (process := _daemon_without_socket(home)) is None:
+        return False
+    from clew.process import scan
+
+    scan.send_signal(process, lock.LOOK)
+    return True
+
+
+def _daemon_without_socket(home: Home) -> Process | None:
+    holder = living_holder(home)
+    if holder is None or not holder[0].ready or holder[0].stopping or home.socket.exists():
+        return None
+    return holder[1]
+
+
+def living_holder(home: Home) -> tuple[lock.Holder, Process] | None:
+    """Who holds the lock, and its process. None: nobody, or somebody who has not written its name yet."""
+    from clew.process import scan
+
+    holder = None if lock.is_free(home.lock) else lock.read(home.lock)
+    process = scan.get(holder.pid) if holder else None
+    return (holder, process) if holder and process and process.started == holder.started else None
+
+
+def describe_lost_socket(home: Home) -> str | None:
+    """If a daemon runs, but its socket was removed and it has not made it again: who it is, and what to do."""
+    if (process := _daemon_without_socket(home)) is None:
+        return None
+    return worded(
+        "daemon.socket_gone",
+        "the daemon (pid {pid}) runs, but its socket {path} was removed, and it has not made it again."
+        " `clew restart` starts another one.",
+        pid=process.pid,
+        path=str(home.socket),
+    )
+
+
+def reopen_socket(home: Home) -> bool:
+    """Let a running daemon whose socket was removed make it again. True: it answers."""
+    deadline = time.monotonic() + REOPENING
+    while time.monotonic() < deadline and request_socket(home):
+        time.sleep(_POLL)
+    return is_answering(home)
+
+
 def is_supervised(home: Home) -> bool:
-    return not lock.is_free(home.run / supervisor.LOCK)
+    return not lock.is_free(home.supervisor_lock)
 
 
 def ensure_supervisor(home: Home) -> None:
@@ -110,18 +161,74 @@ def ensure_supervisor(home: Home) -> None:
 
 
 def why_given_up(home: Home) -> str | None:
-    """Why the supervisor no longer restarts the daemon, and what to do; None if it has not given up."""
+    """Why the supervisor does not restart the daemon now, and what to do; None if it does."""
+    if not is_supervised(home):
+        return None  # it was killed; the next command starts another one
     try:
-        why = (home.run / supervisor.GAVE_UP).read_text(encoding="utf-8", errors="replace")
+        note = (home.run / supervisor.GAVE_UP).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    return f"{why}. `clew logs` and {home.logs / OUTPUT} tell more; `clew up` tries again"
+    next_try, _, why = note.partition("\n")
+    at = time.strftime("%H:%M:%S", time.localtime(int(next_try) / 1000)) if next_try.isdecimal() else "?"
+    return worded(
+        "daemon.given_up",
+        "{why}. The next try is at {time}; `clew up` tries now. `clew logs` and {path} tell more",
+        why=why,
+        time=at,
+        path=str(home.logs / OUTPUT),
+    )
 
 
 def clear_given_up(home: Home) -> None:
-    """Forget that the supervisor has given up."""
+    """End a supervisor that pauses after crashes, so that the next one tries at once."""
+    if why_given_up(home):
+        end_supervisor(home)
     with suppress(OSError):
         (home.run / supervisor.GAVE_UP).unlink(missing_ok=True)
+
+
+def end_supervisor(home: Home) -> bool:
+    """End the supervisor; its daemon goes on. True: there was one."""
+    if not is_supervised(home):
+        return False
+    deadline = time.monotonic() + CLOSING
+    while is_supervised(home) and time.monotonic() < deadline:
+        note = read_note(home)
+        if note and (process := note.supervisor.find()):
+            end_process(process)
+        else:
+            time.sleep(_POLL)  # it is just starting
+    return True
+
+
+def end_process(process: Process) -> None:
+    from clew.process import scan
+
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        scan.send_signal(process, number)
+        if wait_gone(process, CLOSING):
+            break
+
+
+def wait_gone(process: Process, timeout: float) -> bool:
+    """Wait for the end of a process. False on timeout. On Linux the kernel wakes us; elsewhere we poll."""
+    from clew.process import scan
+
+    if sys.platform == "linux":
+        try:
+            handle = os.pidfd_open(process.pid)
+        except ProcessLookupError:
+            return True
+        try:
+            select.select([handle], [], [], timeout)
+        finally:
+            os.close(handle)
+    deadline = time.monotonic() + timeout
+    while (now := scan.get(process.pid)) and now.started == process.started:
+        if sys.platform == "linux" or time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL)
+    return True
 
 
 def _spawn(home: Home, adopt: int = 0) -> None:
@@ -131,7 +238,7 @@ def _spawn(home: Home, adopt: int = 0) -> None:
     receiver, sender = os.pipe()
     with os.fdopen(receiver, "rb") as pipe, daemon_output(home) as out:
         begin = out.seek(0, os.SEEK_END)
-        given = [str(each) for each in (home.run, home.socket, _hang(home), sender, adopt)]
+        given = [str(each) for each in (home.root, home.socket, _hang(home), sender, adopt)]
         try:
             # It detaches at once; this waits only for that.
             subprocess.run(
@@ -233,6 +340,6 @@ def read_note(home: Home) -> Note | None:
     from clew.process.scan import ProcessRef
 
     with suppress(OSError, ValueError, TypeError, KeyError):
-        data: dict[str, Any] = json.loads((home.run / supervisor.LOCK).read_bytes())
+        data: dict[str, Any] = json.loads((home.supervisor_lock).read_bytes())
         return Note(ProcessRef(**data["supervisor"]), ProcessRef(**data["daemon"]) if data["daemon"] else None)
     return None

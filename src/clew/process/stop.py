@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from http.client import HTTPException
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.process import lock
+from clew.process import lock, supervisor
 from clew.process.connection import Connection
 from clew.process.start import (
+    CLOSING,
     Say,
     clear_given_up,
     daemon_environment,
     daemon_output,
+    end_process,
+    end_supervisor,
     is_supervised,
+    living_holder,
     read_note,
     start,
     start_lock,
+    wait_gone,
 )
 from clew.support.errors import ClewError, OutOfReach, Refused, StoreHeld
 from clew.support.home import Home, remove_socket
@@ -32,7 +37,6 @@ from clew.support.home import Home, remove_socket
 if TYPE_CHECKING:
     from clew.process.scan import Process
 
-CLOSING = 20.0  # seconds after its grace period within which a daemon must have ended
 ANSWER = 5.0  # seconds within which a daemon that does not hang responds to the request
 _POLL = 0.05
 
@@ -92,31 +96,62 @@ def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) ->
 
     The supervisor is ended first, because it would restart the daemon.
     """
-    was_supervised = _end_supervisor(home)
+    was_supervised = end_supervisor(home)
     stopped = _stop(home, grace, say, restart)
     if (note := read_note(home)) and note.daemon and note.daemon.pid == stopped:
-        _end_supervisor(home)  # a command may have started a new one meanwhile
+        end_supervisor(home)  # a command may have started a new one meanwhile
     clear_given_up(home)
+    strays = end_strays(home)
     holder = lock.read(home.lock)
     if holder and holder.store:
         _sweep(home, holder.store, 0.0 if stopped else grace, restart)
     if lock.is_free(home.lock):
         remove_socket(home.socket)
-    return was_supervised or stopped is not None
+    return was_supervised or stopped is not None or bool(strays)
 
 
-def _end_supervisor(home: Home) -> bool:
-    """End the supervisor; its daemon goes on. True: there was one."""
-    if not is_supervised(home):
-        return False
-    deadline = time.monotonic() + CLOSING
-    while is_supervised(home) and time.monotonic() < deadline:
-        note = read_note(home)
-        if note and (process := note.supervisor.find()):
-            _end(process)
-        else:
-            time.sleep(_POLL)  # it is just starting
-    return True
+def end_strays(home: Home) -> list[Process]:
+    """End daemons and supervisors of this home that hold no lock, because somebody has removed its file. Supervisors
+    first, because they would start another daemon."""
+    ended = []
+    for is_kind in (_is_supervisor, _is_daemon):
+        for process in _strays(home, is_kind):
+            end_process(process)
+            ended.append(process)
+    return ended
+
+
+def _strays(home: Home, is_kind: Callable[[list[str]], bool]) -> list[Process]:
+    from clew.process import scan
+
+    note = read_note(home) if is_supervised(home) else None
+    holder = living_holder(home)
+    known = {holder[1].pid if holder else 0}
+    known |= {each.pid for each in (note.supervisor, note.daemon) if each} if note else set()
+    found = (each for each in scan.scan() if each.has_cleared_mark and each.pid not in known)
+    return [each for each in found if _works_in(home, each) and is_kind(_argv(each))]
+
+
+def _works_in(home: Home, process: Process) -> bool:
+    """Whether its working directory is the home, as that of its daemons and supervisors. False if the system does not
+    say."""
+    with suppress(OSError):
+        return Path(f"/proc/{process.pid}/cwd").samefile(home.root)
+    return False
+
+
+def _argv(process: Process) -> list[str]:
+    with suppress(OSError):
+        return Path(f"/proc/{process.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    return []
+
+
+def _is_supervisor(argv: list[str]) -> bool:
+    return Path(supervisor.__file__).name in {Path(word).name for word in argv[1:4]}
+
+
+def _is_daemon(argv: list[str]) -> bool:
+    return "clew.daemon.main" in argv and not _is_supervisor(argv)
 
 
 def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
@@ -129,10 +164,10 @@ def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
     say(f"stopping the daemon{_turns_note(home, grace, restart)}…")
     if what == "daemon" and not _ask_to_stop(home, grace, restart):
         _signal_to_stop(home, process, say, restart)
-    if not _wait_gone(process, grace + CLOSING):
+    if not wait_gone(process, grace + CLOSING):
         say(f"pid {process.pid} does not end; killing it…")
         scan.send_signal(process, signal.SIGKILL)
-        _wait_gone(process, CLOSING)
+        wait_gone(process, CLOSING)
     return process.pid
 
 
@@ -148,14 +183,11 @@ def _turns_note(home: Home, grace: float, restart: bool) -> str:
 
 def _find_holder(home: Home) -> tuple[str, Process] | None:
     """The kind and the process of the lock's holder. A new holder needs a moment to write its name."""
-    from clew.process import scan
 
     deadline = time.monotonic() + CLOSING
     while not lock.is_free(home.lock):
-        holder = lock.read(home.lock)
-        process = scan.get(holder.pid) if holder else None
-        if holder and process and process.started == holder.started:
-            return holder.what, process
+        if (found := living_holder(home)) is not None:
+            return found[0].what, found[1]
         if time.monotonic() > deadline:
             raise StoreHeld(lock.describe_holder(home.lock))
         time.sleep(_POLL)
@@ -170,17 +202,8 @@ def _stop_starting_daemon(home: Home) -> int | None:
     process = note.daemon.find() if note and note.daemon else None
     if process is None or kept_programs.other_home(home, process):  # a copy of a home also has a copy of the note
         return None
-    _end(process)
+    end_process(process)
     return process.pid
-
-
-def _end(process: Process) -> None:
-    from clew.process import scan
-
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        scan.send_signal(process, number)
-        if _wait_gone(process, CLOSING):
-            break
 
 
 def _signal_to_stop(home: Home, process: Process, say: Say, restart: bool) -> None:
@@ -210,27 +233,6 @@ def _post_shutdown(home: Home, body: Mapping[str, object]) -> None:
         raise OutOfReach("the daemon went away before it answered") from error
     finally:
         connection.close()
-
-
-def _wait_gone(process: Process, timeout: float) -> bool:
-    """Wait for the end of a process. False on timeout. On Linux the kernel wakes us; elsewhere we poll."""
-    from clew.process import scan
-
-    if sys.platform == "linux":
-        try:
-            handle = os.pidfd_open(process.pid)
-        except ProcessLookupError:
-            return True
-        try:
-            select.select([handle], [], [], timeout)
-        finally:
-            os.close(handle)
-    deadline = time.monotonic() + timeout
-    while (now := scan.get(process.pid)) and now.started == process.started:
-        if sys.platform == "linux" or time.monotonic() > deadline:
-            return False
-        time.sleep(_POLL)
-    return True
 
 
 def _sweep(home: Home, store: str, grace: float, restart: bool) -> None:

@@ -1,9 +1,9 @@
 """Restarts the daemon after a crash or a hang. Run as a script by `python -I -S`, so that it needs little memory: it
 imports nothing of clew except `heartbeat.py`, and otherwise only modules that Python has loaded anyway.
 
-    supervisor.py RUN SOCKET HANG READY ADOPT COMMAND…
+    supervisor.py HOME SOCKET HANG READY ADOPT COMMAND…
 
-RUN is the home's `run` folder, SOCKET the daemon's socket, HANG the seconds without a response after which the daemon
+HOME is the folder of the home, SOCKET the daemon's socket, HANG the seconds without a response after which the daemon
 is restarted (0: never), READY a pipe in which the daemon reports that it is ready, ADOPT the pid of a daemon that runs
 already (0: start one), and COMMAND starts a daemon. Messages go to stderr.
 
@@ -29,19 +29,20 @@ import time
 
 TYPE_CHECKING = False  # not from typing: that would be more memory
 if TYPE_CHECKING or __package__:
-    from clew.process.heartbeat import REPORT, Heartbeat, millis, say, write_note
+    from clew.process.heartbeat import REPORT, Heartbeat, millis, remove, say, write_note
 else:  # run as a script: with -I its own folder is not searched, and clew is not installed there
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    from heartbeat import REPORT, Heartbeat, millis, say, write_note
+    from heartbeat import REPORT, Heartbeat, millis, remove, say, write_note
 
     del sys.path[0]
 
 LOCK = "supervisor.lock"
-GAVE_UP = "gave-up"  # the file that says why we gave up, until somebody tries again
+GAVE_UP = "gave-up"  # the file that says why the daemon is not restarted now, and when it is: during a long pause
 
 QUICK = 10.0  # a daemon that ends within this many seconds of its start, or is never ready, has crashed quickly
-DEATHS = 5  # quick crashes in a row after which we give up
+DEATHS = 5  # quick crashes in a row after which the pauses are long, and people are told
 PAUSES = (0.0, 0.25, 0.5, 1.0)  # seconds before the next start, after one quick crash, two, …
+LONG_PAUSES = (60.0, 300.0, 900.0)  # the same, after DEATHS quick crashes, one more, …
 LOOK = 1.0  # seconds between two polls, if the system cannot wake us
 LOCK_TIMEOUT = 0.5  # seconds; whoever checks whether a lock is free takes it for a moment
 SIZE = 192  # bytes of a note: each write replaces the one before completely
@@ -82,12 +83,12 @@ class SignalWaiter:
 
 
 class Supervisor:
-    def __init__(self, run: str, heartbeat: Heartbeat, ready: int, command: list[str]) -> None:
-        self._run = run
+    def __init__(self, home: str, heartbeat: Heartbeat, ready: int, command: list[str]) -> None:
+        self._home = home
         self._heartbeat = heartbeat
         self._ready = ready  # -1 after the process that started us got its report
         self._command = command
-        self._lock = os.open(f"{run}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock = os.open(f"{home}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._me = _process_ref(os.getpid())
         self._pipe = -1  # in which our daemon reports that it is ready
         self._was_ready = False
@@ -106,7 +107,7 @@ class Supervisor:
         return self._ready >= 0  # else the process that started us was interrupted, and nobody waits for a daemon
 
     def keep(self, adopted: int) -> None:
-        """Run and restart the daemon until it is stopped on purpose, or until we give up. Raises StopRequested."""
+        """Run and restart the daemon until it is stopped on purpose. Raises StopRequested."""
         deaths = 0
         is_first = not adopted
         while True:
@@ -117,11 +118,13 @@ class Supervisor:
             if pid:
                 is_quick = not self._was_ready or time.monotonic() - began < QUICK
                 deaths = deaths + 1 if is_quick else 0
-                if deaths >= DEATHS:
-                    self._give_up(pid, end)
-                    return
+            if pid and deaths >= DEATHS:
+                self._pause_long(pid, end, deaths)
+            elif pid:
                 say(f"the daemon, pid {pid}, {end}; bringing it back")
-            self._pause(PAUSES[min(max(deaths - 1, 0), len(PAUSES) - 1)] if pid else LOOK)
+                self._pause(PAUSES[min(max(deaths - 1, 0), len(PAUSES) - 1)])
+            else:
+                self._pause(LOOK)
             if not self._wait_for_the_store():
                 return
             adopted, is_first = 0, False
@@ -281,7 +284,7 @@ class Supervisor:
 
     def _is_free(self) -> bool:
         try:
-            handle = os.open(f"{self._run}/clew.lock", os.O_RDONLY | os.O_CLOEXEC)
+            handle = os.open(f"{self._home}/clew.lock", os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return True
         except OSError:
@@ -294,7 +297,7 @@ class Supervisor:
     def _holder(self) -> bytes:
         while True:
             try:
-                with open(f"{self._run}/clew.lock", "rb", 0) as file:
+                with open(f"{self._home}/clew.lock", "rb", 0) as file:
                     return file.read()
             except FileNotFoundError:
                 return b""
@@ -314,12 +317,22 @@ class Supervisor:
         except OSError:
             pass  # a full disk: running is more important than the note
 
-    def _give_up(self, pid: int, end: str) -> None:
-        why = (
-            f"the daemon died {DEATHS} times in a row; the last one, pid {pid}, {end}{_last_words(self._stderr_start)}"
-        )
-        say(f"given up: {why}")
-        write_note(f"{self._run}/{GAVE_UP}", why.encode())
+    def _pause_long(self, pid: int, end: str, deaths: int) -> None:
+        """Pause, and say why: in the log once in full, and in a note for people who ask meanwhile."""
+        seconds = LONG_PAUSES[min(deaths - DEATHS, len(LONG_PAUSES) - 1)]
+        last_words = _last_words(self._stderr_start)
+        why = f"the daemon died {deaths} times in a row; the last one, pid {pid}, {end}{last_words}"
+        if deaths == DEATHS:
+            minutes = ", ".join(f"{pause / 60:.0f}" for pause in LONG_PAUSES)
+            say(f"{why}. It is tried again after {minutes} min, and so on")
+        else:
+            say(f"the daemon, pid {pid}, {end}; the next try is in {seconds / 60:.0f} min")
+        note = f"{self._home}/run/{GAVE_UP}"
+        write_note(note, b"%d\n%s" % (millis() + int(seconds * 1000), why.encode()))
+        try:
+            self._pause(seconds)
+        finally:
+            remove(note)
 
 
 def _process_ref(pid: int) -> bytes:
@@ -397,10 +410,10 @@ def _detach() -> None:
     os.setsid()
 
 
-def main(run: str, socket: str, hang: str, ready: str, adopted: str, *command: str) -> None:
+def main(home: str, socket: str, hang: str, ready: str, adopted: str, *command: str) -> None:
     _detach()
     os.set_inheritable(int(ready), False)
-    supervisor = Supervisor(run, Heartbeat(run, socket, float(hang)), int(ready), list(command))
+    supervisor = Supervisor(home, Heartbeat(f"{home}/run", socket, float(hang)), int(ready), list(command))
     try:
         if supervisor.take():
             supervisor.keep(int(adopted))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 from clew.store.base import Store, Tx
@@ -20,11 +21,12 @@ HANDLES = 16  # the migration after which older threads get handles
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-def open_store(path: Path, clock: Clock) -> Store:
-    """Migrate the file at `path` (or create it) and open it. Raises StoreError, and then has changed nothing."""
+def open_store(path: Path, clock: Clock, before_commit: Callable[[], None] = lambda: None) -> Store:
+    """Migrate the file at `path` (or create it) and open it. Raises StoreError, and then has changed nothing.
+    `before_commit` is called before each transaction that writes."""
     try:
         store_id = _prepare(path, clock)
-        return Store(WriterThread(path), store_id)
+        return Store(WriterThread(path, before_commit=before_commit), store_id)
     except sqlite3.Error as error:
         raise explain(error, path) from error
     except OSError as error:

@@ -65,12 +65,17 @@ class Home(Struct, frozen=True):
 
     @property
     def run(self) -> Path:
-        """Files that exist only while a daemon runs."""
+        """Files that exist only while a daemon runs. It can be removed at any time."""
         return self.root / "run"
 
     @property
     def lock(self) -> Path:
-        return self.run / "clew.lock"
+        """The lock of the store. It is beside the database: whoever removes `run` does not remove it."""
+        return self.root / "clew.lock"
+
+    @property
+    def supervisor_lock(self) -> Path:
+        return self.root / "supervisor.lock"
 
     @property
     def socket(self) -> Path:

@@ -16,7 +16,7 @@ from clew.support.home import Home
 OTHERS = 0o077
 # What clew itself stores in a home. Anything else there belongs to the person, or is a workspace, and is not touched.
 FOLDERS = ("logs", "files", "uploads", "run", "scripted")
-FILES = ("config.toml", "clew.db*", "token", "chat_history")
+FILES = ("config.toml", "clew.db*", "clew.lock", "supervisor.lock", "token", "chat_history")
 
 
 def make_folder(folder: Path) -> None:

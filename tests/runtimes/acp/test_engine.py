@@ -56,7 +56,7 @@ async def test_a_thread_goes_on_with_an_agent_that_has_forgotten_it(world: World
         text = (await rig.ended(again.turn)).text
         assert "ann said:\n> !text one" in text and "You answered:\n> one" in text and text.count("!recall") == 1
         [bond] = await rig.store.read(lambda tx: continuity.links(tx, again.thread or ""))
-        assert (bond.status, bond.restarts, bond.trouble) == ("resumed", 1, None) and bond.used_at
+        assert (bond.status, bond.restarts, bond.trouble) == ("cold", 0, None) and bond.used_at
         assert bond.began is SessionBegan.REBUILT
 
 

@@ -12,7 +12,7 @@ from clew.support.errors import OutOfReach
 from clew.support.home import Home
 
 if TYPE_CHECKING:
-    from clew.model.views import StatusView
+    from clew.model.views import DaemonView, StatusView
 
 
 GRACE = 10.0
@@ -122,7 +122,8 @@ def _print_unreachable(out: Out, error: OutOfReach) -> None:
 
     home = Home.find()
     hangs = isinstance(error, NotAnswering)
-    words = error.words if hangs else starting_message(home) or start.why_given_up(home) or error.words
+    why = start.describe_lost_socket(home) or start.why_given_up(home) or starting_message(home)
+    words = error.words if hangs else why or error.words
     if out.as_json:
         trouble = {"code": error.code, "message": words, "pid": hung.pid(home) if hangs else None}
         out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0, "error": trouble})
@@ -147,6 +148,10 @@ _SUPERVISED = {
 }
 
 
+def _last_crash(daemon: DaemonView) -> str:
+    return f"last restart after a crash: {moment(daemon.recovered_at)}; " if daemon.recovered_at else ""
+
+
 def starting_message(home: Home) -> str | None:
     """If no daemon answers: a message if one is about to start."""
     import time
@@ -155,10 +160,12 @@ def starting_message(home: Home) -> str | None:
     from clew.texts.catalogue import say
 
     holder = None if lock.is_free(home.lock) else lock.read(home.lock)
-    is_new = holder is None or time.time() - holder.since / 1000 < start.START
+    if holder and holder.ready and start.living_holder(home) is None:
+        holder = None  # the name of an earlier holder: the new one has not written its own yet
+    is_new = holder is None or (not holder.ready and time.time() - holder.since / 1000 < start.START)
     if start.is_supervised(home) and is_new:
         return say("doctor.being_started")
-    if holder and is_new:
+    if holder and (is_new or holder.stopping):
         return say("doctor.starting_or_stopping", what=holder.what, pid=holder.pid)
     return None
 
@@ -171,7 +178,7 @@ def _status_lines(status: StatusView) -> list[str]:
     return [
         f"clew {daemon.version} is up: pid {daemon.pid}, since {moment(daemon.since)}, home {daemon.home}",
         f"http      {daemon.http or 'only the Unix socket; clew web opens a port for the page'}",
-        f"crashes   {_SUPERVISED[daemon.supervised]}",
+        f"crashes   {_last_crash(daemon)}{_SUPERVISED[daemon.supervised]}",
         *(["settings  config.toml was changed since the start; clew restart applies it"] if daemon.outdated else []),
         *table(parts),
         f"messages  {fates}",

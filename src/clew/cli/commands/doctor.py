@@ -12,6 +12,7 @@ from clew.support.coded import coded_in
 
 if TYPE_CHECKING:
     from clew.config.plugin import Finding
+    from clew.process.scan import Process
     from clew.support.home import Home
 
 
@@ -51,22 +52,35 @@ def clean_up(home: Home) -> list[str]:
     import asyncio
 
     from clew.process import kept_programs, lock, scan
+    from clew.process.start import start_lock
+    from clew.process.stop import end_strays
     from clew.support.clock import SystemClock
     from clew.texts.catalogue import say
 
+    strays = []
+    if home.run.exists():
+        with start_lock(home, lambda line: None):  # a daemon that is just being started has no lock yet
+            strays = end_strays(home)
     holder = lock.read(home.lock)
     if holder is None or holder.store is None:
-        return [say("doctor.never_started")]
+        return [say("doctor.never_started")] if not strays else _ended(strays)
     store = holder.store
     kept = kept_programs.running(home) if lock.is_free(home.lock) else []
     ended = asyncio.run(scan.end_all(lambda: kept_programs.leftovers(home, store), SystemClock()))
     left = kept_programs.leftovers(home, store)
+    ended = [*strays, *ended]
     return [
-        *(say("doctor.ended", pid=process.pid, command=process.command) for process in ended),
+        *_ended(ended),
         *(say("doctor.cannot_end", pid=process.pid, command=process.command) for process in left),
         *([] if ended or left else [say("doctor.nothing_left")]),
         *(say("doctor.kept_one", pid=each.program.pid) for each in kept),
     ]
+
+
+def _ended(processes: list[Process]) -> list[str]:
+    from clew.texts.catalogue import say
+
+    return [say("doctor.ended", pid=process.pid, command=process.command) for process in processes]
 
 
 def _row(finding: Finding) -> dict[str, object]:

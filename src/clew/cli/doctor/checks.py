@@ -190,6 +190,8 @@ def _socket(home: Home, settings: config_settings.Config, state: DaemonState) ->
         return Unanswered("socket", False, say("doctor.socket_silent", path=str(path)))
     if state.daemon or start.is_answering(home):
         return Finding("socket", True, say("doctor.socket_answers", path=str(path)))
+    if gone := start.describe_lost_socket(home):
+        return Finding("socket", False, gone)
     if words := starting_message(home):
         return Finding("socket", True, words)
     if not lock.is_free(home.lock):

@@ -133,6 +133,15 @@ def unix(path: Path) -> Iterator[socket.socket]:
         remove_socket(path)
 
 
+def identity(path: Path) -> tuple[int, int] | None:
+    """Which file has this name; None: none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 @contextmanager
 def tcp(host: str, port: int | None, token: str | None = None) -> Iterator[socket.socket | None]:
     """Bind the TCP listener; None without a port."""

@@ -26,7 +26,9 @@ class HttpServers:
     def __init__(self, state: AppState, unix: socket.socket, routers: Callable[[], Sequence[Router]]) -> None:
         self._state = state
         self._routers = routers
-        self._servers = [binding.Server(unix_app(state), unix)]
+        self._unix = binding.Server(unix_app(state), unix)
+        self._socket = binding.identity(state.home.socket)
+        self._servers = [self._unix]
         self._group: asyncio.TaskGroup | None = None
         self._opened = ExitStack()
 
@@ -53,6 +55,18 @@ class HttpServers:
         self._servers.append(server)
         if self._group is not None:
             self._group.create_task(server.run(), name="http")
+
+    def has_socket(self) -> bool:
+        """Whether the file of the Unix socket is there, and ours."""
+        return binding.identity(self._state.home.socket) == self._socket
+
+    def reopen(self) -> None:
+        """Make the Unix socket again. Open connections go on. Raises StoreError."""
+        path = self._state.home.socket
+        listener = self._opened.enter_context(binding.unix(path))
+        self._unix.refuse()
+        self._unix, self._socket = binding.Server(unix_app(self._state), listener), binding.identity(path)
+        self._serve(self._unix)
 
     def begin(self, group: asyncio.TaskGroup) -> None:
         self._group = group

@@ -122,8 +122,15 @@ class WriterThread:
     savepoint, and their callers resume after the COMMIT. A failed COMMIT fails them all. Reader threads work on
     snapshots; searches run in a thread of their own, one at a time, each with a deadline."""
 
-    def __init__(self, path: Path, search: float = _SEARCH, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        path: Path,
+        search: float = _SEARCH,
+        now: Callable[[], float] = time.monotonic,
+        before_commit: Callable[[], None] = lambda: None,
+    ) -> None:
         self._path = path
+        self._before_commit = before_commit
         self._search_seconds = search
         self._now = now
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -232,7 +239,8 @@ class WriterThread:
 
     def _commit(self, batch: list[_Job]) -> None:
         try:
-            self._file.check(self._connection.raw, to_write=True)
+            self._file.check(self._connection.raw, to_write=True)  # first: it saves a removed file
+            self._before_commit()
             self._connection.raw.execute("BEGIN IMMEDIATE")
             for job in batch:
                 _run_in_savepoint(self._connection, job)

@@ -233,6 +233,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{path} cannot be inspected: {error}. Run `clew doctor`.",
         "无法检查 {path}：{error}。请运行 `clew doctor`。",
     ),
+    "socket_gone": (
+        "the daemon (pid {pid}) runs, but its socket {path} was removed, and it has not made it again."
+        " `clew restart` starts another one.",
+        "守护进程（进程号 {pid}）在运行，但它的套接字 {path} 已被删除，且未能重新创建。"
+        "运行 `clew restart` 可重新启动。",
+    ),
+    "given_up": (
+        "{why}. The next try is at {time}; `clew up` tries now. `clew logs` and {path} tell more",
+        "守护进程连续崩溃（{why}）。下次尝试时间：{time}；`clew up` 会立即尝试。详情见 `clew logs` 和 {path}",
+    ),
     "replaced": (
         "{path} was replaced while clew was running. Its old content is saved in {saved}. `clew restart` continues with"
         " the new file.",

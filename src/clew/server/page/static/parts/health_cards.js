@@ -4,7 +4,7 @@
 
 import { post } from "/page/lib/api.js";
 import { h, withCode } from "/page/lib/dom.js";
-import { formatAge, formatBytes, formatDate, formatNumber, formatTime } from "/page/lib/format.js";
+import { formatAge, formatBytes, formatDate, formatFullDate, formatNumber, formatTime } from "/page/lib/format.js";
 import { threads } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
 import { said, saidEach, t, tOr } from "/page/lib/words.js";
@@ -50,6 +50,7 @@ export function daemonCard(daemon) {
       { class: "facts" },
       factRow(t("daemon.version"), daemon.version),
       factRow(t("daemon.up"), formatAge(daemon.since)),
+      factRow(t("daemon.recovered"), daemon.recovered_at && formatFullDate(daemon.recovered_at)),
       factRow("pid", String(daemon.pid)),
       factRow(t("daemon.home"), h("code", {}, daemon.home)),
     ),
