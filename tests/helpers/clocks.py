@@ -20,3 +20,12 @@ class IdleClock(SystemClock):
             await self.passed.wait()
         else:
             await super().sleep(seconds)
+
+
+class Ahead(SystemClock):
+    """A clock that can be set forward."""
+
+    ahead = 0
+
+    def now(self) -> int:
+        return super().now() + self.ahead

@@ -165,7 +165,7 @@ def unseen_images(runtime: str, names: Sequence[str]) -> Text:
     return say("turns.unseen_images", runtime=runtime, files=", ".join(names))
 
 
-def note(continued: bool, declined: int) -> Bilingual:
+def note(continued: bool, declined: bool) -> Bilingual:
     """The footnote of an answer; usually empty."""
     return joined(" ", CONTINUED if continued else "", DECLINED if declined else "")
 

@@ -24,8 +24,8 @@ from clew.model.threads import ThreadKind
 from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import gates, threads, turns
-from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, NotFound, Refused
+from tests.helpers.clocks import Ahead
 from tests.helpers.rig import Rig, Room, patient
 
 YES = AnswerGate(Decision.ACCEPT)
@@ -450,15 +450,6 @@ async def test_an_answer_that_does_not_fit_is_refused_with_valid_choices(tmp_pat
             await rig.engine.gates.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("1",),)))
         wrong = await rig.say(f"{gate.code} 17", room="b")
         assert wrong.fate is Fate.REFUSED and "1 allow" in wrong.words
-
-
-class Ahead(SystemClock):
-    """A clock that can be set forward."""
-
-    ahead = 0
-
-    def now(self) -> int:
-        return super().now() + self.ahead
 
 
 async def test_a_gate_reminds_once_and_expires_only_if_configured(tmp_path: Path) -> None:

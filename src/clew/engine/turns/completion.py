@@ -20,6 +20,7 @@ from clew.engine.delivery.enqueue import (
 from clew.engine.delivery.placeholder import enqueue_end
 from clew.engine.gates.lifecycle import settle_cancelled, settle_completed, settle_cut, settle_ended
 from clew.engine.gates.suspension_prompt import ask
+from clew.engine.progress import NOTICE
 from clew.engine.seams import EndedTurn, Follow
 from clew.engine.turns.queueing import queue_turn
 from clew.model import history
@@ -58,7 +59,7 @@ class End(Struct, frozen=True):
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     """Return False, with nothing changed, if another daemon holds the turn's lease by now."""
     done = items.of_turn(tx, turn.id)
-    declined = sum(item.outcome == NoticeKind.DECLINED for item in done)
+    declined = any(item.kind == NOTICE and item.outcome == NoticeKind.DECLINED for item in done)
     settle = settle_completed if end.state is TurnState.COMPLETED else settle_ended
     thread = _close(tx, core, turn, end, settle)
     if thread is None:
