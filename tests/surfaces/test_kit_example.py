@@ -33,6 +33,7 @@ class LineChatStage:
     """The platform of LineChat: sends one message at a time to the listener, until it is acknowledged."""
 
     person = "ann"
+    target = "ann"
 
     def __init__(self) -> None:
         self._place = held_port()
@@ -79,6 +80,7 @@ class LineChatStage:
         quote: str | None = None,
         where: Conversation | None = None,
         fresh: bool = False,
+        beside: str | None = None,
     ) -> str:
         who, id = "bob" if stranger else "ann", f"note-{len(self._notes) + 1}"
         self._notes[id] = {"id": id, "room": who, "from": who, "name": who.title(), "text": text, "quote": quote}

@@ -8,6 +8,8 @@ from pathlib import Path
 from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Decision
 from clew.model.messages import Accepted, Fate
+from clew.model.threads import ThreadKind
+from clew.model.views import NewThread
 from clew.testing.scripted_model import script
 from clew.testing.surface_stage import Daemon, Shown, Stage, cards, with_text
 from clew.texts import chat_messages
@@ -60,6 +62,22 @@ async def a_typed_word_answers_a_gate(stage: Stage, folder: Path) -> None:
         await stage.say("n")
         await stage.wait_shown(lambda shown: with_text(shown, "omega"))
         assert clew.surface.accepted[-1].fate is Fate.ANSWER
+
+
+async def a_question_is_answered_where_it_was_sent(stage: Stage, folder: Path) -> None:
+    """A thread that was started elsewhere asks at its notify target. There `y` answers it, and so does its code."""
+    async with Daemon(stage, folder) as clew:
+        await _send(stage, clew, "/help")  # on some platforms a program may write only to who wrote to it first
+        for number, word in enumerate(("y", "{code} y")):
+            command, end = f"make alpha{number}", f"omega{number}"
+            task = f"!approve {command}\n!text {end}"
+            target = f"{clew.surface.name}:{stage.target}"
+            await clew.engine.threads.start(NewThread(f"task-{number}", task, kind=ThreadKind.TASK, notify=target))
+            shown = await stage.wait_shown(lambda shown, command=command: with_text(shown, command))  # type: ignore[misc]
+            [gate] = await clew.engine.gates.all()
+            accepted = await _send(stage, clew, word.format(code=gate.code), beside=with_text(shown, command)[-1].id)
+            assert accepted.fate is Fate.ANSWER, f"{word!r} was {accepted.fate}: {accepted.words}"
+            await stage.wait_shown(lambda shown, end=end: with_text(shown, end))  # type: ignore[misc]
 
 
 async def a_long_gate_can_be_accepted_only_if_shown_completely(stage: Stage, folder: Path) -> None:
@@ -143,9 +161,9 @@ async def _open_gate(stage: Stage, clew: Daemon, command: str, end: str) -> tupl
     return gate, _cards(shown)[-1]
 
 
-async def _send(stage: Stage, clew: Daemon, text: str) -> Accepted:
+async def _send(stage: Stage, clew: Daemon, text: str, beside: str | None = None) -> Accepted:
     """Send a message, and return what the inbox did with it."""
-    message = await stage.say(text)
+    message = await stage.say(text, beside=beside)
     await clew.surface.wait_until(lambda: message in clew.surface.accepted_ids)
     return clew.surface.accepted[clew.surface.accepted_ids.index(message)]
 

@@ -48,6 +48,10 @@ class Stage(Protocol):
     def person(self) -> str:
         """The person's id on the platform, as in `Inbound.sender_id`."""
 
+    @property
+    def target(self) -> str:
+        """The address of the person's chat with clew, as they would type it after `--notify SURFACE:`."""
+
     def surface(self, clock: Clock, files: Path) -> Surface:
         """Make the surface, as a starting daemon does."""
 
@@ -62,10 +66,12 @@ class Stage(Protocol):
         quote: str | None = None,
         where: Conversation | None = None,
         fresh: bool = False,
+        beside: str | None = None,
     ) -> str:
         """Send a message to clew, directly or by mentioning it, and return the platform's id of it. `stranger`: sent by
         an unknown person. `where`: in a thread that was opened. `fresh`: as the first message of a new platform thread
-        that starts with the quoted message, or quotes it."""
+        that starts with the quoted message, or quotes it. `beside`: in the place that shows this message of clew; not
+        as a quote of it."""
 
     async def press(self, message: str, label: str) -> str:
         """Press a button as the person, and return what the platform shows at once; "" if nothing."""

@@ -21,6 +21,7 @@ class FeishuStage:
     """Ann's private chat with the bot."""
 
     person = ANN
+    target = ALONE
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -40,6 +41,7 @@ class FeishuStage:
         quote: str | None = None,
         where: Conversation | None = None,
         fresh: bool = False,
+        beside: str | None = None,
     ) -> str:
         hung = {"parent_id": quote, "root_id": quote} if quote else {}
         if fresh:

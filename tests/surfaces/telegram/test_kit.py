@@ -21,6 +21,7 @@ class TelegramStage:
     """Ann's private chat with the bot, with topics."""
 
     person = str(ANN["id"])
+    target = person
 
     def __init__(self, bot: Bot) -> None:
         self._bot = bot
@@ -40,6 +41,7 @@ class TelegramStage:
         quote: str | None = None,
         where: Conversation | None = None,
         fresh: bool = False,
+        beside: str | None = None,
     ) -> str:
         user = BOB if stranger else ANN
         await self._bot.do("chat", id=user["id"], is_forum=True)

@@ -40,6 +40,7 @@ class WebhookStage:
     """A program that posts a person's messages and receives clew's."""
 
     person = ""
+    target = "ci"
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
@@ -64,9 +65,12 @@ class WebhookStage:
         quote: str | None = None,
         where: Conversation | None = None,
         fresh: bool = False,
+        beside: str | None = None,
     ) -> str:
         id = f"m{len(self._posted) + 1}"
-        fields = {"id": id, "conversation": "deploys", "sender": "ann", "text": text}
+        shown = next((each.json for each in self._receiver.deliveries if each.id == beside), None)
+        there = shown["conversation"] if shown else "deploys"
+        fields = {"id": id, "conversation": there, "sender": "ann", "text": text}
         self._posted[id] = json.dumps(fields).encode()
         await self.redeliver(id)
         return id
@@ -121,6 +125,7 @@ async def stage() -> AsyncIterator[WebhookStage]:
 
 ASKING = (
     surface_gate_checks.a_typed_word_answers_a_gate,
+    surface_gate_checks.a_question_is_answered_where_it_was_sent,
     surface_gate_checks.a_long_gate_can_be_accepted_only_if_shown_completely,
     surface_gate_checks.an_incomplete_gate_can_be_declined,
     surface_gate_checks.allow_all_accepts_only_gates_shown_completely,

@@ -153,7 +153,8 @@ async def test_an_answer_names_the_conversation_as_its_sender_did(
     await surface.receive("ci", signed(body), body, inbox)
     await surface.send(replace(FINAL, conversation=inbox.got[0].conversation))
     assert receiver.deliveries[0].json["conversation"] == conversation
-    assert inbox.got[0].conversation != FINAL.conversation
+    assert (inbox.got[0].conversation == FINAL.conversation) == (conversation == "ci")
+    assert surface.resolve(inbox.got[0].conversation.address) == inbox.got[0].conversation
     assert Conversation.parse(str(inbox.got[0].conversation)) == inbox.got[0].conversation
 
 
@@ -354,6 +355,7 @@ def test_a_target_is_a_name_or_a_conversation_of_it(clock: StoppedClock) -> None
     surface = WebhookSurface({"ci": WebhookConfig(SECRET, "http://127.0.0.1:1")}, clock)
     assert surface.resolve("ci") == Conversation("webhook", "ci")
     assert surface.resolve("ci/build 7") == Conversation("webhook", "ci/build 7")
+    assert surface.resolve("ci/ci") == Conversation("webhook", "ci")
 
 
 @pytest.mark.parametrize("address", ["", "nope", "nope/x"])

@@ -31,7 +31,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 class WebhookSurface:
     """Addresses are `NAME`, which a person types, and `NAME/CONVERSATION`, where the sender chose CONVERSATION.
 
-    A NAME has no slash, so the first slash separates the two.
+    A NAME has no slash, so the first slash separates the two. What goes to `NAME` has NAME as its conversation, so what
+    is said in that conversation comes from `NAME`.
     """
 
     name = "webhook"
@@ -49,7 +50,8 @@ class WebhookSurface:
 
     def resolve(self, address: str) -> Conversation:
         self._target(address)
-        return Conversation(self.name, address)
+        name, slash, said_in = address.partition("/")
+        return _conversation(name, said_in if slash else name)
 
     async def run(self, inbox: Inbox) -> None:
         """Keep the inbox for the HTTP route, which receives, until cancelled."""
@@ -132,10 +134,14 @@ def _check(name: str, settings: WebhookConfig) -> None:
         raise ConfigError(say("surfaces.webhook_no_secret", name=name))
 
 
+def _conversation(name: str, said_in: str) -> Conversation:
+    """The one address of a sender's conversation, also of the one in which it gets what goes to `NAME`."""
+    return Conversation(WebhookSurface.name, name if said_in == name else f"{name}/{said_in}")
+
+
 def _inbound(name: str, settings: WebhookConfig, message: Message, signed_at: int) -> Inbound:
-    conversation = Conversation(WebhookSurface.name, f"{name}/{message.conversation}")
     return Inbound(
-        conversation,
+        _conversation(name, message.conversation),
         message.id,
         message.sender,
         message.text,
