@@ -20,7 +20,9 @@ from clew.store.migrate import open_store
 from clew.support.clock import SystemClock
 from clew.support.coded import Text
 from clew.support.home import Home
-from tests.helpers.daemons import SCRIPTED, Clew
+from tests.crash.phone import daemon, open_bot
+from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
+from tests.helpers.json_client import JsonClient
 
 
 def found(home: Home, check: str) -> Finding:
@@ -187,3 +189,19 @@ def test_doctor_speaks_chinese_in_a_chinese_terminal(tmp_path: Path) -> None:
 def test_an_error_of_the_server_is_chinese_in_a_chinese_terminal(tmp_path: Path) -> None:
     result = Clew(tmp_path / "home").run("token", env={"LC_ALL": "zh_CN.UTF-8"})
     assert result.code == 1 and "还没有令牌" in result.err
+
+
+@pytest.mark.process
+def test_doctor_finds_a_chat_whose_token_was_revoked(tmp_path: Path) -> None:
+    with open_bot() as bot:
+        asyncio.run(bot.do("set", revoked=True))
+        with daemon(tmp_path, bot) as clew:
+            clew.up()
+            client, deadline = JsonClient(clew.home, start=False), time.monotonic() + TIMEOUT
+            while not (down := [each for each in client.get("status")["surfaces"] if each["state"] == "down"]):
+                assert time.monotonic() < deadline, "the surface is up"
+            finding = found(clew.home, "surfaces")
+            result = clew.run("doctor")
+    assert finding.ok is False and finding.todo is not None
+    assert down[0]["reason"] in finding.detail and finding.detail.startswith("telegram is down: ")
+    assert result.code == 1 and bot.token not in result.out

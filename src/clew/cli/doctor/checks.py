@@ -27,7 +27,7 @@ from clew.config import plugins
 from clew.config import settings as config_settings
 from clew.config.plugin import Finding
 from clew.daemon.assemble import environment_of, left_out, own_runtimes
-from clew.model.views import DaemonView
+from clew.model.views import DaemonView, SurfaceView
 from clew.process import kept_programs, lock, start
 from clew.store import audit
 from clew.store.migrate import migrations, version
@@ -50,6 +50,7 @@ class DaemonState:
     """The answer of the daemon, requested once at the start: a request to a hanging daemon takes seconds."""
 
     daemon: DaemonView | None = None  # its status; None if none runs or answers
+    surfaces: tuple[SurfaceView, ...] = ()  # as the daemon sees them
     hangs: str | None = None  # why a running daemon gave no answer
 
 
@@ -244,7 +245,8 @@ def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
 
 def _ask_daemon(home: Home) -> DaemonState:
     try:
-        return DaemonState(Client(home, start=False, looks=True).ask(requests.status()).daemon)
+        status = Client(home, start=False, looks=True).ask(requests.status())
+        return DaemonState(status.daemon, tuple(status.surfaces))
     except NotAnswering as error:
         return DaemonState(hangs=error.words)
     except ClewError:
@@ -322,7 +324,7 @@ def _plugin(told: str) -> tuple[object, object]:
 
 
 def _surfaces(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
-    return surfaces(settings)
+    return surfaces(settings, state.surfaces)
 
 
 _CHECKS: tuple[Check, ...] = (

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from clew.cli.doctor.finding import not_checked
+from clew.cli.doctor.finding import all_of, not_checked
 from clew.config import plugins
 from clew.config.plugin import Finding, Plugin
 from clew.config.settings import Config
 from clew.daemon.assemble import call
+from clew.model.views import SurfaceView
 from clew.support.clock import SystemClock
 from clew.support.home import Home
+from clew.texts.catalogue import restore, say
 
 
-def surfaces(settings: Config) -> Finding:
-    """The surfaces that are set up. Those without settings, which are always there, come first."""
+def surfaces(settings: Config, running: Sequence[SurfaceView] = ()) -> Finding:
+    """The surfaces that are set up, or those that the running daemon cannot reach. Surfaces without settings, which are
+    always there, come first."""
+    if down := [each for each in running if each.state == "down"]:
+        return Finding("surfaces", False, all_of([_why_down(each) for each in down]), say("doctor.see_status"))
     loaded, _ = plugins.load(plugins.SURFACES)
     names: list[str] = []
     for name, plugin in sorted(loaded.items(), key=lambda each: each[1].settings is not None):
         names += plugins.names_of(name, plugin, plugins.config_of(plugin, settings.surfaces.get(name)))
     return Finding("surfaces", True, ", ".join(names))
+
+
+def _why_down(surface: SurfaceView) -> str:
+    code = surface.texts.get("reason")
+    reason = restore(code, surface.reason) if code else surface.reason
+    return say("doctor.surface_down", surface=surface.name, reason=reason)
 
 
 def own_checks(home: Home, settings: Config) -> Iterator[Finding]:

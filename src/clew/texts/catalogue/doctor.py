@@ -127,6 +127,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "为下一个守护进程保留：{processes}；可用 `clew down` 结束",
     ),
     "at_work": ("{count} at work", "{count} 个在工作"),
+    "surface_down": ("{surface} is down: {reason}", "{surface} 无法使用：{reason}"),
+    "see_status": (
+        "mend what it says; clew status shows when it is up again",
+        "按上述原因处理；可用 `clew status` 确认是否已恢复",
+    ),
     "fix_plugin": (
         "fix its settings, or update or remove its package",
         "修正它的设置，或更新、移除它的包",
