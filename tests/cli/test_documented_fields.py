@@ -44,7 +44,7 @@ def test_the_required_fields_are_documented() -> None:
     assert shown | {"notification_error"} <= SHAPES["threads"] & SHAPES["show"]
     assert SHAPES["run"] == {"thread", "turn", "state", "text", "error", "usage", "seconds"}
     assert SHAPES["start"] & SHAPES["send"] >= {"thread", "turn"}
-    assert SHAPES["status"] == {"daemon", "runtimes", "surfaces", "fates", "gates"}
+    assert SHAPES["status"] == {"daemon", "runtimes", "surfaces", "fates", "gates", "damaged"}
     asked = {"id", "code", "thread", "turn", "kind", "title", "detail", "options", "state", "asked_at", "answered_by"}
     assert asked <= SHAPES["gates"]
     receipt = {"delivery", "kind", "conversation", "state", "attempts", "message_id", "sent_at", "error", "turn"}

@@ -24,7 +24,7 @@ BOUND = [
 
 
 def test_a_conversation_named_like_its_webhook_has_one_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, before = tmp_path / "clew.db", [each for each in migrate.migrations() if each[0] < 17]
+    path, before = tmp_path / "clew.db", [each for each in migrate.migrations() if each[0] < 18]
     with monkeypatch.context() as patch:
         patch.setattr(migrate, "migrations", lambda: before)
         open_store(path, SystemClock()).close()

@@ -64,6 +64,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "logs": ("commands.daemon", "Show the daemon's log."),
         "ps": ("commands.ps", "List the processes of clew and their roles."),
         "service": ("commands.service", "Start the daemon at login, by systemd or launchd."),
+        "repair": ("commands.repair", "Show rows of the database that cannot be read; set them aside."),
         "verify": ("commands.maintenance", "Verify the history of a thread, or of all."),
         "notify": ("commands.maintenance", "Try all pending deliveries once, now."),
         "token": ("commands.access_token", "Print the token of the HTTP API."),

@@ -18,6 +18,7 @@ from clew.model.views import (
     AskingView,
     AwayView,
     ContinuityView,
+    DamagedRow,
     HandoffView,
     LoginView,
     Notified,
@@ -326,6 +327,14 @@ def login() -> Request[LoginView]:
 def verify(thread: str | None) -> Request[Verdict]:
     """Its response is lines: one verdict each."""
     return _post(Verdict, "verify", thread=thread)
+
+
+def damaged_rows() -> Request[tuple[DamagedRow, ...]]:
+    return _get(tuple[DamagedRow, ...], "repair")
+
+
+def repair() -> Request[tuple[DamagedRow, ...]]:
+    return _post(tuple[DamagedRow, ...], "repair")
 
 
 def notify(*, dry_run: bool = False, retry_failed: bool = False) -> Request[tuple[Notified, ...]]:

@@ -30,7 +30,8 @@ from clew.daemon.assemble import Parts, assemble, close_all, left_out, reattach_
 from clew.daemon.watch import watch
 from clew.engine.engine import Engine
 from clew.engine.live import Live
-from clew.model.views import DaemonView, Notified
+from clew.engine.repair import RepairService
+from clew.model.views import DaemonView, DamagedRow, Notified
 from clew.process import descriptors, kept_programs, lock, scan
 from clew.server.dependencies import AppState
 from clew.server.listen import binding
@@ -194,6 +195,15 @@ async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[
                 return await engine.deliveries.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True)
             finally:
                 await close_all(parts)
+
+
+async def repair_once(home: Home, *, apply: bool) -> list[DamagedRow]:
+    """`clew repair` if no daemon runs: under the same lock."""
+    clock = SystemClock()
+    with holding.held(home, clock, "repair") as held:
+        async with holding.opened(home, clock, held) as store:
+            repair = RepairService(store, clock)
+            return await (repair.apply() if apply else repair.find())
 
 
 def _make_private(home: Home) -> None:

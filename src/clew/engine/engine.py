@@ -21,6 +21,7 @@ from clew.engine.inbox.admission import Admission
 from clew.engine.live import Live
 from clew.engine.places.fallback import take_elsewhere
 from clew.engine.places.handoff import Handoffs
+from clew.engine.repair import RepairService
 from clew.engine.seams import Preparer, TurnEndListener
 from clew.engine.services.away import AwayService
 from clew.engine.services.conversations import ConversationService
@@ -43,7 +44,7 @@ from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.takeover import Takeover
 from clew.model.runtime import Runtime
 from clew.model.surface import Surface
-from clew.store import Store
+from clew.store import BadRow, Store
 from clew.support.clock import Clock
 from clew.texts.catalogue import say
 
@@ -91,6 +92,7 @@ class Engine:
         self.status = StatusService(self._core)
         self.events = EventService(store)
         self.stored_responses = StoredResponses(store, clock)
+        self.repair = RepairService(store, clock, self._after_repair)
         self.away = AwayService(self._core)
         self.access = Access(self._core)
         self.figures = Figures(self._core)
@@ -124,8 +126,16 @@ class Engine:
             group.create_task(self._shared_sessions.run())
             for surface in self._core.surfaces.values():
                 group.create_task(self._receive(surface))
+            group.create_task(self.repair.look())
             ready()
             await recovered
+
+    def _after_repair(self, done: Sequence[BadRow]) -> None:
+        """Threads and conversations may go on that were held up by a row that was set aside."""
+        for thread in {each.thread for each in done if each.thread}:
+            self._scheduler.wake(thread)
+        for surface in self._core.surfaces:
+            self._outbox.wake(surface)
 
     async def drain(self, grace: float, *, restart: bool = False) -> None:
         """Start nothing more, and wait up to `grace` seconds for running turns."""

@@ -192,6 +192,7 @@ class Rule(Struct, frozen=True):
     created_at: int
     until: int | None = None  # milliseconds; None: for ever
     created_by: str = ""
+    is_readable: bool = True  # False: its row is damaged, so nobody knows what it forbids
 
 
 class Verdict(Struct, frozen=True):

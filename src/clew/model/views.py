@@ -413,9 +413,19 @@ class LoginView(Struct, frozen=True):
     expires_at: int
 
 
+class DamagedRow(Struct, frozen=True):
+    """A row of the database that cannot be read. `clew repair` sets it aside."""
+
+    table: str
+    key: str
+    thread: str | None  # to which it belongs, as far as the row says
+    reason: str
+
+
 class StatusView(Struct, frozen=True):
     daemon: DaemonView
     runtimes: list[RuntimeView]
     surfaces: list[SurfaceView]
     fates: dict[str, int]
     gates: int = 0  # open ones
+    damaged: list[DamagedRow] = field(default_factory=list)  # rows that the daemon met and could not read

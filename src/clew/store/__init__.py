@@ -4,6 +4,6 @@ A transaction body is a short synchronous function of a `Tx`. Each function in `
 to one table; the engine combines them in a body, and a body commits atomically.
 """
 
-from clew.store.base import Entry, Executor, Row, Store, Tx
+from clew.store.base import BadRow, Entry, Executor, Row, Store, Tx
 
-__all__ = ["Entry", "Executor", "Row", "Store", "Tx"]
+__all__ = ["BadRow", "Entry", "Executor", "Row", "Store", "Tx"]

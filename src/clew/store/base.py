@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from clew.model.events.logged import Logged
 from clew.support.coded import plain, with_texts
-from clew.support.errors import StoreError
+from clew.support.errors import StoreError, UnreadableRow
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -29,6 +29,16 @@ class Entry(Struct, frozen=True):
     kind: str
     at: int
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class BadRow(Struct, frozen=True):
+    """A row that cannot be read: by another program, a failing disk, or a bug."""
+
+    table: str
+    key: str
+    thread: str | None  # to which it belongs, as far as the row says
+    reason: str
+    where: tuple[object, ...] = ()  # the values of its primary key
 
 
 class Connection(Protocol):
@@ -49,6 +59,7 @@ class Tx:
         self._connection = connection
         self._logged: list[Entry] = []  # not numbered yet
         self._actions: list[Callable[[], object]] = []
+        self.bad: list[BadRow] = []  # rows that it met and could not read
 
     def run(self, sql: str, *params: Any) -> int:
         """Execute a statement. Returns how many rows it changed."""
@@ -72,6 +83,20 @@ class Tx:
     def after(self, action: Callable[[], object]) -> None:
         """Call this on the event loop after the commit, before listeners and the caller learn of it."""
         self._actions.append(action)
+
+    def attempt(self, part: Callable[[], T], otherwise: T) -> T:
+        """Run a part of the body that concerns one thread of many. If it needs a row that cannot be read, only this
+        part is undone."""
+        logged, actions = len(self._logged), len(self._actions)
+        self._connection.run("SAVEPOINT part", ())
+        try:
+            return part()
+        except UnreadableRow:
+            self._connection.run("ROLLBACK TO part", ())
+            del self._logged[logged:], self._actions[actions:]
+            return otherwise
+        finally:
+            self._connection.run("RELEASE part", ())
 
     def finish(self) -> Committed:
         """Write and number what was logged. The executor calls it, once, when the body has ended."""
@@ -110,6 +135,7 @@ class Store:
         self._listeners: list[Callable[[Sequence[Entry]], None]] = []
         self.id = store_id
         self.trouble: str | None = None  # why the newest write failed; None if it succeeded
+        self.bad_rows: dict[tuple[str, str], BadRow] = {}  # by table and key: rows that some body could not read
 
     def listen(self, listener: Callable[[Sequence[Entry]], None]) -> None:
         """Add a listener. It is called on the event loop with what each commit logged, in the order of the commits."""
@@ -117,7 +143,7 @@ class Store:
 
     async def write(self, body: Body[T]) -> T:
         try:
-            done = await self._executor.write(body, self._committed)
+            done = await self._executor.write(self._noting(body), self._committed)
         except StoreError as error:
             self.trouble = error.words
             raise
@@ -125,15 +151,30 @@ class Store:
         return done
 
     async def read(self, body: Body[T]) -> T:
-        return await self._executor.read(body)
+        return await self._executor.read(self._noting(body))
 
     async def search(self, body: Body[T]) -> T:
         """A read that may scan every row; no other read waits for it. Raises SearchTooLong at its deadline, and
         SearchBusy."""
-        return await self._executor.search(body)
+        return await self._executor.search(self._noting(body))
 
     def close(self) -> None:
         self._executor.close()
+
+    def _noting(self, body: Body[T]) -> Body[T]:
+        def run(tx: Tx) -> T:
+            try:
+                return body(tx)
+            finally:
+                for bad in tx.bad:
+                    self._note(bad)
+
+        return run
+
+    def _note(self, bad: BadRow) -> None:
+        if self.bad_rows.get((bad.table, bad.key)) != bad:
+            _log.error("row %s of table %s cannot be read: %s; see clew repair", bad.key, bad.table, bad.reason)
+            self.bad_rows[bad.table, bad.key] = bad
 
     def _committed(self, committed: Committed) -> None:
         for action in committed.actions:

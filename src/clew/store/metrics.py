@@ -52,7 +52,8 @@ def turns_since(tx: Tx, since: int) -> list[Span]:
         " AND started_at IS NOT NULL",
         since,
     )
-    return [Span(row["queued_at"], row["ended_at"], row["state"] == "failed") for row in rows]
+    spans = [Span(row["queued_at"], row["ended_at"], row["state"] == "failed") for row in rows]
+    return [span for span in spans if _is_readable(span)]
 
 
 def gates_since(tx: Tx, since: int) -> list[Span]:
@@ -63,9 +64,13 @@ def gates_since(tx: Tx, since: int) -> list[Span]:
         " UNION ALL SELECT asked_at, NULL FROM gates WHERE state = 'open'",
         since,
     )
-    return [Span(row["asked_at"], row["over"]) for row in rows]
+    return [span for row in rows if _is_readable(span := Span(row["asked_at"], row["over"]))]
+
+
+def _is_readable(span: Span) -> bool:
+    return isinstance(span.begin, int) and isinstance(span.end, int | None)
 
 
 def _number(tx: Tx, sql: str) -> int | None:
     row = tx.one(sql)
-    return int(row["n"]) if row and row["n"] is not None else None
+    return row["n"] if row and isinstance(row["n"], int) else None  # a damaged row may have another type

@@ -42,6 +42,8 @@ def recode(connection: SqliteConnection) -> None:
         known = list(_patterns(sentences, areas))
         rows = connection.all(f"SELECT DISTINCT {column} AS text FROM {table} WHERE {column} IS NOT NULL", ())
         for row in rows:
+            if not isinstance(row["text"], str):
+                continue  # damaged
             found = _coded(row["text"], column, known) or _reason(row["text"], sentences["reasons"])
             if found is not None:
                 connection.run(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (stored(found), row["text"]))

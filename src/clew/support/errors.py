@@ -83,6 +83,17 @@ class StoreError(ClewError):
     status = 503
 
 
+class UnreadableRow(ClewError):
+    """A row of the database cannot be read. Only what needs this row fails; `clew repair` sets it aside."""
+
+    code = "bad_row"
+
+    def __init__(self, message: str, brief: str = "") -> None:
+        """`brief`: which row, and why, without what to do."""
+        super().__init__(message)
+        self.brief = brief
+
+
 class SearchTooLong(ClewError):
     """A search hit its deadline."""
 

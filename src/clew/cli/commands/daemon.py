@@ -126,7 +126,9 @@ def _print_unreachable(out: Out, error: OutOfReach) -> None:
     words = error.words if hangs else why or error.words
     if out.as_json:
         trouble = {"code": error.code, "message": words, "pid": hung.pid(home) if hangs else None}
-        out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0, "error": trouble})
+        out.json(
+            {"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0, "damaged": [], "error": trouble}
+        )
     out.say(f"clew: {in_locale(words)}")
 
 
@@ -142,6 +144,7 @@ def _waiting(out: Out, status: StatusView) -> list[str]:
     return [f"for you   {words}" for words in (gates, stand) if words]
 
 
+NAMED = 5  # damaged rows that the status names
 _SUPERVISED = {
     True: "its supervisor brings it back",
     False: "nothing brings it back: it runs in the foreground, or the next command that needs it starts a supervisor",
@@ -182,7 +185,14 @@ def _status_lines(status: StatusView) -> list[str]:
         *(["settings  config.toml was changed since the start; clew restart applies it"] if daemon.outdated else []),
         *table(parts),
         f"messages  {fates}",
+        *([f"damaged   {_damaged(status)}"] if status.damaged else []),
     ]
+
+
+def _damaged(status: StatusView) -> str:
+    rows = ", ".join(f"{each.table} {each.key}" for each in status.damaged[:NAMED])
+    more = f" and {len(status.damaged) - NAMED} more" if len(status.damaged) > NAMED else ""
+    return f"rows that cannot be read: {rows}{more}; clew repair shows why and sets them aside"
 
 
 @click.command("logs", short_help="Show the daemon's log.")

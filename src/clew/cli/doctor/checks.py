@@ -29,7 +29,7 @@ from clew.config.plugin import Finding
 from clew.daemon.assemble import environment_of, left_out, own_runtimes
 from clew.model.views import DaemonView, SurfaceView
 from clew.process import kept_programs, lock, start
-from clew.store import audit
+from clew.store import audit, damage
 from clew.store.migrate import migrations, version
 from clew.store.sqlite.driver import SqliteConnection, connect, explain
 from clew.store.sqlite.file import saved_of
@@ -42,6 +42,7 @@ from clew.support.version import __version__
 from clew.texts.catalogue import restore, say
 
 MIN_FREE = 200 << 20  # bytes of free disk space
+NAMED = 5  # damaged rows that are named
 CLOCK_SLACK = 60_000  # milliseconds that two clocks may differ
 
 
@@ -140,6 +141,22 @@ def _store(home: Home, settings: config_settings.Config, state: DaemonState) -> 
     if found == newest:
         return Finding("store", True, say("doctor.store", path=str(home.database), found=found))
     return Finding("store", True, say("doctor.store_older", path=str(home.database), found=found, known=newest))
+
+
+def _rows(home: Home, settings: config_settings.Config, state: DaemonState) -> Finding:
+    """Rows that cannot be read and that work may wait for. A store that cannot be opened is a finding of its own."""
+    if not home.database.exists():
+        return Finding("rows", True, say("doctor.no_store"))
+    with closing(connect(home.database, read_only=True).raw) as raw:
+        connection = SqliteConnection(raw)
+        if version(connection) != migrations()[-1][0]:
+            return Finding("rows", None, say("doctor.rows_not_checked"))
+        bad = damage.find_live(connection)
+    if not bad:
+        return Finding("rows", True, say("doctor.rows"))
+    told = [say("doctor.bad_row", table=each.table, key=each.key, reason=each.reason) for each in bad[:NAMED]]
+    more = [say("doctor.more_rows", count=len(bad) - NAMED)] if len(bad) > NAMED else []
+    return Finding("rows", False, all_of([*told, *more]), say("doctor.repair"))
 
 
 def _no_store(home: Home) -> Finding:
@@ -329,6 +346,7 @@ def _surfaces(home: Home, settings: config_settings.Config, state: DaemonState) 
 
 _CHECKS: tuple[Check, ...] = (
     _store,
+    _rows,
     _disk,
     _clock,
     _socket,

@@ -162,7 +162,9 @@ class Outbox:
                 deliveries.retry_now(tx, now)
             waiting = deliveries.next_to_send(tx, surface.name, free + 1)
             ready = [id for id, due in waiting[:free] if due <= now]
-            claimed = (deliveries.claim_pending(tx, id, owner, first_sent_at) for id in ready)
+            claimed = [
+                tx.attempt(partial(deliveries.claim_pending, tx, id, owner, first_sent_at), None) for id in ready
+            ]
             next_due = waiting[len(ready)][1] if len(waiting) > len(ready) else None
             return [delivery for delivery in claimed if delivery is not None], next_due
 
@@ -271,7 +273,7 @@ class Outbox:
         if deliveries.record_sent(tx, delivery, receipt.message_id, now, receipt.conversation):
             tx.log(delivery.thread, delivery.turn, now, DeliverySent(delivery.id))
             if delivery.kind is DeliveryKind.HANDOFF:
-                self._on_handoff_sent(tx, delivery, receipt.conversation)
+                tx.attempt(partial(self._on_handoff_sent, tx, delivery, receipt.conversation), None)
 
     def _not_sent(self, tx: Tx, delivery: Delivery, failure: NotSent) -> None:
         now = self._core.clock.now()
@@ -279,9 +281,9 @@ class Outbox:
             deliveries.record_failed(tx, delivery, failure.reason)
             tx.log(delivery.thread, delivery.turn, now, DeliveryFailed(delivery.id, failure.reason))
             if delivery.kind is DeliveryKind.HANDOFF:
-                self._on_handoff_refused(tx, delivery, failure.reason)
+                tx.attempt(partial(self._on_handoff_refused, tx, delivery, failure.reason), None)
             if delivery.kind in _NEEDED or delivery.part is not None:
-                self._on_refused(tx, self._core, delivery)
+                tx.attempt(partial(self._on_refused, tx, self._core, delivery), None)
             return
         in_doubt = isinstance(failure, InDoubt) or delivery.in_doubt
         due = now + int(self._wait(delivery, failure) * 1000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from clew.engine.core import Core
 from clew.engine.gates import cards
@@ -34,7 +35,7 @@ class GateExpiry:
     def _pass(self, tx: Tx) -> int | None:
         """Remind and expire what is due. Returns the time of the next one."""
         now = self._core.clock.now()
-        times = [self._check_gate(tx, gate, now) for gate in gates.all_open(tx)]
+        times = [tx.attempt(partial(self._check_gate, tx, gate, now), None) for gate in gates.all_open(tx)]
         return min((time for time in times if time is not None), default=None)
 
     def _check_gate(self, tx: Tx, gate: Gate, now: int) -> int | None:

@@ -39,7 +39,7 @@ from clew.store.tables import bindings, deliveries, gates, inbox, places, thread
 from clew.store.tables.inbox import Arrival
 from clew.support import crash
 from clew.support.coded import coded_in
-from clew.support.errors import ClewError
+from clew.support.errors import ClewError, UnreadableRow
 from clew.texts import chat_messages, gate_messages
 
 _log = logging.getLogger(__name__)
@@ -67,6 +67,8 @@ class Admission(Struct, frozen=True):
             await self._receipt(inbound)
         try:
             accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
+        except UnreadableRow as error:
+            accepted = await self._refuse_damaged(inbound, error)
         except ClewError:
             raise
         except Exception:  # a bug of ours must not make a message vanish
@@ -77,10 +79,23 @@ class Admission(Struct, frozen=True):
         crash.point("inbox.accepted-not-acknowledged")
         return accepted
 
+    async def _refuse_damaged(self, inbound: Inbound, error: UnreadableRow) -> Accepted:
+        """Refuse a message that needs a row that cannot be read. If that is its own row, it was accepted before."""
+
+        def body(tx: Tx) -> Accepted:
+            if inbox.is_known(tx, inbound.conversation, inbound.message_id):
+                return Accepted(Fate.REFUSED, None, None, words=error.message, repeated=True)
+            return write_fate(tx, self.core, inbound, Arrival(Fate.REFUSED, None, None, error.words))
+
+        return await self.core.store.write(body)
+
     async def _receipt(self, inbound: Inbound) -> None:
         """A card may be answered before its receipt is stored; wait briefly for it."""
         for _ in range(LOOKS):
-            if not await self.core.store.read(lambda tx: self._comes(tx, inbound)):
+            try:
+                if not await self.core.store.read(lambda tx: self._comes(tx, inbound)):
+                    return
+            except UnreadableRow:
                 return
             await self.core.clock.sleep(LOOK)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import reachable_target
 from clew.engine.gates import cards, suspension_prompt
 from clew.model.events.logged import PersonAway, PersonBack
+from clew.model.gates import Gate
 from clew.model.messages import Conversation
 from clew.model.threads import Thread, ThreadFilter, ThreadStatus
 from clew.store import Tx
@@ -20,14 +23,24 @@ def go(tx: Tx, core: Core, where: Conversation) -> None:
     places.set_away(tx, where, now)
     tx.log("", None, now, PersonAway(str(where)))
     for gate in gates.all_open(tx):
-        thread, turn = threads.get(tx, gate.thread), turns.get(tx, gate.turn)
-        if thread is None or turn is None or gate.where not in (None, before):
-            continue
-        if reachable_target(tx, core, thread, turn.conversation if gate.where else None) == where:
-            cards.move(tx, core, thread, where, [gate])
+        if gate.where in (None, before):
+            tx.attempt(partial(_move_gate, tx, core, gate, where), None)
     for seen in threads.page(tx, ThreadFilter(status=ThreadStatus.SUSPENDED, limit=MAX_SUSPENDED)):
-        if isinstance(seen.thread, Thread) and _asks_local_client(tx, core, seen.thread, where):
-            suspension_prompt.move(tx, core, seen.thread, where)
+        if isinstance(seen.thread, Thread):
+            tx.attempt(partial(_move_question, tx, core, seen.thread, where), None)
+
+
+def _move_gate(tx: Tx, core: Core, gate: Gate, where: Conversation) -> None:
+    thread, turn = threads.get(tx, gate.thread), turns.get(tx, gate.turn)
+    if thread is None or turn is None:
+        return
+    if reachable_target(tx, core, thread, turn.conversation if gate.where else None) == where:
+        cards.move(tx, core, thread, where, [gate])
+
+
+def _move_question(tx: Tx, core: Core, thread: Thread, where: Conversation) -> None:
+    if _asks_local_client(tx, core, thread, where):
+        suspension_prompt.move(tx, core, thread, where)
 
 
 def _asks_local_client(tx: Tx, core: Core, thread: Thread, where: Conversation) -> bool:

@@ -31,7 +31,7 @@ from clew.store.tables import bindings, deliveries, handoffs, threads, turns
 from clew.support import crash
 from clew.support.coded import with_texts
 from clew.support.display.as_code import plain_or_code
-from clew.support.errors import NotFound, Refused
+from clew.support.errors import NotFound, Refused, UnreadableRow
 from clew.texts import gate_messages, handoff_messages
 from clew.texts.catalogue import say
 
@@ -253,7 +253,10 @@ class Handoffs:
             self._ends[handoff].set()
 
     async def _give_up(self, handoff: Handoff, reason: str, *, is_refused: bool = False) -> None:
-        await self._core.write_with_retry(lambda tx: self._fail(tx, handoff, reason, is_refused=is_refused))
+        try:
+            await self._core.write_with_retry(lambda tx: self._fail(tx, handoff, reason, is_refused=is_refused))
+        except UnreadableRow as error:  # it stays open; the others must go on
+            _log.error("handoff %s cannot be ended: %s", handoff.id, error.message)
 
     def _fail(self, tx: Tx, handoff: Handoff, reason: str, *, is_refused: bool = False) -> bool:
         """Undo the handoff in one transaction. A receipt that arrives later changes nothing. False if it has ended."""

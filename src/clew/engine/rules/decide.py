@@ -120,7 +120,9 @@ def _applies(rule: Rule, workspace: str, now: int, thread: str) -> bool:
 
 
 def _restricts(rule: Rule, asked: Asked, workspace: str) -> bool:
-    """Whether a deny or an ask rule matches this request."""
+    """Whether a deny or an ask rule matches this request. One that cannot be read matches every request."""
+    if not rule.is_readable:
+        return True
     if rule.kind is RuleKind.EXACT:
         return rule.pattern in exact_patterns(asked)
     if rule.kind is RULE_KINDS[asked.kind] and _may_match(rule, asked, workspace):
@@ -376,4 +378,6 @@ def _rule_text(rule: Rule, quote: str = "") -> str:
 
 
 def _rule_name(rule: Rule) -> Text:
+    if not rule.is_readable:
+        return say("rules.unreadable", id=rule.id)
     return say("rules.rule", rule=_rule_text(rule), id=rule.id)

@@ -165,7 +165,7 @@ def _standing(tx: Tx, name: str) -> TurnStatus:
         raise NotFound(chat_messages.no_turn(name))
     thread = existing_thread(tx, turn.thread)
     node = nodes.get(tx, turn.node) if turn.node else None
-    outcome = history.read(node) if node else None
+    outcome = nodes.content(tx, node) if node else None
     asked = [gate for gate in gates.open_in(tx, thread.id) if gate.turn == name]
     return TurnStatus(
         turn=name,

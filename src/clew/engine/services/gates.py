@@ -320,15 +320,16 @@ def _question_view(question: Question) -> QuestionView:
 
 
 def _rule_view(rule: Rule) -> RuleView:
+    pattern = rule.pattern if rule.is_readable else say("rules.unreadable", id=rule.id)
     return RuleView(
         rule.id,
         rule.effect,
         rule.kind,
-        rule.pattern,
+        pattern,
         rule.scope,
         rule.place,
         rule.until,
         rule.created_at,
         rule.created_by,
-        as_command(rule.pattern, lines=False),
+        as_command(pattern, lines=False),
     )

@@ -33,7 +33,7 @@ from clew.store.tables import bindings, deliveries, gates, items, nodes, threads
 from clew.store.tables import continuity as continuity_table
 from clew.store.tables.threads import Damaged, ThreadSummary
 from clew.support.coded import with_texts
-from clew.support.errors import NotFound, SearchTooLong
+from clew.support.errors import NotFound, SearchTooLong, UnreadableRow
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
@@ -195,19 +195,29 @@ async def verify(core: Core, name: str | None) -> AsyncIterator[Verdict]:
 
 
 async def _verify(core: Core, name: str) -> Verdict:
-    """Walk from the newest node to the first; the verdict names the oldest bad one."""
-    digest = await core.store.read(lambda tx: threads.head(tx, name))
-    count, bad, reason = 0, None, None
+    """Walk from the newest node to the first; the verdict names the oldest bad one. Every node that a turn names must
+    be among them: otherwise the head was set back."""
+    digest, named = await core.store.read(lambda tx: (threads.head(tx, name), turns.named_nodes(tx, name)))
+    seen: set[str] = set()
+    bad, reason = None, None
     while digest is not None:
-        walked = await core.store.read(partial(nodes.back_from, head=digest, limit=WALK))
+        try:
+            walked = await core.store.read(partial(nodes.back_from, head=digest, limit=WALK))
+        except UnreadableRow as error:
+            return with_texts(Verdict(name, False, len(seen), digest, error.words))
         if not walked:
-            return with_texts(Verdict(name, False, count, digest, say("threads.node_missing")))
+            return with_texts(Verdict(name, False, len(seen), digest, say("threads.node_missing")))
         for node in walked:
-            count += 1
+            if node.hash in seen:
+                return with_texts(Verdict(name, False, len(seen), node.hash, say("threads.history_loops")))
+            seen.add(node.hash)
             if (trouble := _trouble(node)) is not None:
                 bad, reason = node.hash, trouble
         digest = walked[-1].prev
-    return with_texts(Verdict(name, bad is None, count, bad, reason))
+    lost = next((node for node in named if node not in seen), None)
+    if bad is None and lost is not None:
+        bad, reason = lost, say("threads.head_set_back")
+    return with_texts(Verdict(name, bad is None, len(seen), bad, reason))
 
 
 def _trouble(node: Node) -> str | None:
@@ -246,6 +256,15 @@ def _view(
     row = seen.thread
     if isinstance(row, Damaged):
         return _damaged(row)
+    try:
+        return _readable_view(tx, seen, row, codes, bound)
+    except UnreadableRow as error:
+        return _damaged(Damaged(row.id, error.brief))
+
+
+def _readable_view(
+    tx: Tx, seen: ThreadSummary, row: Thread, codes: Mapping[str, tuple[str, ...]], bound: tuple[BoundView, ...]
+) -> ThreadView:
     return with_texts(
         ThreadView(
             id=row.id,
@@ -297,7 +316,7 @@ def _last_line(tx: Tx, seen: ThreadSummary) -> str | None:
 
 def _is_wordless(tx: Tx, digest: str | None) -> bool:
     node = nodes.get(tx, digest) if digest else None
-    content = history.read(node) if node and history.is_sound(node) else None
+    content = nodes.content(tx, node) if node and history.is_sound(node) else None
     return isinstance(content, history.Outcome) and not content.text
 
 
@@ -332,7 +351,7 @@ def _damaged(row: Damaged) -> ThreadView:
 
 def _turn_view(tx: Tx, row: Turn) -> TurnView:
     node = nodes.get(tx, row.node) if row.node else None
-    content = history.read(node) if node else None
+    content = nodes.content(tx, node) if node else None
     outcome = content if isinstance(content, history.Outcome) else None
     return with_texts(
         TurnView(

@@ -16,7 +16,7 @@ from clew.model.shared_sessions import SharesSessions
 from clew.model.threads import Thread, ThreadStatus
 from clew.store import Tx
 from clew.store.tables import threads, turns
-from clew.support.errors import RuntimeTrouble
+from clew.support.errors import RuntimeTrouble, UnreadableRow
 
 RELEASE_TIMEOUT = 10.0  # seconds for an ended turn to release its session
 _log = logging.getLogger(__name__)
@@ -44,7 +44,10 @@ class SharedSessions:
 
     async def _close_later(self, thread: str, use: int) -> None:
         await self._core.clock.sleep(self._core.config.threads.release_after)
-        queued = await self._core.read_with_retry(lambda tx: _with_waiting_turn(tx, thread))
+        try:
+            queued = await self._core.read_with_retry(lambda tx: _with_waiting_turn(tx, thread))
+        except UnreadableRow:
+            queued = None
         if self._uses[thread] == use and queued is None:
             await self.close_if_idle(thread)
 

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Protocol
 
@@ -157,8 +158,12 @@ class Scheduler:
         return free + len(waiting & set(self._running.values()))
 
     def _claim_each(self, tx: Tx, wanted: list[str]) -> list[Turn]:
-        claimed = [turns.claim(tx, thread, self._core.incarnation, self._core.clock.now()) for thread in wanted]
-        return [self._write_request(tx, turn) for turn in claimed if turn is not None]
+        claimed = [tx.attempt(partial(self._claim_one, tx, thread), None) for thread in wanted]
+        return [turn for turn in claimed if turn is not None]
+
+    def _claim_one(self, tx: Tx, thread: str) -> Turn | None:
+        turn = turns.claim(tx, thread, self._core.incarnation, self._core.clock.now())
+        return self._write_request(tx, turn) if turn is not None else None
 
     def _write_request(self, tx: Tx, turn: Turn) -> Turn:
         """Append a turn's request to history when the turn is first claimed, so that history has the order of turns."""

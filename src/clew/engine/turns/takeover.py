@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 
 from clew.engine.core import Core
 from clew.engine.turns.recovery import Recovery
@@ -47,7 +48,9 @@ class Takeover:
         deliveries.retry_now(tx, now)
         adopted = [turns.adopt(tx, turn, self._core.incarnation) for turn in turns.all_live(tx)]
         orphans = [turn for turn in adopted if turn is not None]
-        return orphans, turns.threads_with_queued(tx), {turn.id: _offered(tx, turn) for turn in orphans}
+        nothing: list[Steer] = []
+        in_doubt = {turn.id: tx.attempt(partial(_offered, tx, turn), nothing) for turn in orphans}
+        return orphans, turns.threads_with_queued(tx), in_doubt
 
     def _hold_backlog(self, tx: Tx, now: int) -> None:
         """After a long downtime, suspend threads with queued turns and ask once, instead of running all at once."""
@@ -57,7 +60,7 @@ class Takeover:
         busy = {turn.thread for turn in turns.all_live(tx)}  # these are recovered instead
         for thread in turns.threads_with_queued(tx):
             if thread not in busy:
-                hold_backlog(tx, self._core, thread)
+                tx.attempt(partial(hold_backlog, tx, self._core, thread), None)
 
     async def _recover(self, turn: Turn) -> None:
         crash.point("recovery.taken-over-not-looked-up")
@@ -65,9 +68,16 @@ class Takeover:
             await self._recovery.resolve(turn, say("turns.left_running"))
         except Exception:
             _log.exception("turn %s could not be recovered", turn.id)
-            await self._recovery.ask_about_unknown(turn, say("turns.clew_failed"))
+            await self._ask(turn)
         finally:
             self._scheduler.release(turn.thread)
+
+    async def _ask(self, turn: Turn) -> None:
+        """Ask a person; if that fails too, the turn waits for the next start. It must not cost the other turns."""
+        try:
+            await self._recovery.ask_about_unknown(turn, say("turns.clew_failed"))
+        except Exception:
+            _log.exception("nobody can be asked about turn %s", turn.id)
 
 
 def _offered(tx: Tx, turn: Turn) -> list[Steer]:

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from clew.config import settings
 from clew.model.gate_views import Verdict
-from clew.model.views import Notified, StatusView
+from clew.model.views import DamagedRow, Notified, StatusView
 from clew.process import kept_programs
 from clew.process.start import is_supervised
 from clew.server.dependencies import AppState, json_response
@@ -58,6 +58,7 @@ async def status(state: AppState) -> Response:
         surfaces=await state.engine.status.surfaces_with_failures(),
         fates=await state.engine.status.fates(),
         gates=await state.engine.gates.count(),
+        damaged=await state.engine.repair.known(),
     )
     return json_response(view)
 
@@ -112,6 +113,17 @@ async def verify(state: AppState, body: schemas.Verify) -> Response:
 @router.post("/api/notify", gives=list[Notified], summary="Try all pending deliveries once, now")
 async def notify(state: AppState, body: schemas.Notify) -> Response:
     return json_response(await state.engine.deliveries.notify(dry_run=body.dry_run, retry_failed=body.retry_failed))
+
+
+@router.get("/api/repair", gives=list[DamagedRow], summary="List the rows of the database that cannot be read")
+async def damaged_rows(state: AppState) -> Response:
+    return json_response(await state.engine.repair.find())
+
+
+@router.post("/api/repair", gives=list[DamagedRow], summary="Set aside the rows of the database that cannot be read")
+async def repair(state: AppState) -> Response:
+    """They are copied to the table `set_aside`, with what belongs to them, and removed."""
+    return json_response(await state.engine.repair.apply())
 
 
 async def _verdicts(state: AppState, thread: str | None) -> AsyncIterator[bytes]:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from clew.store.base import Body, Committed, Row, Tx
 from clew.store.sqlite.file import OpenFile
 from clew.support import crash
-from clew.support.errors import SearchBusy, SearchTooLong, StoreError
+from clew.support.errors import SearchBusy, SearchTooLong, StoreError, UnreadableRow
 from clew.texts.catalogue import say
 
 T = TypeVar("T")
@@ -49,12 +49,29 @@ class SqliteConnection:
         return self.raw.execute(sql, params).lastrowid or 0
 
     def all(self, sql: str, params: Sequence[Any]) -> list[Row]:
-        cursor = self.raw.execute(sql, params)
-        rows = cursor.fetchall()
+        try:
+            cursor = self.raw.execute(sql, params)
+            rows = cursor.fetchall()
+        except sqlite3.OperationalError as error:
+            if "decode" not in str(error):
+                raise
+            cursor, rows = self._undecoded(sql, params)
         if not rows:
             return rows
         columns = self._columns.get(sql) or self._note_columns(sql, cursor)
         return [dict(zip(columns, row, strict=True)) for row in rows]  # sqlite3.Row searches all names every time
+
+    def _undecoded(self, sql: str, params: Sequence[Any]) -> tuple[sqlite3.Cursor, list[Any]]:
+        """The same rows, in which text that is no UTF-8 is bytes: whoever reads the row finds it damaged. A statement
+        that changes rows must not run twice."""
+        if not sql.lstrip().startswith(("SELECT", "WITH")):
+            raise UnreadableRow(say("daemon.not_text"))
+        self.raw.text_factory = _text
+        try:
+            cursor = self.raw.execute(sql, params)
+            return cursor, cursor.fetchall()
+        finally:
+            self.raw.text_factory = str
 
     def _note_columns(self, sql: str, cursor: sqlite3.Cursor) -> tuple[str, ...]:
         columns = tuple(column[0] for column in cursor.description)
@@ -381,6 +398,13 @@ def wipe(connection: SqliteConnection) -> None:
     for name in names:
         connection.raw.execute(f"DELETE FROM {name}")
     connection.raw.execute("COMMIT")
+
+
+def _text(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
 
 
 def _statements(sql: str) -> list[str]:

@@ -4,8 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from clew.model.messages import Conversation
-from clew.store.base import Tx
+from clew.store.base import Row, Tx
+from clew.store.rows import Count, Moment, Rows
+
+
+class _BindingRow(Struct):
+    surface: str
+    address: str
+    thread: str
+    bound_at: Moment
+    drives: Count
+
+
+class Binding(Struct, frozen=True):
+    where: Conversation
+    thread: str
+    drives: bool
+
+
+_COLUMNS = ", ".join(_BindingRow.__struct_fields__)
 
 
 def bind(tx: Tx, where: Conversation, thread: str, at: int, *, drives: bool = True) -> None:
@@ -26,8 +46,8 @@ def bind(tx: Tx, where: Conversation, thread: str, at: int, *, drives: bool = Tr
 
 def driver(tx: Tx, thread: str) -> Conversation | None:
     """The conversation that drives a thread; None: the local client."""
-    row = tx.one("SELECT surface, address FROM bindings WHERE thread = ? AND drives = 1", thread)
-    return Conversation(row["surface"], row["address"]) if row else None
+    found = ROWS.one(tx, tx.one(f"SELECT {_COLUMNS} FROM bindings WHERE thread = ? AND drives = 1", thread))
+    return found.where if found else None
 
 
 def clear_driver(tx: Tx, thread: str) -> None:
@@ -42,8 +62,9 @@ def set_driver(tx: Tx, where: Conversation, thread: str) -> bool:
 
 
 def thread_at(tx: Tx, where: Conversation) -> str | None:
-    row = tx.one("SELECT thread FROM bindings WHERE surface = ? AND address = ?", where.surface, where.address)
-    return row["thread"] if row else None
+    sql = f"SELECT {_COLUMNS} FROM bindings WHERE surface = ? AND address = ?"
+    found = ROWS.one(tx, tx.one(sql, where.surface, where.address))
+    return found.thread if found else None
 
 
 def known_at(tx: Tx, where: Conversation, limit: int) -> tuple[str, ...]:
@@ -60,7 +81,7 @@ def known_at(tx: Tx, where: Conversation, limit: int) -> tuple[str, ...]:
         where.address,
         limit,
     )
-    return tuple(row["thread"] for row in rows)
+    return tuple(row["thread"] for row in rows if isinstance(row["thread"], str))
 
 
 def of_threads(tx: Tx, threads: Sequence[str]) -> list[tuple[Conversation, str, bool]]:
@@ -68,11 +89,10 @@ def of_threads(tx: Tx, threads: Sequence[str]) -> list[tuple[Conversation, str, 
     if not threads:
         return []
     rows = tx.all(
-        "SELECT surface, address, thread, drives FROM bindings"
-        f" WHERE thread IN ({', '.join('?' * len(threads))}) ORDER BY bound_at",
+        f"SELECT {_COLUMNS} FROM bindings WHERE thread IN ({', '.join('?' * len(threads))}) ORDER BY bound_at",
         *threads,
     )
-    return [(Conversation(row["surface"], row["address"]), row["thread"], bool(row["drives"])) for row in rows]
+    return [(each.where, each.thread, each.drives) for each in ROWS.readable(tx, rows)]
 
 
 def newest(tx: Tx, limit: int) -> list[tuple[Conversation, str]]:
@@ -98,3 +118,10 @@ def move(tx: Tx, old: Conversation, new: Conversation) -> str | None:
         return None
     tx.run("UPDATE bindings SET address = ? WHERE surface = ? AND address = ?", new.address, old.surface, old.address)
     return thread
+
+
+def _binding(row: Row) -> Binding:
+    return Binding(Conversation(row["surface"], row["address"]), row["thread"], bool(row["drives"]))
+
+
+ROWS = Rows("bindings", _BindingRow, _binding, key=("surface", "address"))

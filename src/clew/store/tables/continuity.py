@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from clew.model.threads import Continuity, ForkPoint, SessionBegan, SessionKey
 from clew.store.base import Row, Tx
+from clew.store.rows import Count, Moment, Rows
 from clew.store.texts import loaded, stored
 
 _KEY = "thread = ? AND runtime = ? AND role = ?"
@@ -24,6 +25,24 @@ class RuntimeLink(Struct, frozen=True):
     used_at: int | None
     restarts: int  # how often it was resumed
     trouble: str | None
+
+
+class _SessionRow(Struct):
+    thread: str
+    runtime: str
+    role: str
+    data: str | None
+    fork_data: str | None
+    fork_turn: str | None
+    began: SessionBegan | None
+    seen: str | None
+    status: str | None
+    used_at: Moment | None
+    restarts: Count
+    trouble: str | None
+
+
+_COLUMNS = ", ".join(_SessionRow.__struct_fields__)
 
 
 def save(tx: Tx, key: SessionKey, continuity: Continuity) -> None:
@@ -54,7 +73,8 @@ def save_fork_point(tx: Tx, key: SessionKey, point: ForkPoint, seen: str | None)
 
 
 def get(tx: Tx, key: SessionKey) -> tuple[Continuity | None, ForkPoint | None]:
-    row = tx.one(f"SELECT data, fork_data, fork_turn FROM continuity WHERE {_KEY}", key.thread, key.runtime, key.role)
+    row = tx.one(f"SELECT {_COLUMNS} FROM continuity WHERE {_KEY}", key.thread, key.runtime, key.role)
+    ROWS.one(tx, row)
     if row is None or (row["data"], row["fork_data"]) == (None, None):
         return None, None
     if row["data"] is not None:
@@ -121,12 +141,8 @@ def record_failure(tx: Tx, key: SessionKey, trouble: str, at: int) -> None:
 
 def links(tx: Tx, thread: str) -> list[RuntimeLink]:
     """The sessions of a thread, by runtime and role."""
-    rows = tx.all(
-        "SELECT runtime, role, data, began, seen, status, used_at, restarts, trouble FROM continuity"
-        " WHERE thread = ? ORDER BY runtime, role",
-        thread,
-    )
-    return [_link(row) for row in rows]
+    rows = tx.all(f"SELECT {_COLUMNS} FROM continuity WHERE thread = ? ORDER BY runtime, role", thread)
+    return ROWS.readable(tx, rows)
 
 
 def _link(row: Row) -> RuntimeLink:
@@ -141,3 +157,6 @@ def _link(row: Row) -> RuntimeLink:
         row["restarts"],
         loaded(row["trouble"]),
     )
+
+
+ROWS = Rows("continuity", _SessionRow, _link, key=("thread", "runtime", "role"))

@@ -7,16 +7,45 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
 from clew.model.messages import Attachment, Conversation
 from clew.store.base import Row, Tx
+from clew.store.rows import Count, Moment, Rows
 from clew.store.texts import loaded, stored
 
-_COLUMNS = (
-    "id, kind, thread, turn, surface, address, body, state, attempts, due_at, generation, in_doubt, first_sent_at,"
-    " message_id, sent_at, error, created_at, note, edits, buttons, file, gate, handoff, card, part"
-)
+
+class _DeliveryRow(Struct):
+    id: str
+    kind: DeliveryKind
+    thread: str
+    turn: str | None
+    surface: str | None
+    address: str | None
+    body: str
+    state: DeliveryState
+    attempts: Count
+    due_at: Moment
+    generation: Count
+    in_doubt: Count
+    first_sent_at: Moment | None
+    message_id: str | None
+    sent_at: Moment | None
+    error: str | None
+    created_at: Moment
+    note: str
+    edits: str | None
+    buttons: str
+    file: str | None
+    gate: str | None
+    handoff: str | None
+    card: str | None
+    part: Count | None
+
+
+_COLUMNS = ", ".join(_DeliveryRow.__struct_fields__)
+LATEST = 253_402_300_799_999  # milliseconds: the year 9999
 _buttons = msgspec.json.Decoder(tuple[Button, ...]).decode
 _file = msgspec.json.Decoder(Attachment).decode
 
@@ -62,17 +91,18 @@ def time_after_queue(tx: Tx, thread: str, where: Conversation, now: int) -> int:
         where.surface,
         where.address,
     )
-    return max(now, row["newest"] + 1) if row and row["newest"] is not None else now
+    newest = row["newest"] if row else None
+    return max(now, newest + 1) if isinstance(newest, int) and newest < LATEST else now
 
 
 def get(tx: Tx, delivery: str) -> Delivery | None:
     row = tx.one(f"SELECT {_COLUMNS} FROM deliveries WHERE id = ?", delivery)
-    return _delivery(row) if row else None
+    return ROWS.one(tx, row)
 
 
 def all_rows(tx: Tx) -> list[Delivery]:
     """For audits and tests."""
-    return [_delivery(row) for row in tx.all(f"SELECT {_COLUMNS} FROM deliveries ORDER BY id")]
+    return ROWS.readable(tx, tx.all(f"SELECT {_COLUMNS} FROM deliveries ORDER BY id"))
 
 
 def outstanding(tx: Tx, limit: int) -> list[Delivery]:
@@ -81,12 +111,12 @@ def outstanding(tx: Tx, limit: int) -> list[Delivery]:
     each = ("state = 'pending'", "state = 'sending'", given_up)
     parts = " UNION ALL ".join(f"SELECT {_COLUMNS} FROM deliveries WHERE {these}" for these in each)
     rows = tx.all(f"{parts} ORDER BY created_at DESC, id DESC LIMIT ?", limit)
-    return [_delivery(row) for row in rows]
+    return ROWS.readable(tx, rows)
 
 
 def of_thread(tx: Tx, thread: str, limit: int = 200) -> list[Delivery]:
     sql = f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? ORDER BY created_at DESC, id DESC LIMIT ?"
-    return [_delivery(row) for row in reversed(tx.all(sql, thread, limit))]
+    return ROWS.readable(tx, reversed(tx.all(sql, thread, limit)))
 
 
 # Deliveries of a thread to one conversation are sent in order, one at a time.
@@ -98,14 +128,20 @@ _FREE = (
 
 
 def next_to_send(tx: Tx, surface: str, limit: int) -> list[tuple[str, int]]:
-    """(id, due time) of pending deliveries of a surface that no earlier delivery blocks; the earliest due first."""
-    rows = tx.all(
-        f"SELECT d.id, d.due_at FROM deliveries d WHERE d.state = 'pending' AND d.surface = ? AND {_FREE}"
-        " ORDER BY d.due_at, d.created_at, d.id LIMIT ?",
-        surface,
-        limit,
-    )
-    return [(row["id"], row["due_at"]) for row in rows]
+    """(id, due time) of pending deliveries of a surface that no earlier delivery blocks; the earliest due first. A row
+    that cannot be read blocks those after it in its conversation, and no others."""
+    wanted = limit
+    while True:
+        rows = tx.all(
+            f"SELECT {_COLUMNS} FROM deliveries d WHERE d.state = 'pending' AND d.surface = ? AND {_FREE}"
+            " ORDER BY d.due_at, d.created_at, d.id LIMIT ?",
+            surface,
+            wanted,
+        )
+        found = ROWS.readable(tx, rows)
+        if len(found) >= limit or len(rows) < wanted:
+            return [(each.id, each.due_at) for each in found[:limit]]
+        wanted += limit
 
 
 def claim_pending(tx: Tx, delivery: str, owner: str, leaving: int | None) -> Delivery | None:
@@ -118,7 +154,7 @@ def claim_pending(tx: Tx, delivery: str, owner: str, leaving: int | None) -> Del
         leaving,
         delivery,
     )
-    return _delivery(row) if row else None
+    return ROWS.one(tx, row)
 
 
 def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
@@ -135,7 +171,7 @@ def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
     if row is None:
         again = f"UPDATE deliveries SET state = 'pending' WHERE {same} AND state = 'failed'"
         tx.run(again, delivery.id, delivery.generation)
-    return _delivery(row) if row else None
+    return ROWS.one(tx, row)
 
 
 def queued_before(tx: Tx, delivery: Delivery) -> list[Delivery]:
@@ -152,7 +188,7 @@ def queued_before(tx: Tx, delivery: Delivery) -> list[Delivery]:
         delivery.created_at,
         delivery.id,
     )
-    return [_delivery(row) for row in rows]
+    return ROWS.readable(tx, rows)
 
 
 def surfaces_pending(tx: Tx) -> list[str]:
@@ -167,23 +203,23 @@ def undelivered_finals(tx: Tx, *, failed: bool, after: str, limit: int) -> list[
         f"SELECT {_COLUMNS} FROM deliveries WHERE state IN ('pending', 'failed') AND kind = 'final'{only}"
         " AND (turn, length(id), id) > (?, ?, ?) ORDER BY turn, length(id), id LIMIT ?"
     )
-    return [_delivery(row) for row in tx.all(sql, after.partition(":")[0], len(after), after, limit)]
+    return ROWS.readable(tx, tx.all(sql, after.partition(":")[0], len(after), after, limit))
 
 
 def sending_finals(tx: Tx) -> list[Delivery]:
     """Answers of ended turns that are being sent; if no daemon runs, their sender is dead."""
     rows = tx.all(f"SELECT {_COLUMNS} FROM deliveries WHERE state = 'sending' AND kind = 'final' ORDER BY id")
-    return [_delivery(row) for row in rows]
+    return ROWS.readable(tx, rows)
 
 
 def unsent_files(tx: Tx, turn: str) -> set[str]:
     """Names of the files that a turn made and that have not arrived."""
     rows = tx.all(
-        "SELECT file FROM deliveries WHERE id > ? AND id < ? AND state IN ('pending', 'sending', 'failed')",
+        f"SELECT {_COLUMNS} FROM deliveries WHERE id > ? AND id < ? AND state IN ('pending', 'sending', 'failed')",
         f"{turn}:file:",
         f"{turn}:file;",  # ";" is the next character after ":"
     )
-    return {Path(_file(row["file"]).path).name for row in rows}
+    return {Path(each.file.path).name for each in ROWS.readable(tx, rows) if each.file is not None}
 
 
 def record_first_send(tx: Tx, delivery: Delivery, at: int) -> bool:
@@ -304,7 +340,7 @@ def by_receipt(tx: Tx, where: Conversation, message_id: str) -> Delivery | None:
     """The delivery that the platform knows by this message id."""
     sql = f"SELECT {_COLUMNS} FROM deliveries WHERE surface = ? AND address = ? AND message_id = ? ORDER BY id LIMIT 1"
     row = tx.one(sql, where.surface, where.address, message_id)
-    return _delivery(row) if row else None
+    return ROWS.one(tx, row)
 
 
 def newest_ask(tx: Tx, thread: str) -> Delivery | None:
@@ -314,7 +350,7 @@ def newest_ask(tx: Tx, thread: str) -> Delivery | None:
         " ORDER BY created_at DESC, id DESC LIMIT 1",
         thread,
     )
-    return _delivery(row) if row else None
+    return ROWS.one(tx, row)
 
 
 def retry_now(tx: Tx, now: int) -> None:
@@ -393,3 +429,6 @@ def move(tx: Tx, old: Conversation, new: Conversation) -> None:
     here = "state = 'pending' AND surface = ? AND address = ?"
     tx.run(f"UPDATE deliveries SET state = 'superseded' WHERE {here} AND edits IS NOT NULL", old.surface, old.address)
     tx.run(f"UPDATE deliveries SET address = ? WHERE {here}", new.address, old.surface, old.address)
+
+
+ROWS = Rows("deliveries", _DeliveryRow, _delivery, live="state NOT IN ('sent', 'failed', 'no_target', 'superseded')")

@@ -6,18 +6,43 @@ import hashlib
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.gates import Answer, Asked, Gate, GateState
 from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
+from clew.store.rows import Count, Moment, Rows
 from clew.store.texts import loaded, stored
 from clew.support.coded import plain
 
-_COLUMNS = (
-    "id, code, thread, turn, ref, asked, state, warning, answer, answered_by, why, card, surface, address, carried,"
-    " reminded, asked_at, answered_at, sent_at, closed_at, whole_in, offer"
-)
+
+class _GateRow(Struct):
+    id: str
+    code: str
+    thread: str
+    turn: str
+    ref: str
+    asked: str
+    state: GateState
+    warning: str
+    answer: str | None
+    answered_by: str | None
+    why: str
+    card: str | None
+    surface: str | None
+    address: str | None
+    carried: Count
+    reminded: Count
+    asked_at: Moment
+    answered_at: Moment | None
+    sent_at: Moment | None
+    closed_at: Moment | None
+    whole_in: Count
+    offer: str | None
+
+
+_COLUMNS = ", ".join(_GateRow.__struct_fields__)
 _asked = msgspec.json.Decoder(Asked).decode
 _answer = msgspec.json.Decoder(Answer).decode
 _CHAIN = 32  # how far back a turn's continuations are followed
@@ -55,16 +80,18 @@ def insert(tx: Tx, gate: Gate) -> None:
 
 
 def get(tx: Tx, gate: str) -> Gate | None:
-    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM gates WHERE id = ?", gate))
+    return ROWS.one(tx, tx.one(f"SELECT {_COLUMNS} FROM gates WHERE id = ?", gate))
 
 
 def by_ref(tx: Tx, ref: str) -> Gate | None:
-    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM gates WHERE ref = ?", ref))
+    return ROWS.one(tx, tx.one(f"SELECT {_COLUMNS} FROM gates WHERE ref = ?", ref))
 
 
 def by_code(tx: Tx, code: str) -> Gate | None:
     """The newest gate with this code. That is the open one, if there is one: codes are not reused soon."""
-    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM gates WHERE code = ? ORDER BY asked_at DESC, id DESC LIMIT 1", code))
+    return ROWS.one(
+        tx, tx.one(f"SELECT {_COLUMNS} FROM gates WHERE code = ? ORDER BY asked_at DESC, id DESC LIMIT 1", code)
+    )
 
 
 def is_taken(tx: Tx, code: str, since: int) -> bool:
@@ -78,13 +105,13 @@ def is_taken(tx: Tx, code: str, since: int) -> bool:
 def matching(tx: Tx, prefix: str) -> list[Gate]:
     """Gates whose id begins with `prefix`, at most two: enough to know whether it is unique."""
     sql = f"SELECT {_COLUMNS} FROM gates WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
-    return _many(tx.all(sql, prefix, prefix + "~"))
+    return ROWS.readable(tx, tx.all(sql, prefix, prefix + "~"))
 
 
 def all_open(tx: Tx, limit: int = 1000) -> list[Gate]:
     """All open gates, oldest first."""
     sql = f"SELECT {_COLUMNS} FROM gates WHERE state = 'open' ORDER BY asked_at, id LIMIT ?"
-    return _many(tx.all(sql, limit))
+    return ROWS.readable(tx, tx.all(sql, limit))
 
 
 def open_codes(tx: Tx) -> dict[str, tuple[str, ...]]:
@@ -103,7 +130,7 @@ def count_open(tx: Tx) -> int:
 def open_at(tx: Tx, where: Conversation) -> list[Gate]:
     """Open gates that are shown in a conversation, of any thread. Cost grows with open gates only."""
     sql = f"SELECT {_COLUMNS} FROM gates WHERE state = 'open' AND surface = ? AND address = ? ORDER BY asked_at, id"
-    return _many(tx.all(sql, where.surface, where.address))
+    return ROWS.readable(tx, tx.all(sql, where.surface, where.address))
 
 
 def settled_in(tx: Tx, thread: str, since: int) -> list[Gate]:
@@ -112,7 +139,7 @@ def settled_in(tx: Tx, thread: str, since: int) -> list[Gate]:
         f"SELECT {_COLUMNS} FROM gates WHERE thread = ? AND state != 'open' AND card IS NOT NULL"
         " AND coalesce(answered_at, closed_at) >= ? ORDER BY id"
     )
-    return _many(tx.all(sql, thread, since))
+    return ROWS.all(tx, tx.all(sql, thread, since))
 
 
 def settled_at(tx: Tx, where: Conversation, since: int) -> list[Gate]:
@@ -121,22 +148,22 @@ def settled_at(tx: Tx, where: Conversation, since: int) -> list[Gate]:
         f"SELECT {_COLUMNS} FROM gates WHERE closed_at >= ? AND surface = ? AND address = ? AND card IS NOT NULL"
         " AND coalesce(answered_at, closed_at) >= ? ORDER BY id"
     )
-    return _many(tx.all(sql, since, where.surface, where.address, since))
+    return ROWS.readable(tx, tx.all(sql, since, where.surface, where.address, since))
 
 
 def open_in(tx: Tx, thread: str) -> list[Gate]:
     sql = f"SELECT {_COLUMNS} FROM gates WHERE thread = ? AND state = 'open' ORDER BY asked_at, id"
-    return _many(tx.all(sql, thread))
+    return ROWS.all(tx, tx.all(sql, thread))
 
 
 def of_thread(tx: Tx, thread: str, limit: int) -> list[Gate]:
     """Gates of a thread in any state, newest first."""
     sql = f"SELECT {_COLUMNS} FROM gates WHERE thread = ? ORDER BY id DESC LIMIT ?"
-    return _many(tx.all(sql, thread, limit))
+    return ROWS.all(tx, tx.all(sql, thread, limit))
 
 
 def of_turn(tx: Tx, turn: str) -> list[Gate]:
-    return _many(tx.all(f"SELECT {_COLUMNS} FROM gates WHERE turn = ? ORDER BY id", turn))
+    return ROWS.all(tx, tx.all(f"SELECT {_COLUMNS} FROM gates WHERE turn = ? ORDER BY id", turn))
 
 
 def unsettled(tx: Tx, turn: str) -> list[Gate]:
@@ -145,16 +172,16 @@ def unsettled(tx: Tx, turn: str) -> list[Gate]:
         f"SELECT {_COLUMNS} FROM gates WHERE turn = ?"
         " AND (state IN ('open', 'answered') OR (state = 'expired' AND sent_at IS NULL)) ORDER BY id"
     )
-    return _many(tx.all(sql, turn))
+    return ROWS.all(tx, tx.all(sql, turn))
 
 
 def all_rows(tx: Tx) -> list[Gate]:
     """For audits and tests."""
-    return _many(tx.all(f"SELECT {_COLUMNS} FROM gates ORDER BY id"))
+    return ROWS.readable(tx, tx.all(f"SELECT {_COLUMNS} FROM gates ORDER BY id"))
 
 
 def on_card(tx: Tx, card: str) -> list[Gate]:
-    return _many(tx.all(f"SELECT {_COLUMNS} FROM gates WHERE card = ? ORDER BY id", card))
+    return ROWS.all(tx, tx.all(f"SELECT {_COLUMNS} FROM gates WHERE card = ? ORDER BY id", card))
 
 
 def same_request(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
@@ -168,7 +195,7 @@ def same_request(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
         f" SELECT {_COLUMNS} FROM gates WHERE turn IN (SELECT id FROM before) AND subject IN (?, ?)"
         " AND (state = 'void' OR (state = 'taken' AND turn != ?)) ORDER BY id DESC"
     )
-    return _many(tx.all(sql, turn, _CHAIN, _digest(asked.subject), _digest(asked.former_subject), turn))
+    return ROWS.all(tx, tx.all(sql, turn, _CHAIN, _digest(asked.subject), _digest(asked.former_subject), turn))
 
 
 def answer(tx: Tx, gate: Gate, given: Answer, by: str, at: int) -> bool:
@@ -270,14 +297,6 @@ def _encoded(answer: Answer | None) -> str | None:
     return msgspec.json.encode(answer, enc_hook=plain).decode() if answer else None
 
 
-def _many(rows: list[Row]) -> list[Gate]:
-    return [_gate(row) for row in rows]
-
-
-def _maybe(row: Row | None) -> Gate | None:
-    return _gate(row) if row else None
-
-
 def _gate(row: Row) -> Gate:
     return Gate(
         id=row["id"],
@@ -302,3 +321,6 @@ def _gate(row: Row) -> Gate:
         whole_in=row["whole_in"],
         offer=row["offer"],
     )
+
+
+ROWS = Rows("gates", _GateRow, _gate, live="state NOT IN ('taken', 'void', 'expired')")

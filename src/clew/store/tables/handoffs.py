@@ -4,15 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
+
 from clew.model.handoff import Handoff, HandoffState
 from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
+from clew.store.rows import Count, Moment, Rows
 from clew.store.texts import loaded, stored
 
-_COLUMNS = (
-    "id, thread, surface, address, state, owner, generation, asked_by, asked_in, say, quiet, requested_at, expires_at,"
-    " opening_at, opened, displaced, displaced_drove, former, ended_at, error"
-)
+
+class _HandoffRow(Struct):
+    id: str
+    thread: str
+    surface: str
+    address: str | None
+    state: HandoffState
+    owner: str | None
+    generation: Count
+    asked_by: str
+    asked_in: str | None
+    say: str
+    quiet: Count
+    requested_at: Moment
+    expires_at: Moment
+    opening_at: Moment | None
+    opened: str | None
+    displaced: str | None
+    displaced_drove: Count
+    former: str | None
+    ended_at: Moment | None
+    error: str | None
+
+
+_COLUMNS = ", ".join(_HandoffRow.__struct_fields__)
 _OPEN = "state IN ('pending', 'running')"
 
 
@@ -37,16 +61,16 @@ def request(tx: Tx, handoff: Handoff) -> bool:
 
 def get(tx: Tx, handoff: str) -> Handoff | None:
     row = tx.one(f"SELECT {_COLUMNS} FROM handoffs WHERE id = ?", handoff)
-    return _handoff(row) if row else None
+    return ROWS.one(tx, row)
 
 
 def all_open(tx: Tx) -> list[Handoff]:
     """Pending and running handoffs. Uses a partial index: cost grows with open handoffs only."""
-    return [_handoff(row) for row in tx.all(f"SELECT {_COLUMNS} FROM handoffs WHERE {_OPEN} ORDER BY id")]
+    return ROWS.readable(tx, tx.all(f"SELECT {_COLUMNS} FROM handoffs WHERE {_OPEN} ORDER BY id"))
 
 
 def newest(tx: Tx, limit: int) -> list[Handoff]:
-    return [_handoff(row) for row in tx.all(f"SELECT {_COLUMNS} FROM handoffs ORDER BY id DESC LIMIT ?", limit)]
+    return ROWS.readable(tx, tx.all(f"SELECT {_COLUMNS} FROM handoffs ORDER BY id DESC LIMIT ?", limit))
 
 
 def claim(tx: Tx, handoff: Handoff, owner: str) -> Handoff | None:
@@ -58,7 +82,7 @@ def claim(tx: Tx, handoff: Handoff, owner: str) -> Handoff | None:
         handoff.id,
         handoff.generation,
     )
-    return _handoff(row) if row else None
+    return ROWS.one(tx, row)
 
 
 def record_opening(tx: Tx, handoff: Handoff, at: int) -> bool:
@@ -157,3 +181,6 @@ def move(tx: Tx, old: Conversation, new: Conversation) -> None:
     tx.run(
         "UPDATE handoffs SET asked_in = ? WHERE state IN ('pending', 'running') AND asked_in = ?", str(new), str(old)
     )
+
+
+ROWS = Rows("handoffs", _HandoffRow, _handoff, live="state NOT IN ('completed', 'failed')")

@@ -11,6 +11,7 @@ from msgspec import Struct
 from clew.model.messages import Conversation, Fate, Inbound, PromptMessage
 from clew.model.turns import Steer, SteerState
 from clew.store.base import Row, Tx
+from clew.store.rows import Count, Moment, Rows
 from clew.store.texts import loaded, stored
 from clew.support.text import clean
 
@@ -24,14 +25,47 @@ class Arrival(Struct, frozen=True):
     words: str
 
 
+class _InboxRow(Struct):
+    surface: str
+    address: str
+    message_id: str
+    sender: str
+    fate: Fate
+    thread: str | None
+    turn: str | None
+    words: str
+    received_at: Moment
+
+
+class _SteerRow(Struct):
+    surface: str
+    address: str
+    message_id: str
+    turn: str
+    thread: str
+    message: str
+    state: SteerState
+    seq: Count
+
+
+_COLUMNS = ", ".join(_InboxRow.__struct_fields__)
+_STEER = ", ".join(_SteerRow.__struct_fields__)
+
+
 def find(tx: Tx, where: Conversation, message_id: str) -> Arrival | None:
     row = tx.one(
-        "SELECT fate, thread, turn, words FROM inbox WHERE surface = ? AND address = ? AND message_id = ?",
+        f"SELECT {_COLUMNS} FROM inbox WHERE surface = ? AND address = ? AND message_id = ?",
         where.surface,
         where.address,
         message_id,
     )
-    return Arrival(Fate(row["fate"]), row["thread"], row["turn"], loaded(row["words"])) if row else None
+    return ROWS.one(tx, row)
+
+
+def is_known(tx: Tx, where: Conversation, message_id: str) -> bool:
+    """Whether the message was accepted before, also if its row cannot be read."""
+    sql = "SELECT 1 FROM inbox WHERE surface = ? AND address = ? AND message_id = ?"
+    return tx.one(sql, where.surface, where.address, message_id) is not None
 
 
 def has_messages(tx: Tx, where: Conversation) -> bool:
@@ -130,17 +164,16 @@ def offer_steer(tx: Tx, steer: Steer, seq: int) -> None:
 def open_steers(tx: Tx, turn: str) -> list[Steer]:
     """Steers of a turn that are neither taken nor queued yet, in order."""
     rows = tx.all(
-        "SELECT surface, address, turn, thread, message, state FROM steers"
-        " WHERE turn = ? AND state IN ('offered', 'sent') ORDER BY seq",
+        f"SELECT {_STEER} FROM steers WHERE turn = ? AND state IN ('offered', 'sent') ORDER BY seq",
         turn,
     )
-    return [_steer(row) for row in rows]
+    return STEERS.all(tx, rows)
 
 
 def taken_steers(tx: Tx, turn: str) -> list[PromptMessage]:
     """Steers that a turn took, in order."""
-    rows = tx.all("SELECT message FROM steers WHERE turn = ? AND state = 'taken' ORDER BY seq", turn)
-    return [msgspec.json.decode(row["message"], type=PromptMessage) for row in rows]
+    rows = tx.all(f"SELECT {_STEER} FROM steers WHERE turn = ? AND state = 'taken' ORDER BY seq", turn)
+    return [steer.message for steer in STEERS.all(tx, rows)]
 
 
 def move_steer(tx: Tx, steer: Steer, state: SteerState) -> bool:
@@ -174,3 +207,12 @@ def _steer(row: Row) -> Steer:
         conversation=Conversation(row["surface"], row["address"]),
         state=SteerState(row["state"]),
     )
+
+
+def _arrival(row: Row) -> Arrival:
+    return Arrival(Fate(row["fate"]), row["thread"], row["turn"], loaded(row["words"]))
+
+
+_KEY = ("surface", "address", "message_id")
+ROWS = Rows("inbox", _InboxRow, _arrival, key=_KEY, live="1 = 0")  # work waits for none of them
+STEERS = Rows("steers", _SteerRow, _steer, key=_KEY, live="state NOT IN ('taken', 'queued')")

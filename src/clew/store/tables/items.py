@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from clew.model.turns import Item
 from clew.store.base import Row, Tx
+from clew.store.rows import Count, Rows
 from clew.store.texts import loaded, stored
+
+
+class _ItemRow(Struct):
+    turn: str
+    item: str
+    kind: str
+    phase: str
+    title: str
+    body: str
+    outcome: str | None
+    exit_code: Count | None
+    folder: str | None
+    position: Count
+
+
+_COLUMNS = ", ".join(_ItemRow.__struct_fields__)
 
 
 def put(tx: Tx, turn: str, item: Item) -> None:
@@ -43,12 +62,7 @@ def finish(tx: Tx, turn: str, item: str, title: str | None, outcome: str) -> Non
 
 def of_turn(tx: Tx, turn: str) -> list[Item]:
     """The items of a turn, in the order in which they started."""
-    rows = tx.all(
-        "SELECT item, kind, phase, title, body, outcome, exit_code, folder, position FROM items WHERE turn = ?"
-        " ORDER BY position",
-        turn,
-    )
-    return [_item(row) for row in rows]
+    return ROWS.all(tx, tx.all(f"SELECT {_COLUMNS} FROM items WHERE turn = ? ORDER BY position", turn))
 
 
 def clear(tx: Tx, turn: str) -> None:
@@ -67,3 +81,6 @@ def _item(row: Row) -> Item:
         row["folder"],
         row["position"],
     )
+
+
+ROWS = Rows("items", _ItemRow, _item, key=("turn", "item"))

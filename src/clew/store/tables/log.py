@@ -5,12 +5,25 @@ from __future__ import annotations
 from itertools import takewhile
 
 import msgspec
+from msgspec import Struct
 
 from clew.model.events.kinds import EventKind
 from clew.store.base import Entry, Row, Tx
+from clew.store.rows import Count, Moment, Rows
 
 _PRUNED = "log.pruned"
-_COLUMNS = "seq, thread, turn, kind, data, at"
+
+
+class _EntryRow(Struct):
+    seq: Count
+    thread: str
+    turn: str | None
+    kind: str
+    data: str
+    at: Moment
+
+
+_COLUMNS = ", ".join(_EntryRow.__struct_fields__)
 
 
 def after(tx: Tx, seq: int, thread: str | None, limit: int) -> list[Entry]:
@@ -19,13 +32,15 @@ def after(tx: Tx, seq: int, thread: str | None, limit: int) -> list[Entry]:
     else:
         sql = f"SELECT {_COLUMNS} FROM log WHERE thread = ? AND seq > ? ORDER BY seq LIMIT ?"
         rows = tx.all(sql, thread, seq, limit)
-    return [_entry(row) for row in rows]
+    return ROWS.readable(tx, rows)
 
 
 def newest(tx: Tx) -> tuple[int, int]:
     """The newest sequence number, and when it was written; zeros for an empty log."""
     row = tx.one("SELECT seq, at FROM log ORDER BY seq DESC LIMIT 1")
-    return (int(row["seq"]), int(row["at"])) if row else (0, 0)
+    if row is None:
+        return 0, 0
+    return int(row["seq"]), row["at"] if isinstance(row["at"], int) else 0
 
 
 def is_lost(tx: Tx, seq: int, thread: str | None) -> bool:
@@ -50,7 +65,12 @@ def too_old(tx: Tx, before: int, keep: int, limit: int) -> list[int]:
     found = tx.one("SELECT max(seq) AS seq FROM log")
     last = int(found["seq"] or 0) if found else 0
     oldest = tx.all("SELECT seq, at FROM log WHERE seq > ? AND seq < ? ORDER BY seq LIMIT ?", pruned(tx), last, limit)
-    return [row["seq"] for row in takewhile(lambda row: row["at"] < before or row["seq"] <= last - keep, oldest)]
+    return [
+        row["seq"]
+        for row in takewhile(
+            lambda row: not isinstance(row["at"], int) or row["at"] < before or row["seq"] <= last - keep, oldest
+        )
+    ]
 
 
 def prune(tx: Tx, last: int) -> None:
@@ -65,3 +85,6 @@ def prune(tx: Tx, last: int) -> None:
 
 def _entry(row: Row) -> Entry:
     return Entry(row["seq"], row["thread"], row["turn"], row["kind"], row["at"], msgspec.json.decode(row["data"]))
+
+
+ROWS = Rows("log", _EntryRow, _entry, key=("seq",), live="1 = 0")  # work waits for none of them

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from clew.model import history
 from clew.model.history import Content, Node
 from clew.store.base import Row, Tx
+from clew.store.rows import Rows
 from clew.store.tables import threads
 from clew.support.errors import StoreError
 from clew.texts.catalogue import say
+
+
+class _NodeRow(Struct):
+    hash: str
+    type: str
+    prev: str | None
+    content: str
 
 
 def append(tx: Tx, thread: str, head: str | None, content: Content) -> str:
@@ -31,7 +42,12 @@ def insert(tx: Tx, node: Node) -> None:
 
 def get(tx: Tx, digest: str) -> Node | None:
     row = tx.one("SELECT hash, type, prev, content FROM nodes WHERE hash = ?", digest)
-    return _node(row) if row else None
+    return ROWS.one(tx, row)
+
+
+def content(tx: Tx, node: Node) -> Content:
+    """What the node says. Raises UnreadableRow."""
+    return history.read(CONTENTS.read(tx, asdict(node)))
 
 
 def back_from(tx: Tx, head: str | None, limit: int) -> list[Node]:
@@ -46,8 +62,18 @@ def back_from(tx: Tx, head: str | None, limit: int) -> list[Node]:
         head,
         limit,
     )
-    return [_node(row) for row in rows]
+    return ROWS.all(tx, rows)
 
 
 def _node(row: Row) -> Node:
     return Node(row["hash"], row["type"], row["prev"], row["content"])
+
+
+def _checked(row: Row) -> Node:
+    node = _node(row)
+    history.read(node)
+    return node
+
+
+ROWS = Rows("nodes", _NodeRow, _node, key=("hash",), live="1 = 0")  # work waits for none of them
+CONTENTS = Rows("nodes", _NodeRow, _checked, key=("hash",), live="1 = 0")

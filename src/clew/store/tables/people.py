@@ -6,8 +6,19 @@ from msgspec import Struct
 
 from clew.model.messages import Conversation, Person, Role
 from clew.store.base import Row, Tx
+from clew.store.rows import Moment, Rows
 
-_PERSON = "surface, id, name, role, added_at, added_by"
+
+class _PersonRow(Struct):
+    surface: str
+    id: str
+    name: str
+    role: Role
+    added_at: Moment
+    added_by: str
+
+
+_PERSON = ", ".join(_PersonRow.__struct_fields__)
 _PAIRING = "surface, id, name, address, code, asked_at"
 _FAILURES, _LOCKED = "pairing.failures", "pairing.locked_until"
 
@@ -23,8 +34,10 @@ class PairingRequest(Struct, frozen=True):
 
 
 def get(tx: Tx, surface: str, id: str) -> Person | None:
+    """A person whose row cannot be read is unknown."""
     row = tx.one(f"SELECT {_PERSON} FROM people WHERE surface = ? AND id = ?", surface, id)
-    return _person(row) if row else None
+    known = PEOPLE.readable(tx, [row] if row else [])
+    return known[0] if known else None
 
 
 def mark_stranger_told(tx: Tx, surface: str, id: str, now: int, lasts: int) -> bool:
@@ -36,7 +49,7 @@ def mark_stranger_told(tx: Tx, surface: str, id: str, now: int, lasts: int) -> b
 
 
 def all_people(tx: Tx) -> list[Person]:
-    return [_person(row) for row in tx.all(f"SELECT {_PERSON} FROM people ORDER BY surface, added_at, id")]
+    return PEOPLE.readable(tx, tx.all(f"SELECT {_PERSON} FROM people ORDER BY surface, added_at, id"))
 
 
 def add(tx: Tx, person: Person) -> None:
@@ -116,3 +129,6 @@ def _asking(row: Row) -> PairingRequest:
 
 def _person(row: Row) -> Person:
     return Person(row["surface"], row["id"], row["name"], Role(row["role"]), row["added_at"], row["added_by"])
+
+
+PEOPLE = Rows("people", _PersonRow, _person, key=("surface", "id"))

@@ -11,13 +11,33 @@ from clew.model.gates import Policy
 from clew.model.messages import Conversation
 from clew.model.threads import SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store.base import Row, Tx
+from clew.store.rows import Moment, Rows
 from clew.store.tables.handles import new_handle
 from clew.store.texts import loaded, stored
 
-_COLUMNS = (
-    "id, kind, status, title, runtime, workspace, model, effort, head, created_at, completed_at, suspended_by,"
-    " suspend_message, notify_target, forked_from, last_turn, policy, handle"
-)
+
+class _ThreadRow(Struct):
+    id: str
+    kind: ThreadKind
+    status: ThreadStatus
+    title: str
+    runtime: str
+    workspace: str
+    model: str | None
+    effort: str | None
+    head: str | None
+    created_at: Moment
+    completed_at: Moment | None
+    suspended_by: SuspendedBy | None
+    suspend_message: str | None
+    notify_target: str | None
+    forked_from: str | None
+    last_turn: str | None
+    policy: Policy
+    handle: str | None
+
+
+_COLUMNS = ", ".join(_ThreadRow.__struct_fields__)
 
 
 class Damaged(Struct, frozen=True):
@@ -53,7 +73,7 @@ def insert(tx: Tx, thread: Thread) -> None:
 
 def get(tx: Tx, thread: str) -> Thread | None:
     row = tx.one(f"SELECT {_COLUMNS} FROM threads WHERE id = ?", thread)
-    return _thread(row) if row else None
+    return ROWS.one(tx, row)
 
 
 def head(tx: Tx, thread: str) -> str | None:
@@ -110,14 +130,14 @@ _SEEN = (
 
 def summary(tx: Tx, thread: str) -> ThreadSummary | None:
     row = tx.one(_SEEN.format(threads=f"SELECT {_COLUMNS} FROM threads WHERE id = ?"), thread)
-    return _seen(row) if row else None
+    return _seen(tx, row) if row else None
 
 
 def page(tx: Tx, wanted: ThreadFilter) -> list[ThreadSummary]:
     """One page, newest first. Active and finished threads are two views of one table."""
     where, params = _conditions(wanted)
     one_page = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"
-    return [_seen(row) for row in tx.all(_SEEN.format(threads=one_page), *params, wanted.limit)]
+    return [_seen(tx, row) for row in tx.all(_SEEN.format(threads=one_page), *params, wanted.limit)]
 
 
 def slices(tx: Tx, wanted: ThreadFilter, size: int) -> Iterator[ThreadFilter]:
@@ -138,11 +158,12 @@ def slices(tx: Tx, wanted: ThreadFilter, size: int) -> Iterator[ThreadFilter]:
 
 def ids(tx: Tx, after: str, limit: int) -> list[str]:
     """Ids of all threads after `after`, in order, including damaged rows."""
-    return [row["id"] for row in tx.all("SELECT id FROM threads WHERE id > ? ORDER BY id LIMIT ?", after, limit)]
+    rows = tx.all("SELECT id FROM threads WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+    return [row["id"] for row in rows if isinstance(row["id"], str)]
 
 
 _LIVE = "SELECT l.thread FROM turns l WHERE l.state IN ('running', 'waiting')"
-_ACTIVE = "status IN ('idle', 'suspended')"
+_ACTIVE = "status NOT IN ('completed', 'cancelled')"  # with threads whose status is damaged
 _HISTORY = "status IN ('completed', 'cancelled')"
 _FOUND = (  # matches the id, the title, the folder, or the newest answer
     "lower(id) LIKE ? ESCAPE '!' OR lower(title) LIKE ? ESCAPE '!' OR lower(workspace) LIKE ? ESCAPE '!'"
@@ -274,9 +295,9 @@ def _thread(row: Row) -> Thread:
     )
 
 
-def _seen(row: Row) -> ThreadSummary:
+def _seen(tx: Tx, row: Row) -> ThreadSummary:
     return ThreadSummary(
-        _thread_or_damaged(row),
+        _thread_or_damaged(tx, row),
         row["live_turn"],
         int(row["queued"]),
         row["receipt"],
@@ -292,11 +313,9 @@ def _seen(row: Row) -> ThreadSummary:
     )
 
 
-def _thread_or_damaged(row: Row) -> Thread | Damaged:
-    try:
-        return _thread(row)
-    except ValueError as error:
-        return Damaged(row["id"], str(error))
+def _thread_or_damaged(tx: Tx, row: Row) -> Thread | Damaged:
+    bad = ROWS.check(tx, row)
+    return Damaged(str(row["id"]), bad.reason) if bad else _thread(row)
 
 
 def _literal(text: str) -> str:
@@ -306,3 +325,6 @@ def _literal(text: str) -> str:
 def move_notices(tx: Tx, old: Conversation, new: Conversation) -> None:
     """Send the notices of threads to the conversation's new address."""
     tx.run("UPDATE threads SET notify_target = ? WHERE notify_target = ?", str(new), str(old))
+
+
+ROWS = Rows("threads", _ThreadRow, _thread)

@@ -6,18 +6,44 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SessionKey
 from clew.model.turns import Origin, Problem, Turn, TurnState, Usage
 from clew.store.base import Row, Tx
+from clew.store.rows import Count, Moment, Rows
 from clew.store.texts import loaded, stored
 
-_COLUMNS = (
-    "id, thread, seq, state, origin, request, surface, address, owner, generation, attempts, continues, stop_asked,"
-    " runtime, role, runtime_turn, request_node, node, queued_at, started_at, ended_at, problem_code,"
-    " problem_message, usage"
-)
+
+class _TurnRow(Struct):
+    id: str
+    thread: str
+    seq: Count
+    state: TurnState
+    origin: Origin
+    request: str
+    surface: str | None
+    address: str | None
+    owner: str | None
+    generation: Count
+    attempts: Count
+    continues: str | None
+    stop_asked: Count
+    runtime: str | None
+    role: str
+    runtime_turn: str | None
+    request_node: str | None
+    node: str | None
+    queued_at: Moment
+    started_at: Moment | None
+    ended_at: Moment | None
+    problem_code: str | None
+    problem_message: str | None
+    usage: str | None
+
+
+_COLUMNS = ", ".join(_TurnRow.__struct_fields__)
 _request = msgspec.json.Decoder(tuple[PromptMessage, ...]).decode
 _usage = msgspec.json.Decoder(Usage).decode
 
@@ -67,7 +93,13 @@ def known_ids(tx: Tx, thread: str) -> frozenset[str]:
 
 
 def get(tx: Tx, turn: str) -> Turn | None:
-    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE id = ?", turn))
+    return ROWS.one(tx, tx.one(f"SELECT {_COLUMNS} FROM turns WHERE id = ?", turn))
+
+
+def named_nodes(tx: Tx, thread: str) -> list[str]:
+    """The nodes of history that the turns of a thread name, oldest first. Works for damaged rows too."""
+    rows = tx.all("SELECT request_node, node FROM turns WHERE thread = ? ORDER BY seq", thread)
+    return [node for row in rows for node in (row["request_node"], row["node"]) if isinstance(node, str)]
 
 
 def start_times(tx: Tx, names: Sequence[str]) -> dict[str, int | None]:
@@ -78,23 +110,25 @@ def start_times(tx: Tx, names: Sequence[str]) -> dict[str, int | None]:
 
 def live(tx: Tx, thread: str) -> Turn | None:
     """The turn of a thread that runs, or waits at a gate."""
-    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND state IN ('running', 'waiting')", thread))
+    return ROWS.one(
+        tx, tx.one(f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND state IN ('running', 'waiting')", thread)
+    )
 
 
 def all_live(tx: Tx) -> list[Turn]:
     """All turns that run, or wait at a gate. Uses a partial index: cost grows with live turns only."""
     rows = tx.all(f"SELECT {_COLUMNS} FROM turns WHERE state IN ('running', 'waiting')")
-    return sorted((_turn(row) for row in rows), key=lambda turn: turn.id)
+    return sorted(ROWS.readable(tx, rows), key=lambda turn: turn.id)
 
 
 def all_rows(tx: Tx) -> list[Turn]:
     """For audits and tests."""
-    return [_turn(row) for row in tx.all(f"SELECT {_COLUMNS} FROM turns ORDER BY id")]
+    return ROWS.readable(tx, tx.all(f"SELECT {_COLUMNS} FROM turns ORDER BY id"))
 
 
 def queued(tx: Tx, thread: str) -> list[Turn]:
     sql = f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq"
-    return [_turn(row) for row in tx.all(sql, thread)]
+    return ROWS.all(tx, tx.all(sql, thread))
 
 
 def count_queued(tx: Tx, thread: str) -> int:
@@ -103,7 +137,8 @@ def count_queued(tx: Tx, thread: str) -> int:
 
 
 def threads_with_queued(tx: Tx) -> list[str]:
-    return [row["thread"] for row in tx.all("SELECT DISTINCT thread FROM turns WHERE state = 'queued' ORDER BY thread")]
+    rows = tx.all("SELECT DISTINCT thread FROM turns WHERE state = 'queued' ORDER BY thread")
+    return [row["thread"] for row in rows if isinstance(row["thread"], str)]
 
 
 def last_started(tx: Tx, session: SessionKey, seq: int) -> Turn | None:
@@ -112,7 +147,7 @@ def last_started(tx: Tx, session: SessionKey, seq: int) -> Turn | None:
         f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND seq <= ? AND runtime = ? AND role = ?"
         " AND runtime_turn IS NOT NULL ORDER BY seq DESC LIMIT 1"
     )
-    return _maybe(tx.one(sql, session.thread, seq, session.runtime, session.role))
+    return ROWS.one(tx, tx.one(sql, session.thread, seq, session.runtime, session.role))
 
 
 def sessions(tx: Tx, names: Sequence[str]) -> dict[str, SessionKey]:
@@ -135,7 +170,7 @@ def last_own(tx: Tx, thread: str) -> Turn | None:
         f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND node IS NOT NULL AND origin != 'outside'"
         " ORDER BY seq DESC LIMIT 1"
     )
-    return _maybe(tx.one(sql, thread))
+    return ROWS.one(tx, tx.one(sql, thread))
 
 
 def continuation_of(tx: Tx, turn: Turn) -> str | None:
@@ -160,7 +195,7 @@ def claim(tx: Tx, thread: str, owner: str, at: int) -> Turn | None:
         at,
         thread,
     )
-    return _maybe(row)
+    return ROWS.one(tx, row)
 
 
 def waiting(tx: Tx) -> frozenset[str]:
@@ -178,7 +213,7 @@ def adopt(tx: Tx, turn: Turn, owner: str) -> Turn | None:
         turn.id,
         turn.generation,
     )
-    return _maybe(row)
+    return ROWS.one(tx, row)
 
 
 def is_held(tx: Tx, turn: Turn) -> bool:
@@ -267,10 +302,6 @@ def _fenced(tx: Tx, turn: Turn, assignment: str, *params: Any) -> bool:
     return changed == 1
 
 
-def _maybe(row: Row | None) -> Turn | None:
-    return _turn(row) if row else None
-
-
 def _turn(row: Row) -> Turn:
     return Turn(
         id=row["id"],
@@ -305,5 +336,8 @@ def move(tx: Tx, old: Conversation, new: Conversation) -> list[Turn]:
         here = f"{these} AND surface = ? AND address = ?"
         rows = tx.all(f"SELECT {_COLUMNS} FROM turns WHERE {here}", old.surface, old.address)
         tx.run(f"UPDATE turns SET address = ? WHERE {here}", new.address, old.surface, old.address)
-        moved += [_turn(row) for row in rows]
+        moved += ROWS.readable(tx, rows)
     return [turn for turn in moved if turn.state is not TurnState.QUEUED]
+
+
+ROWS = Rows("turns", _TurnRow, _turn, live="state NOT IN ('completed', 'failed', 'interrupted')")

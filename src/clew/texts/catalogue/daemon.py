@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, tuple[str, str]] = {
+    # Rows that cannot be read
+    "bad_row": (
+        "Row {key} of table {table} cannot be read ({reason}). `clew repair` shows such rows and sets them aside.",
+        "无法读取表 {table} 的行 {key}（{reason}）。可用 `clew repair` 查看并移出这样的行。",
+    ),
+    "not_text": (
+        "A row cannot be read: its text is not UTF-8. `clew repair` shows such rows and sets them aside.",
+        "有一行无法读取：其中的文本不是 UTF-8。可用 `clew repair` 查看并移出这样的行。",
+    ),
     # The API: any request
     "unexpected": (
         "internal error in clew ({error}); `clew logs` tells more",

@@ -34,6 +34,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{path} has schema {found}, this clew knows {known}",
         "{path} 的架构版本是 {found}，而这个 clew 支持到 {known}",
     ),
+    "rows": ("all rows that work waits for can be read", "工作所需的行均可读取"),
+    "rows_not_checked": ("not checked: the store has another schema", "未检查：数据库的架构版本不同"),
+    "bad_row": (
+        "row {key} of table {table} cannot be read ({reason})",
+        "无法读取表 {table} 的行 {key}（{reason}）",
+    ),
+    "more_rows": ("{count} more rows cannot be read", "还有 {count} 行无法读取"),
+    "repair": ("clew repair sets them aside", "可用 `clew repair` 把它们移出"),
     "update_clew": ("update clew", "更新 clew"),
     "store": ("{path}, schema {found}", "{path}，架构版本 {found}"),
     "store_older": (

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, tuple[str, str]] = {
+    "unreadable": (
+        "rule {id} cannot be read, so nobody knows what it forbids; `clew repair` sets it aside",
+        "规则 {id} 无法读取，不知道它禁止什么；可用 `clew repair` 把它移出",
+    ),
     "other_choices": ("the agent offers other choices than yes and no", "智能体给出的选项不只是同意和拒绝"),
     "question": ("a question is for a person", "问题需要由人回答"),
     "too_long": ("it is too long to be judged by rules", "内容太长，规则无法判断"),

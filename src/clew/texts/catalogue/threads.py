@@ -91,7 +91,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Thread {thread} is completed already; there is nothing to cancel.",
         "会话 {thread} 已完成；没有可取消的。",
     ),
-    "damaged": ("cannot be read: {reason}", "无法读取：{reason}"),
+    "damaged": (
+        "cannot be read ({reason}); clew repair sets it aside",
+        "无法读取（{reason}）；可用 `clew repair` 移出",
+    ),
     "has_queued": (
         "Thread {thread} has {waiting} queued; let them run, or `clew cancel {thread}`.",
         "会话 {thread} 还有 {waiting} 条排队；请让它们运行，或用 `clew cancel {thread}` 取消。",
@@ -122,6 +125,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "node_damaged": (
         "(node {node} is damaged; `clew verify` tells more)",
         "（节点 {node} 已损坏；详情见 `clew verify`）",
+    ),
+    "history_loops": ("the history leads back to this node", "历史又回到了这个节点"),
+    "head_set_back": (
+        "a turn of the thread names this node, but the history does not lead to it: the thread's head was set back",
+        "会话的某个轮次指向这个节点，但历史不包含它：会话的最新位置被改回了旧节点",
     ),
     "node_missing": (
         "this node is missing; what came before it cannot be reached",

@@ -9,6 +9,10 @@ CREATE TABLE set_aside (
     at BIGINT NOT NULL
 );
 
+-- A thread with a status that no version knows is listed with the active ones.
+DROP INDEX threads_active;
+CREATE INDEX threads_active ON threads (id) WHERE status NOT IN ('completed', 'cancelled');
+
 -- A webhook's conversation that is named like the webhook itself is the place of `--notify webhook:NAME`. What was said
 -- there had the address NAME/NAME, and has NAME now.
 UPDATE bindings SET address = substr(address, 1, (length(address) - 1) / 2)
