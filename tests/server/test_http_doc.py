@@ -25,7 +25,7 @@ PROGRAMS = {  # the interpreter, if installed, and the file name
     "js": (shutil.which("node"), "client.mjs"),
 }
 THERE = [language for language, (command, _) in PROGRAMS.items() if command]
-MAX_LINES = 33  # without empty ones
+MAX_LINES = 34  # without empty ones
 
 
 def block(language: str, mark: str = "") -> str:
@@ -71,6 +71,57 @@ def test_the_documented_program_converses_approves_and_reconnects(clew: Clew, tm
         assert program.stdout.readline().startswith("I know ")
         assert program.wait(60) == 0
     assert len(Client(clew.home).get("threads")["threads"]) == 1
+
+
+def run(clew: Clew, folder: Path, language: str, *lines: str, **more: str) -> subprocess.Popen[str]:
+    command, name = PROGRAMS[language]
+    (folder / name).write_text(block(language))
+    pipe = subprocess.PIPE
+    argv = [str(command), str(folder / name), *lines]
+    return subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env={**environment(clew), **more})
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("language", THERE)
+def test_the_documented_program_reports_a_failed_turn_and_goes_on(clew: Clew, tmp_path: Path, language: str) -> None:
+    with run(clew, tmp_path, language, "!status 500", "!text Next.") as program:
+        out, _ = program.communicate(timeout=60)
+    assert (out.splitlines(), program.returncode) == (["The model said 500.", "Next."], 0)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("language", THERE)
+def test_the_documented_program_goes_on_after_a_stop(clew: Clew, tmp_path: Path, language: str) -> None:
+    gate = clew.gate("door")
+    with run(clew, tmp_path, language, "!hold door\n!text never", "!text Next.") as program:
+        gate.wait()
+        [thread] = Client(clew.home).get("threads")["threads"]
+        clew("stop", thread["id"])
+        out, _ = program.communicate(timeout=60)
+        gate.release()
+    assert (out.splitlines()[-1], program.returncode) == ("Next.", 0) and "never" not in out
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("language", THERE)
+def test_the_documented_program_joins_its_turn_after_a_kill(clew: Clew, tmp_path: Path, language: str) -> None:
+    gate = clew.gate("door")
+    with run(clew, tmp_path, language, "!hold door\n!text It is out.") as program:
+        gate.wait()
+        clew.kill_for_good()
+        gate.release()  # nobody waits there any more
+        clew.up()
+        gate.release()
+        out, _ = program.communicate(timeout=60)
+    assert (out, program.returncode) == ("It is out.\n", 0)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("language", THERE)
+def test_the_documented_program_ends_if_its_token_is_wrong(clew: Clew, tmp_path: Path, language: str) -> None:
+    with run(clew, tmp_path, language, "!text Hello.", CLEW_TOKEN="wrong") as program:
+        out, err = program.communicate(timeout=60)
+    assert "Hello." not in out and ("token" in out or "401" in err)
 
 
 @pytest.mark.process

@@ -96,8 +96,14 @@ def test_a_failure_is_last_and_says_whether_it_is_retryable() -> None:
     frames = frames_of(
         TextPiece("a", 0, "half"), TurnResult("failed", "half", Problem("overloaded", "Try again.")), TurnStarted()
     )
-    assert frames[-1] == Error("overloaded", "Try again.", True)
+    assert frames[-1] == Error("overloaded", "Try again.", True, "new")
     assert failure("not_logged_in", "").retryable is False and "silence" in RETRYABLE
+
+
+def test_a_stream_that_had_to_end_is_joined_again_with_the_same_id() -> None:
+    frames = frames_of(TextPiece("a", 0, "half"), StreamEnded("restarting", "clew restarts."))
+    assert frames[-1] == Error("restarting", "clew restarts.", True, "join")
+    assert failure("refused", "").retry is None
 
 
 def test_steps_are_counted_and_tools_are_named() -> None:

@@ -12,7 +12,7 @@ from clew.support.coded import Coded, coded_in, plain
 
 RESTARTED, GATE = "restarted", "gate"
 
-# Errors after which the same message may succeed if it is sent again.
+# Errors after which the same text may succeed if it is sent again; `Error.retry` says how.
 RETRYABLE = frozenset({"connection", "failed", "internal", "model", "model_error", "never_began", "overloaded"})
 RETRYABLE |= {"rate_limit", "runtime_lost", "silence", "stopping", "restarting", "store", "too_slow", "usage_limit"}
 
@@ -53,6 +53,9 @@ class Error(msgspec.Struct, frozen=True, omit_defaults=True):
     code: str
     message: str
     retryable: bool
+    # How to try again, if it is retryable. `join`: with the same message id; the turn goes on, or the message was not
+    # stored. `new`: under a new message id; the turn has failed, and the same id gets the same error for ever.
+    retry: str | None = None
     texts: dict[str, Coded] = {}  # `message` as a code, if it is a sentence of clew
 
 
@@ -74,5 +77,8 @@ def wire(frame: Frame) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (frame.event.encode(), _encode(frame))
 
 
-def failure(code: str, message: str) -> Error:
-    return Error(code, message, code in RETRYABLE, coded_in(message=message))
+def failure(code: str, message: str, *, has_ended: bool = False) -> Error:
+    """`has_ended`: the turn is over."""
+    is_retryable = code in RETRYABLE
+    retry = ("new" if has_ended else "join") if is_retryable else None
+    return Error(code, message, is_retryable, retry, coded_in(message=message))

@@ -156,7 +156,7 @@ def _ended(state: ChatState, ended: TurnResult) -> Step:
     if ended.problem is not None or ended.state == "failed":
         problem = ended.problem
         code, words = (problem.code, problem.text) if problem else ("failed", say("threads.turn_failed"))
-        return over, (replace(failure(code, words), message=safe(words)),)
+        return over, (replace(failure(code, words, has_ended=True), message=safe(words)),)
     if state.shown.begins(ended.text):
         _, last = _more(state, ended.text[state.shown.length :])
     else:
