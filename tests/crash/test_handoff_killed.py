@@ -27,7 +27,12 @@ from tests.surfaces.telegram.bots import Bot
 
 pytestmark = pytest.mark.process
 
-HANDING = ("handoff.claimed-not-opened", "handoff.opened-not-bound", "handoff.bound-not-told")
+HANDING = (
+    "handoff.requested-not-told",
+    "handoff.claimed-not-opened",
+    "handoff.opened-not-bound",
+    "handoff.bound-not-told",
+)
 TURN = ("turn.claimed-not-sent", "turn.sent-not-recorded", "turn.text-not-stored", "turn.ended-not-owed")
 SENDING = ("outbox.claimed-not-sent", "outbox.sent-not-recorded")
 SHOWING = (*SENDING, "outbox.edited-not-recorded")
@@ -223,3 +228,30 @@ def test_killed_anywhere_it_stays_one_thread(tmp_path: Path, move: str, point: s
 @pytest.mark.parametrize("point", [*HANDING, *SENDING, *(f"{point}:5" for point in COMMITS)])
 def test_killed_during_a_handoff_to_a_chat_without_topics(tmp_path: Path, point: str) -> None:
     killed(tmp_path, "there", point, topics=False)
+
+
+def test_a_handoff_is_reported_truly_if_the_daemon_dies_before_it_answers(tmp_path: Path) -> None:
+    """The command asks again with the same id, so it is the same handoff, and its end is known."""
+    with telling(tmp_path) as tale:
+        begin(tale)
+        tale.clew("down")
+        tale.clew.up(env={"CLEW_CRASH": "handoff.requested-not-told"})
+        done = tale.clew.run("handoff", tale.thread, "telegram", "--quiet", "--json")
+        assert done.code == 0, done.err
+        assert [(each.id, each.state) for each in tale.client.ask(requests.handoffs())] == [
+            (done.json["id"], "completed")
+        ]
+        assert tale.clew.home.log.read_text().count(UNASKED) == 1, "no daemon died"
+
+
+def test_a_handoff_that_is_asked_twice_with_one_id_is_one_handoff(tmp_path: Path) -> None:
+    with telling(tmp_path) as tale:
+        begin(tale)
+        body = {"thread": tale.thread, "target": "telegram", "quiet": True, "message_id": "h1"}
+        first, second = (tale.client.post("handoffs", body=body) for _ in range(2))
+        other = tale.clew.json("run", "!text other")["thread"]
+        with pytest.raises(Refused):
+            tale.client.post("handoffs", body={**body, "thread": other})
+        ended = wait_for_handoff(tale.client, tale.client.ask(requests.handoffs())[0])
+        again = tale.client.post("handoffs", body=body)
+    assert first["id"] == second["id"] == again["id"] == ended.id and again["state"] == "completed"

@@ -268,7 +268,9 @@ def try_rules(subject: str, *, kind: str, workspace: str, thread: str | None = N
 
 
 def hand_over(thread: str, target: str, say: str = "", *, quiet: bool = False) -> Request[HandoffView]:
-    return _post(HandoffView, "handoffs", thread=thread, target=target, say=say, quiet=quiet)
+    """It has an id of its own: sent again after a lost connection, it is the same handoff."""
+    id = new_message_id()
+    return _post(HandoffView, "handoffs", thread=thread, target=target, say=say, quiet=quiet, message_id=id)
 
 
 def handoffs() -> Request[tuple[HandoffView, ...]]:

@@ -39,3 +39,4 @@ class Handoff(Struct, frozen=True):
     former: Conversation | None = None  # the conversation that drove it before; None: the local client
     ended_at: int | None = None
     error: str | None = None
+    message_id: str | None = None  # chosen by the asker: asked again with it, it is the same handoff

@@ -86,7 +86,9 @@ class Handoffs:
     # Requests
 
     async def request(self, wanted: HandoffRequest) -> HandoffView:
-        return view(await self._core.store.write(lambda tx: request_for(tx, self._core, wanted)))
+        requested = await self._core.store.write(lambda tx: request_for(tx, self._core, wanted))
+        crash.point("handoff.requested-not-told")
+        return view(requested)
 
     async def take_back(self, name: str, by: str) -> HandoffView:
         """Cancel a handoff. Raises Refused if it has ended."""

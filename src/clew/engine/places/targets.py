@@ -31,11 +31,17 @@ class HandoffRequest(Struct, frozen=True):
     say: str = ""
     quiet: bool = False
     may_choose: bool = True  # any conversation; else only the home of a surface
+    message_id: str | None = None  # chosen by the asker, who may have to ask again
 
 
 def request_for(tx: Tx, core: Core, wanted: HandoffRequest) -> Handoff:
-    """Create a pending handoff. Raises BadInput or Refused."""
+    """Create a pending handoff. The same request again gets the same handoff. Raises BadInput or Refused."""
     thread, now = existing_thread(tx, wanted.thread), core.clock.now()
+    known = handoffs.by_message(tx, wanted.message_id) if wanted.message_id else None
+    if known is not None and known.thread != thread.id:
+        raise Refused(say("daemon.idempotency_key_used"))
+    if known is not None:
+        return known
     target = resolve_target(tx, core, wanted.target, may_choose=wanted.may_choose)
     there = target if ":" in wanted.target else topic_at_home(tx, core, thread.id, target) or target
     if there == bindings.driver(tx, thread.id):
@@ -54,6 +60,7 @@ def request_for(tx: Tx, core: Core, wanted: HandoffRequest) -> Handoff:
         wanted.asked_in,
         clean(wanted.say),
         wanted.quiet,
+        message_id=wanted.message_id,
     )
     if not handoffs.request(tx, handoff):
         raise Refused(say("handoffs.under_way"))

@@ -19,7 +19,7 @@ router = Router("/api", "handoffs")
 @router.post("/handoffs", gives=HandoffView, status=202, summary="Hand a thread to another surface")
 async def request(state: AppState, body: schemas.HandOver) -> Response:
     thread = await state.engine.threads.find(body.thread)
-    wish = HandoffRequest(thread, body.target, body.sender, say=body.say, quiet=body.quiet)
+    wish = HandoffRequest(thread, body.target, body.sender, say=body.say, quiet=body.quiet, message_id=body.message_id)
     return json_response(await state.engine.handoffs.request(wish), 202)
 
 

@@ -131,6 +131,7 @@ class HandOver(Body):
     say: Annotated[Text, Meta(description="a message to post there with it")] = ""
     quiet: Annotated[bool, Meta(description="the agent posts no greeting there")] = False
     sender: Name = "you"
+    message_id: Annotated[Name | None, Meta(description="you choose it; sent again, it is the same handoff")] = None
 
 
 class Away(Body):

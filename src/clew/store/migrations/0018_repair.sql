@@ -9,6 +9,10 @@ CREATE TABLE set_aside (
     at BIGINT NOT NULL
 );
 
+-- The id that the asker of a handoff chose: asked again with it, it is the same handoff.
+ALTER TABLE handoffs ADD COLUMN message_id TEXT;
+CREATE UNIQUE INDEX handoffs_message ON handoffs (message_id) WHERE message_id IS NOT NULL;
+
 -- A thread with a status that no version knows is listed with the active ones.
 DROP INDEX threads_active;
 CREATE INDEX threads_active ON threads (id) WHERE status NOT IN ('completed', 'cancelled');

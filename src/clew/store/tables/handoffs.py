@@ -34,6 +34,7 @@ class _HandoffRow(Struct):
     former: str | None
     ended_at: Moment | None
     error: str | None
+    message_id: str | None
 
 
 _COLUMNS = ", ".join(_HandoffRow.__struct_fields__)
@@ -44,7 +45,7 @@ def request(tx: Tx, handoff: Handoff) -> bool:
     """Insert a handoff. False if the thread has an open handoff already."""
     changed = tx.run(
         "INSERT INTO handoffs (id, thread, surface, address, state, asked_by, asked_in, say, quiet, requested_at,"
-        " expires_at) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        " expires_at, message_id) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         handoff.id,
         handoff.thread,
         handoff.surface,
@@ -55,6 +56,7 @@ def request(tx: Tx, handoff: Handoff) -> bool:
         int(handoff.quiet),
         handoff.requested_at,
         handoff.expires_at,
+        handoff.message_id,
     )
     return changed == 1
 
@@ -62,6 +64,10 @@ def request(tx: Tx, handoff: Handoff) -> bool:
 def get(tx: Tx, handoff: str) -> Handoff | None:
     row = tx.one(f"SELECT {_COLUMNS} FROM handoffs WHERE id = ?", handoff)
     return ROWS.one(tx, row)
+
+
+def by_message(tx: Tx, message_id: str) -> Handoff | None:
+    return ROWS.one(tx, tx.one(f"SELECT {_COLUMNS} FROM handoffs WHERE message_id = ?", message_id))
 
 
 def all_open(tx: Tx) -> list[Handoff]:
@@ -166,6 +172,7 @@ def _handoff(row: Row) -> Handoff:
         former=Conversation.parse(row["former"]) if row["former"] else None,
         ended_at=row["ended_at"],
         error=loaded(row["error"]),
+        message_id=row["message_id"],
     )
 
 

@@ -1,7 +1,7 @@
 // @ts-check
 /** The dialog that hands a thread to a chat. It shows the progress, and a button that cancels the handoff meanwhile. */
 
-import { get, post, remove, Unreachable } from "/page/lib/api.js";
+import { get, newMessageId, post, remove, Unreachable } from "/page/lib/api.js";
 import { h, setContent, withCode } from "/page/lib/dom.js";
 import { fetchThread } from "/page/lib/state.js";
 import { showError, showStatus } from "/page/lib/status_line.js";
@@ -13,7 +13,7 @@ const GIVE_UP_AFTER = 60_000; // milliseconds
 const RETRY_AFTER = 1_000;
 
 /**
- * @typedef {{ thread: string, target: string, say: string, quiet: boolean }} Request
+ * @typedef {{ thread: string, target: string, say: string, quiet: boolean, message_id: string }} Request
  * @typedef {{ element: HTMLDialogElement, progress: HTMLElement, takeBack: () => unknown }} Context
  *
  * @param {Thread} thread
@@ -40,7 +40,8 @@ export async function openHandoffDialog(thread, takeBack) {
     progress,
   );
   const start = (/** @type {string} */ target) => {
-    const request = { thread: thread.id, target, say: text.value.trim(), quiet: !greets.checked };
+    const words = { say: text.value.trim(), quiet: !greets.checked };
+    const request = { thread: thread.id, target, ...words, message_id: newMessageId() };
     return runHandoff(request, { element, progress, takeBack });
   };
   const targets = await fetchTargets();
@@ -92,6 +93,23 @@ const fetchHandoff = (handoff) => unlessUnreachable(handoff, get(`/api/handoffs/
 const cancelHandoff = (handoff) => unlessUnreachable(handoff, remove(`/api/handoffs/${handoff.id}`));
 
 /**
+ * Asks again while the daemon is unreachable: it may have stored the first request, and takes each message id once.
+ * @param {Request} request
+ * @param {number} until
+ * @returns {Promise<Api.HandoffView>}
+ */
+async function requestHandoff(request, until) {
+  for (;;) {
+    try {
+      return await post("/api/handoffs", request);
+    } catch (error) {
+      if (!(error instanceof Unreachable) || Date.now() >= until) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER));
+  }
+}
+
+/**
  * @param {Request} request
  * @param {Context} context
  */
@@ -101,8 +119,8 @@ async function runHandoff(request, { element, progress, takeBack }) {
   progress.hidden = false;
   for (const each of element.querySelectorAll("button.target, textarea, input")) each.setAttribute("disabled", "");
   try {
-    /** @type {Api.HandoffView} */
-    let handoff = await post("/api/handoffs", request);
+    const until = Date.now() + GIVE_UP_AFTER;
+    let handoff = await requestHandoff(request, until);
     const cancel = h(
       "button",
       { class: "link", type: "button", onclick: () => remove(`/api/handoffs/${handoff.id}`).catch(showError) },
@@ -110,7 +128,6 @@ async function runHandoff(request, { element, progress, takeBack }) {
     );
     setContent(progress, t("handoff.waits", { surface }), " ", cancel);
     cancel.focus();
-    const until = Date.now() + GIVE_UP_AFTER;
     while (!handoff.ended_at && Date.now() < until) handoff = await fetchHandoff(handoff);
     while (!handoff.ended_at) handoff = await cancelHandoff(handoff);
     element.close();
