@@ -81,3 +81,13 @@ async def test_a_thread_of_unknown_status_is_listed_as_damaged(tmp_path: Path, s
         shown = await rig.engine.threads.get(thread)
     assert [[(view.id, view.status) for view in page.threads] for page in pages] == [[(thread, "damaged")], []]
     assert shown.status == "damaged" and "clew repair" in shown.title
+
+
+async def test_a_damaged_answer_does_not_hide_the_threads(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        thread = await spoken(rig, "one")
+        damage = "UPDATE deliveries SET body = x'00ff', error = x'00ff', sent_at = 'then'"
+        await rig.store.write(lambda tx: tx.run(damage))
+        await rig.store.write(lambda tx: tx.run("UPDATE turns SET node = x'00ff', problem_message = x'00ff'"))
+        page = await rig.engine.threads.page(ThreadFilter())
+    assert [view.id for view in page.threads] == [thread]

@@ -257,13 +257,18 @@ def _view(
     if isinstance(row, Damaged):
         return _damaged(row)
     try:
-        return _readable_view(tx, seen, row, codes, bound)
+        return _readable_view(tx, seen, row, codes, bound, running)
     except UnreadableRow as error:
         return _damaged(Damaged(row.id, error.brief))
 
 
 def _readable_view(
-    tx: Tx, seen: ThreadSummary, row: Thread, codes: Mapping[str, tuple[str, ...]], bound: tuple[BoundView, ...]
+    tx: Tx,
+    seen: ThreadSummary,
+    row: Thread,
+    codes: Mapping[str, tuple[str, ...]],
+    bound: tuple[BoundView, ...],
+    running: SessionKey | None,
 ) -> ThreadView:
     return with_texts(
         ThreadView(

@@ -301,16 +301,21 @@ def _seen(tx: Tx, row: Row) -> ThreadSummary:
         row["live_turn"],
         int(row["queued"]),
         row["receipt"],
-        row["sent_at"],
-        loaded(row["error"]),
-        row["answer_end"],
+        row["sent_at"] if isinstance(row["sent_at"], int) else None,
+        loaded(_text(row["error"])),
+        _text(row["answer_end"]),
         row["last_state"],
-        loaded(row["problem"]),
-        row["node"],
+        loaded(_text(row["problem"])),
+        _text(row["node"]),
         row["last_runtime"],
         row["last_role"],
         row["adopted"],
     )
+
+
+def _text(value: object) -> str | None:
+    """A column of another table, whose row may be damaged."""
+    return value if isinstance(value, str) else None
 
 
 def _thread_or_damaged(tx: Tx, row: Row) -> Thread | Damaged:
