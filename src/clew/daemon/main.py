@@ -240,6 +240,7 @@ async def _tree(
         for tell in on_ready:
             tell()
         watcher = tree.create_task(watching, name="watch")
+        tree.create_task(engine.repair.look())
         await stop.asked.wait()
         watcher.cancel()
         log.info("%s; running turns get %g s", stop.reason, stop.grace)

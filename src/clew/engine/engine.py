@@ -126,7 +126,6 @@ class Engine:
             group.create_task(self._shared_sessions.run())
             for surface in self._core.surfaces.values():
                 group.create_task(self._receive(surface))
-            group.create_task(self.repair.look())
             ready()
             await recovered
 
