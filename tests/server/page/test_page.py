@@ -56,11 +56,15 @@ def test_an_approval_is_given_and_refused_by_keyboard_alone(own_desk: Desk, sit_
         ann.press("g", "i")  # which must come soon behind each other
     gate = ann.page.locator("clew-gate:not([aria-disabled])")
     expect(gate).to_contain_text("touch first.txt")
+    ann.press("j")
+    expect(gate).to_be_focused()
     ann.page.keyboard.down("a")
     own_desk.clew.wait_ended(first)
     expect(ann.page.locator("clew-gate")).to_have_count(0)
     second = own_desk.start("!approve touch second.txt\n!text done")
     expect(gate).to_contain_text("touch second.txt")
+    gate.locator("header").click()
+    expect(gate).to_be_focused()
     ann.page.keyboard.down("a")  # held down, it is no second yes
     ann.page.keyboard.up("a")
     ann.press("d")

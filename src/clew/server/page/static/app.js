@@ -2,7 +2,7 @@
 /** Entry point: builds the frame and shows the view that the address after `#` names. */
 
 import { auth } from "/page/lib/api.js";
-import { escapeInvisible, focused, setContent } from "/page/lib/dom.js";
+import { escapeInvisible, focused, isTouch, setContent } from "/page/lib/dom.js";
 import { addShortcuts, NOT_HANDLED } from "/page/lib/shortcuts.js";
 import { changes, waitingCount } from "/page/lib/state.js";
 import { statusElement } from "/page/lib/status_line.js";
@@ -53,12 +53,12 @@ async function showView({ isFirst = false } = {}) {
 }
 
 /**
- * Focuses the first field of a view; in "threads" the heading, so that shortcuts move in the list.
+ * Focuses the first field of a view, so that what is typed is text. In "threads" and on a touch screen the heading.
  * @param {HTMLElement} element
  * @param {string} name
  */
 function focusView(element, name) {
-  const field = name === "threads" ? null : element.querySelector("[data-first]");
+  const field = name === "threads" || isTouch() ? null : element.querySelector("[data-first]:enabled");
   (field ?? element.querySelector("h1") ?? frame.main).focus({ preventScroll: true });
 }
 

@@ -89,6 +89,15 @@ export function redrawContent(element, ...children) {
   return element;
 }
 
+/**
+ * Whether a key belongs to an input method, such as the Enter that chooses 你好. Safari says so only by the code 229.
+ * @param {KeyboardEvent} event
+ */
+export const isComposing = (event) => event.isComposing || event.keyCode === 229;
+
+/** Whether fingers, not keys and a mouse, are at work: a field with the focus would bring a keyboard over the page. */
+export const isTouch = () => matchMedia("(pointer: coarse)").matches;
+
 /** The element that has the focus. */
 export const focused = () => /** @type {HTMLElement | null} */ (document.activeElement);
 

@@ -1,20 +1,28 @@
 // @ts-check
-/** Keyboard shortcuts. A view adds its own while it is shown; those that were added last win. They do nothing while
- * somebody types, also if the field they type into has just gone. */
+/** Keyboard shortcuts. A view adds its own while it is shown; those that were added last win. A letter is a shortcut only
+ * if it stands alone: letters that follow each other quickly are text, wherever the focus is. Shortcuts do nothing while
+ * somebody types into a field, also if that field has just gone. */
 
-import { focused } from "/page/lib/dom.js";
+import { focused, isComposing } from "/page/lib/dom.js";
 import { t } from "/page/lib/words.js";
 
 /**
  * @typedef {(event: KeyboardEvent) => unknown} Handler
- * @typedef {Record<string, [label: string, handler: Handler]>} Shortcuts by key, such as "a", "1-9" or "g i"
+ * @typedef {Record<string, [label: string, handler: Handler]>} Shortcuts by key, such as "a", "1-9", "g i" or "Alt+s"
  */
 
 /** @type {{ group: string, keys: Map<string, [label: string, handler: Handler]> }[]} */
 const groups = [];
 const MAY_REPEAT = new Set(["j", "k"]); // these may be held down
-const PAUSE = 1_000; // milliseconds
+const AT_ONCE = new Set(["/"]); // moves to a field, which gets the letters that follow
+const TEXT_GAP = 300; // milliseconds; letters with less between them are text
+const PAUSE = 1_000;
 const PREFIX_COUNTS_FOR = 1_500;
+/** @type {string[]} the newest letters, each less than TEXT_GAP after the one before */
+let letters = [];
+let lastLetterAt = -TEXT_GAP;
+/** @type {number | undefined} */
+let aloneTimer;
 let prefix = ""; // the first key of a pair such as "g i"
 /** @type {number | undefined} */
 let prefixTimer;
@@ -73,20 +81,79 @@ function handlersOf(name) {
 /** @param {string} name */
 const isPrefix = (name) => groups.some(({ keys }) => [...keys.keys()].some((key) => key.startsWith(`${name} `)));
 
+/**
+ * Runs the handlers of a key until one takes it.
+ * @param {string} name
+ * @param {KeyboardEvent} event
+ */
+const run = (name, event) => handlersOf(name).some((handler) => handler(event) !== NOT_HANDLED);
+
+/** @param {EventTarget | null} target */
+const isOff = (target) => document.querySelector("dialog[open]") || isTyping(target) || !areShortcutsOn();
+
 /** @param {KeyboardEvent} event */
 function onKeydown(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
-  if (document.querySelector("dialog[open]")) return;
-  if (event.key !== "Escape" && (isTyping(event.target) || !areShortcutsOn())) return;
-  if (event.repeat && !MAY_REPEAT.has(event.key)) return;
-  if (event.key !== "Escape" && performance.now() < pausedUntil) return pauseShortcuts();
-  const name = prefix ? `${prefix} ${event.key}` : event.key;
-  const handlers = prefix && !handlersOf(name).length ? handlersOf(event.key) : handlersOf(name);
+  if (event.ctrlKey || event.metaKey || isComposing(event) || event.defaultPrevented) return;
+  if (event.key === "Escape") return void (document.querySelector("dialog[open]") || run("Escape", event));
+  if (isOff(event.target)) return void (letters = []);
+  if (event.altKey) return void (!event.repeat && run(`Alt+${letterOf(event)}`, event) && event.preventDefault());
+  if (event.key === "Enter" || event.key === " ") return void (isInText() && !isRepeated() && keepFromButton(event));
+  if (event.key.length === 1) onLetter(event);
+}
+
+/** @param {KeyboardEvent} event with Alt, some keyboards give another letter than the one on the key */
+const letterOf = ({ key, code }) => (/^[a-z]$/i.test(key) ? key : code.replace("Key", "")).toLowerCase();
+
+const isInText = () => performance.now() - lastLetterAt < TEXT_GAP;
+const isRepeated = () => letters.length > 1 && letters.every((each) => MAY_REPEAT.has(each));
+
+/**
+ * The space or the Enter of a text presses no button. Some browsers press it when the key goes up.
+ * @param {KeyboardEvent} event
+ */
+function keepFromButton(event) {
+  lastLetterAt = performance.now();
+  letters.push(event.key);
+  clearTimeout(aloneTimer);
+  event.preventDefault();
+  addEventListener("keyup", (up) => up.preventDefault(), { once: true, capture: true });
+}
+
+/** @param {KeyboardEvent} event */
+function onLetter(event) {
+  const { key, target } = event;
+  if (event.repeat && !MAY_REPEAT.has(key)) return;
+  if (performance.now() < pausedUntil) return void pauseShortcuts();
+  letters = isInText() ? [...letters, key] : [key];
+  lastLetterAt = performance.now();
+  clearTimeout(aloneTimer);
+  if (handlersOf(key).length) event.preventDefault();
+  if (AT_ONCE.has(key) && letters.length === 1) return void run(key, event);
+  if (isRepeated()) return onRepeated(event);
+  aloneTimer = setTimeout(() => target === (focused() ?? document.body) && onAlone(event), TEXT_GAP);
+}
+
+/**
+ * No word has "jj" or "jk" in it, so the first of them need not wait any longer either.
+ * @param {KeyboardEvent} event
+ */
+function onRepeated(event) {
+  if (letters.length === 2) run(letters[0], event);
+  run(event.key, event);
+}
+
+/**
+ * One or two letters, and none followed them.
+ * @param {KeyboardEvent} event of the last one
+ */
+function onAlone(event) {
+  if (isOff(event.target) || performance.now() < pausedUntil) return;
+  const name = prefix && letters.length === 1 ? `${prefix} ${event.key}` : letters.join(" ");
   prefix = "";
   clearTimeout(prefixTimer);
-  if (handlers.length) {
-    if (handlers.some((handler) => handler(event) !== NOT_HANDLED)) event.preventDefault();
-  } else if (isPrefix(event.key)) {
+  if (handlersOf(name).length) run(name, event);
+  else if (letters.length === 1 && handlersOf(event.key).length) run(event.key, event);
+  else if (letters.length === 1 && isPrefix(event.key)) {
     prefix = event.key;
     prefixTimer = setTimeout(() => (prefix = ""), PREFIX_COUNTS_FOR);
   }

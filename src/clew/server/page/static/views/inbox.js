@@ -20,14 +20,13 @@ class Inbox extends HTMLElement {
   connectedCallback() {
     this.className = "view-inbox";
     this.replaceChildren(h("h1", { tabindex: "-1" }, t("nav.inbox")), this.#notice, this.#list, newRuleList());
-    const current = () => focused()?.closest(".gate") ?? this.#onlyGate();
     this.#cleanups = [
       changes.on("waiting", () => this.#draw()),
       addShortcuts("inbox", {
         j: ["shortcut.next", () => this.#moveFocus(1)],
         k: ["shortcut.previous", () => this.#moveFocus(-1)],
-        ...gateShortcuts(current),
-        o: ["shortcut.open_thread", () => current()?.querySelector("header a")?.click()],
+        ...gateShortcuts(),
+        o: ["shortcut.open_thread", () => focused()?.closest(".gate")?.querySelector("header a")?.click()],
       }),
     ];
     this.#draw();
@@ -36,11 +35,6 @@ class Inbox extends HTMLElement {
 
   disconnectedCallback() {
     this.#cleanups.forEach((cleanup) => cleanup());
-  }
-
-  /** If there are several, one has to be chosen first. */
-  #onlyGate() {
-    return this.#list.children.length === 1 ? /** @type {HTMLElement} */ (this.#list.firstElementChild) : null;
   }
 
   /**

@@ -2,7 +2,7 @@
 /** The view "new thread": the first message, and the options of the thread. */
 
 import { newMessageId, post, Unreachable } from "/page/lib/api.js";
-import { h, keyCap } from "/page/lib/dom.js";
+import { h, isComposing, isTouch, keyCap } from "/page/lib/dom.js";
 import { loadDraft, saveDraft } from "/page/lib/drafts.js";
 import { showError } from "/page/lib/status_line.js";
 import { link } from "/page/lib/stream.js";
@@ -12,7 +12,6 @@ import { acceptFiles, Attachments, fileButton } from "/page/parts/thread/attachm
 import { ThreadOptions } from "/page/parts/thread_options.js";
 
 const DRAFT = "new"; // its draft is stored under this instead of a thread's id
-const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
 class NewThread extends HTMLElement {
   #draft = loadDraft(DRAFT);
@@ -48,7 +47,7 @@ class NewThread extends HTMLElement {
     );
     acceptFiles(form, this.#attachments);
     this.#text.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !isTouch()) this.#start(event);
+      if (event.key === "Enter" && !event.shiftKey && !isComposing(event) && !isTouch()) this.#start(event);
     });
     this.replaceChildren(
       h("h1", { tabindex: "-1" }, t("new.heading")),

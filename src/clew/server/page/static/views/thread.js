@@ -146,22 +146,21 @@ class ThreadView extends HTMLElement {
    * @param {number} by
    */
   #moveFocus(by) {
-    return focused()?.closest(".side") ? NOT_HANDLED : moveFocus(this.#timeline.entries(), by);
+    return focused()?.closest(".side") ? NOT_HANDLED : moveFocus([...this.#timeline.entries(), ...this.#gates.children], by);
   }
 
   /** @returns {import("/page/lib/shortcuts.js").Shortcuts} */
   #shortcuts() {
-    const first = () => /** @type {HTMLElement | null} */ (this.#gates.firstElementChild);
     return {
       j: ["shortcut.next_entry", () => this.#moveFocus(1)],
       k: ["shortcut.previous_entry", () => this.#moveFocus(-1)],
       G: ["shortcut.newest", () => this.#timeline.scrollToEnd()],
       c: ["shortcut.compose", () => this.#composer.focus()],
       e: ["shortcut.title", () => this.#title.edit()],
-      s: ["shortcut.stop", () => this.#actions.stop()],
+      "Alt+s": ["shortcut.stop", () => this.#actions.stop()],
       h: ["shortcut.handoff", () => this.#actions.handoff()],
       f: ["shortcut.fork", () => this.#actions.fork(focused()?.closest("[data-turn]")?.dataset.turn)],
-      ...gateShortcuts(() => focused()?.closest(".gate") ?? first()),
+      ...gateShortcuts(),
     };
   }
 }

@@ -1,6 +1,8 @@
 // @ts-check
-/** The shortcuts that answer gates, for the views that show some. */
+/** The shortcuts that answer gates, for the views that show some. They act on the gate that has the focus, and on no
+ * other: nobody answers by typing somewhere else. */
 
+import { focused } from "/page/lib/dom.js";
 import { isBrieflyDisabled } from "/page/parts/gates/gate_list.js";
 
 /**
@@ -11,14 +13,11 @@ import { isBrieflyDisabled } from "/page/parts/gates/gate_list.js";
  * }} Answerable
  */
 
-/**
- * @param {() => HTMLElement | null} current the gate that the shortcuts act on
- * @returns {import("/page/lib/shortcuts.js").Shortcuts}
- */
-export function gateShortcuts(current) {
+/** @returns {import("/page/lib/shortcuts.js").Shortcuts} */
+export function gateShortcuts() {
   /** @type {(act: (gate: Answerable, event: KeyboardEvent) => unknown) => (event: KeyboardEvent) => void} */
   const onGate = (act) => (event) => {
-    const gate = /** @type {Answerable | null} */ (current());
+    const gate = /** @type {Answerable | null} */ (focused()?.closest(".gate"));
     if (gate && !isBrieflyDisabled(gate)) act(gate, event);
   };
   return {
@@ -29,6 +28,6 @@ export function gateShortcuts(current) {
     d: ["shortcut.decline", onGate((gate) => gate.decline())],
     x: ["shortcut.decline_stop", onGate((gate) => gate.stop())],
     m: ["shortcut.merge", onGate((gate) => gate.merge?.())],
-    "1-9": ["shortcut.option", onGate((gate, { key }) => gate.querySelector(`[data-option="${key}"]`)?.click())],
+    "1-9": ["shortcut.option", onGate((gate, { key }) => gate.querySelector(`[data-option="${key}"], [data-number="${key}"]`)?.click())],
   };
 }

@@ -2,13 +2,11 @@
 /** `<clew-composer>`: the field for messages to a thread. While a turn runs, a message steers it, or is queued behind
  * it if the person chooses so; a message to a finished thread resumes it. The draft is stored until it is sent. */
 
-import { h, icon, setContent } from "/page/lib/dom.js";
+import { h, icon, isComposing, isTouch, setContent } from "/page/lib/dom.js";
 import { drafts, loadDraft, saveDraft } from "/page/lib/drafts.js";
 import { sendMessage } from "/page/lib/outbox.js";
 import { t, tOr } from "/page/lib/words.js";
 import { acceptFiles, Attachments, fileButton } from "/page/parts/thread/attachments.js";
-
-const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
 class Composer extends HTMLElement {
   #thread;
@@ -17,7 +15,7 @@ class Composer extends HTMLElement {
   #question;
   #attachments = new Attachments(() => this.#saveDraft());
   #stopListening = () => {};
-  #field = h("textarea", { rows: "1", "aria-label": t("composer.label"), enterkeyhint: "send" });
+  #field = h("textarea", { rows: "1", "aria-label": t("composer.label"), enterkeyhint: "send", "data-first": true });
   #hint = h("p", { class: "hint", id: "composer-hint" });
   #queueButton = h("button", { class: "plain", type: "button", onclick: () => this.#send(true) }, t("composer.queue"));
   #stopButton = h("button", { class: "plain stop", type: "button" }, icon("stop"), t("composer.stop"));
@@ -89,7 +87,7 @@ class Composer extends HTMLElement {
 
   /** @param {KeyboardEvent} event */
   #onKeydown(event) {
-    if (event.isComposing || event.keyCode === 229) return;
+    if (isComposing(event)) return;
     if (event.key === "Escape") this.#field.blur();
     if (event.key !== "Enter" || event.shiftKey) return;
     if (isTouch() && !event.ctrlKey && !event.metaKey) return;

@@ -1,7 +1,7 @@
 // @ts-check
 /** The header of a thread: its title, which can be edited in place, and the line below it. */
 
-import { h, setContent } from "/page/lib/dom.js";
+import { h, isComposing, setContent } from "/page/lib/dom.js";
 import { folderName } from "/page/lib/format.js";
 import { t, tOr } from "/page/lib/words.js";
 import { statusBadge } from "/page/parts/list/thread_row.js";
@@ -35,7 +35,7 @@ export function titleLine(save) {
       if (isSaved && text && text !== title) save(text);
     };
     field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.isComposing) (event.preventDefault(), finish(true));
+      if (event.key === "Enter" && !isComposing(event)) (event.preventDefault(), finish(true));
       if (event.key === "Escape") (event.stopPropagation(), finish(false));
     });
     field.addEventListener("blur", () => finish(true));
