@@ -215,7 +215,7 @@ async def test_the_words_thread_and_rule_alone_are_not_a_yes(tmp_path: Path, wor
         assert await _state(rig, view) == "open" and await rig.engine.gates.rules() == []
 
 
-@pytest.mark.parametrize("how", ["CODE thread", "CODE 2", "quote"])
+@pytest.mark.parametrize("how", ["CODE thread", "CODE 3", "quote"])
 async def test_a_yes_with_a_rule_names_its_gate(tmp_path: Path, how: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
@@ -228,7 +228,7 @@ async def test_a_yes_with_a_rule_names_its_gate(tmp_path: Path, how: str) -> Non
 
 
 @pytest.mark.parametrize("quotes", [False, True])
-@pytest.mark.parametrize("word", ["y", "1", "2", "n", "stop"])
+@pytest.mark.parametrize("word", ["y", "1", "2", "3", "n", "stop"])
 async def test_an_answer_that_may_mean_a_settled_gate_decides_nothing(tmp_path: Path, word: str, quotes: bool) -> None:
     """Two were open when it was sent, and one when it arrived."""
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
@@ -242,7 +242,7 @@ async def test_an_answer_that_may_mean_a_settled_gate_decides_nothing(tmp_path: 
         said = await chat.says(word, sent_at=said_at, quoted=quoted)
         assert said.fate is Fate.REFUSED and f"`{second.code} {word}`" in said.words
         assert await _state(rig, second) == "open" and executions(rig) == []
-        makes_rule = word == "2" and not quotes  # a bare number makes none
+        makes_rule = word == "3" and not quotes  # a bare number makes none
         again = await chat.says(word, sent_at=said_at + 9000, quoted=quoted)
         assert again.fate is (Fate.REFUSED if makes_rule else Fate.ANSWER)
 

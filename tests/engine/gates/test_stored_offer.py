@@ -26,7 +26,7 @@ async def _types(chat: Chat, view: GateView) -> object:
 
 
 async def _numbers(chat: Chat, view: GateView) -> object:
-    return await chat.says(f"{view.code} 3")
+    return await chat.says(f"{view.code} 4")
 
 
 async def _presses(chat: Chat, view: GateView) -> object:
@@ -50,12 +50,12 @@ def leads_out(top: Path) -> Path:
     return test
 
 
-@pytest.mark.parametrize(("number", "ran"), [("3", []), ("4", []), ("1", [COMMAND])])
+@pytest.mark.parametrize(("number", "ran"), [("2", []), ("4", []), ("1", [COMMAND])])
 async def test_a_number_means_what_it_meant_on_the_card(tmp_path: Path, number: str, ran: list[str]) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, test = Chat(rig), leads_out(tmp_path)
         (view,) = await chat.asks(COMMAND)
-        assert "3. decline\n4. decline and stop" in chat.card(view).text
+        assert "\n2. decline\n" in (text := chat.card(view).text) and "\n4. decline and stop" in text
         test.unlink()
         test.write_text("")
         assert (await chat.says(number)).fate is Fate.ANSWER
@@ -63,19 +63,19 @@ async def test_a_number_means_what_it_meant_on_the_card(tmp_path: Path, number: 
         assert executions(rig) == ran and await made(rig) == []
 
 
-async def test_decline_keeps_its_number_if_the_files_change(tmp_path: Path) -> None:
+async def test_a_stop_keeps_its_number_if_the_files_change(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat, test = Chat(rig), tmp_path / "tests/test_a.py"
         test.parent.mkdir()
         test.write_text("")
         (view,) = await chat.asks(COMMAND)
-        assert "4. decline\n" in chat.card(view).text
+        assert "5. decline and stop" in chat.card(view).text
         test.unlink()
         test.symlink_to(tmp_path.parent)
-        assert (await chat.says("4")).fate is Fate.ANSWER
+        assert (await chat.says("5")).fate is Fate.ANSWER
         await rig.ended(view.turn)
         answered = await rig.engine.gates.one(view.id)
-        assert answered.decision is Decision.DECLINE and executions(rig) == []
+        assert answered.decision is Decision.CANCEL and executions(rig) == []
 
 
 @pytest.mark.parametrize("answers", [_types, _numbers, _presses, _approves])
@@ -85,7 +85,7 @@ async def test_the_rule_that_was_shown_is_the_rule_that_is_created(tmp_path: Pat
         docs.mkdir()
         (tmp_path / "src").mkdir()
         view = await _opens(rig, CHANGE)
-        assert "3. allow `docs/…` here for 2 h" in chat.card(view).text
+        assert "4. allow `docs/…` here for 2 h" in chat.card(view).text
         docs.rmdir()
         docs.symlink_to("src")
         assert (await rig.engine.gates.one(view.id)).rule == "docs/…"

@@ -174,5 +174,3 @@ def test_stop_needs_a_modifier(desk: Desk, sit_down: Sit) -> None:
     ann.press("Alt+s")
     expect(ann.page.locator(".entry .tag")).to_have_text(re.compile("stopped"))
     desk.model.release("modifier")
-
-

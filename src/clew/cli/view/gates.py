@@ -205,7 +205,7 @@ def command_hints(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
         return [f"  clew answer {code} {' '.join('ANSWER' for _ in view.questions)} answers it"]
     thread = [] if view.only_once else [f"approve {code} --thread"]
     rule = [f"approve {code} --rule"] if view.rule is not None else []
-    commands = [f"approve {code}", *thread, *rule, f"deny {code}", f"deny {code} --stop"]
+    commands = [f"approve {code}", f"deny {code}", *thread, *rule, f"deny {code} --stop"]
     rows = zip(commands, map(escape_hidden, view.options), strict=True)
     return table([(f"  clew {command}", label) for command, label in rows])
 

@@ -69,17 +69,17 @@ def make_reply(asked: Asked, given: tuple[tuple[str, ...], ...]) -> Answer:
 
 
 def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
+    """Yes is always 1 and no is always 2, whatever else there is."""
     from clew.engine.rules import decide
 
     yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
     exact = NewRule(RuleKind.EXACT, decide.exact_pattern(asked), Scope.THREAD)
-    found = [Choice(ChoiceKind.ACCEPT, _ALLOW, yes)]
+    found = [Choice(ChoiceKind.ACCEPT, _ALLOW, yes), Choice(ChoiceKind.DECLINE, _DECLINE, no)]
     if not asked.unshown:
         found.append(Choice(ChoiceKind.THREAD, _IN_THREAD, yes, exact))
     if offer is not None:
         rule = NewRule(decide.RULE_KINDS[asked.kind], offer, Scope.WORKSPACE, DEFAULT_RULE_LIFETIME)
         found.append(Choice(ChoiceKind.RULE, _rule_label(offer), yes, rule))
-    found.append(Choice(ChoiceKind.DECLINE, _DECLINE, no))
     found.append(Choice(ChoiceKind.CANCEL, _AND_STOP, Answer(Decision.CANCEL)))
     return tuple(found)
 

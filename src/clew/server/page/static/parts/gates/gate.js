@@ -2,7 +2,7 @@
 /** `<clew-gate>`: a gate with its answers. All of them have shortcuts. */
 
 import { get, post, remove } from "/page/lib/api.js";
-import { h, keyCap, setContent } from "/page/lib/dom.js";
+import { h, isComposing, keyCap, setContent } from "/page/lib/dom.js";
 import { formatAge } from "/page/lib/format.js";
 import { fetchWaiting, threads, waiting } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
@@ -13,7 +13,13 @@ import { ruleForm } from "/page/parts/rules/rule_form.js";
 import { isDiff, newDiff } from "/page/parts/thread/diff.js";
 
 const MANY_LINES = 20; // a command with more lines gets their number as a note
+const MOST_ANSWERS = 4; // at first sight
 const LONG_LINE = 1_000; // characters; a command with a longer line gets their number as a note
+
+/** @typedef {"allow" | "decline" | "thread" | "rule" | "all" | "stop"} Act */
+
+/** @type {Record<Act, string>} the letter of each answer */
+const KEYS = { allow: "a", decline: "d", thread: "t", rule: "r", all: "A", stop: "x" };
 
 export class GateElement extends HTMLElement {
   #gate;
@@ -125,24 +131,59 @@ export class GateElement extends HTMLElement {
         (replies) => this.#answer({ decision: "reply", replies }, t("gate.answered")),
         () => this.stop(),
       );
-    /** @type {(name: string, key: string, onclick: () => unknown, kind?: string) => HTMLButtonElement} */
-    const button = (name, key, onclick, kind = "plain") =>
-      h(
-        "button",
-        { class: kind, type: "button", "data-act": name, "aria-keyshortcuts": key, onclick },
-        t(`gate.do.${name}`),
-        keyCap(key),
-      );
+    const numbered = this.#numberedAnswers();
+    const others = [
+      ...(gate.rule ? [] : [this.#button("rule", null)]),
+      ...(approvalsOf(gate.thread).length > 1 ? [this.#button("all", null)] : []),
+    ];
+    const hidden = [...numbered.splice(MOST_ANSWERS), ...others];
     return h(
       "div",
       { class: "gate-answers", role: "group", "aria-label": t("gate.answers") },
-      button("allow", "a", () => this.allow(), "main"),
-      !gate.only_once && button("thread", "t", () => this.allowInThread()),
-      button("rule", "r", () => this.showRuleForm()),
-      approvalsOf(gate.thread).length > 1 && button("all", "A", () => this.allowAll()),
-      button("decline", "d", () => this.decline()),
-      button("stop", "x", () => this.stop()),
+      numbered,
+      hidden.length > 0 && moreAnswers(hidden),
     );
+  }
+
+  /** In the order of their numbers, which are the same in the terminal and in chats: yes is 1 and no is 2. */
+  #numberedAnswers() {
+    const { rule, only_once: isOnlyOnce } = this.#gate;
+    /** @type {(Act | false | null)[]} */
+    const acts = ["allow", "decline", !isOnlyOnce && "thread", rule ? "rule" : null, "stop"];
+    return acts.flatMap((name) => name || []).map((name, index) => this.#button(name, index + 1));
+  }
+
+  /**
+   * @param {Act} name
+   * @param {number | null} number
+   */
+  #button(name, number) {
+    return h(
+      "button",
+      {
+        class: name === "allow" ? "main" : "plain",
+        type: "button",
+        "data-act": name,
+        "data-number": number,
+        "aria-keyshortcuts": number ? `${number} ${KEYS[name]}` : KEYS[name],
+        onclick: () => this.#do(name),
+      },
+      keyCap(String(number ?? KEYS[name])),
+      t(`gate.do.${name}`),
+    );
+  }
+
+  /** @param {Act} name */
+  #do(name) {
+    const acts = {
+      allow: () => this.allow(),
+      decline: () => this.decline(),
+      thread: () => this.allowInThread(),
+      rule: () => this.showRuleForm(),
+      all: () => this.allowAll(),
+      stop: () => this.stop(),
+    };
+    acts[name]();
   }
 
   allow() {
@@ -181,7 +222,7 @@ export class GateElement extends HTMLElement {
     const field = h("textarea", { rows: "2", placeholder: t("gate.reason.hint"), "aria-label": t("gate.reason") });
     const submit = () => this.#answer({ decision: "decline", reason: field.value.trim() }, t("gate.declined"));
     field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) (event.preventDefault(), submit());
+      if (event.key === "Enter" && !event.shiftKey && !isComposing(event)) (event.preventDefault(), submit());
       if (event.key === "Escape") this.#closeExtra(event);
     });
     setContent(
@@ -227,6 +268,20 @@ export class GateElement extends HTMLElement {
     await fetchWaiting().catch(() => {});
     this.#isBusy = false;
   }
+}
+
+/**
+ * The answers that are not shown at first sight, and the button that shows them.
+ * @param {HTMLElement[]} answers
+ */
+function moreAnswers(answers) {
+  const rest = h("span", { class: "gate-rest", hidden: true }, answers);
+  const toggle = () => {
+    rest.hidden = !rest.hidden;
+    button.setAttribute("aria-expanded", String(!rest.hidden));
+  };
+  const button = h("button", { class: "link", type: "button", "aria-expanded": "false", onclick: toggle }, t("gate.more"));
+  return [button, rest];
 }
 
 /**

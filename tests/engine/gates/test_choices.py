@@ -1,0 +1,19 @@
+"""The order of the choices at an approval, which is the order of their numbers everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.engine.gates.choices import ChoiceKind, accept_choice
+from clew.engine.gates.choices import _approvals as approvals
+from clew.model.gates import Asked, GateKind
+
+ASKED = Asked(GateKind.COMMAND, "pytest -q", folder="/work")
+
+
+@pytest.mark.parametrize("offer", [None, "pytest …"])
+def test_yes_is_one_and_no_is_two_whether_a_rule_is_offered_or_not(offer: str | None) -> None:
+    order = [choice.word for choice in approvals(ASKED, offer)]
+    rule = [ChoiceKind.RULE] if offer else []
+    assert order == [ChoiceKind.ACCEPT, ChoiceKind.DECLINE, ChoiceKind.THREAD, *rule, ChoiceKind.CANCEL]
+    assert accept_choice(ASKED, offer, ChoiceKind.ACCEPT) == approvals(ASKED, offer)[0]
