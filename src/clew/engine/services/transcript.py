@@ -14,7 +14,7 @@ from clew.model.history import Node
 from clew.model.turns import Turn
 from clew.model.views import ItemView, Passage
 from clew.store import Tx
-from clew.store.tables import nodes, turns
+from clew.store.tables import inbox, nodes, turns
 from clew.support.coded import with_texts
 from clew.support.errors import NotFound
 from clew.texts.catalogue import say
@@ -30,6 +30,7 @@ async def transcript(core: Core, name: str, limit: int, before: str | None = Non
         walked = nodes.back_from(tx, _before(tx, before) if before else row.head, limit)
         found = [passage for node in reversed(walked) if (passage := _passage(node)) is not None]
         running = turns.live(tx, row.id) if before is None else None
+        found = [each for each in found if not _is_repeated(tx, each)]
         return _with_times(tx, [*found, *([_running(tx, running)] if running else [])])
 
     passages = await core.store.read(read)
@@ -41,6 +42,15 @@ def _before(tx: Tx, digest: str) -> str | None:
     if node is None:
         raise NotFound(say("threads.no_node", node=digest))
     return node.prev
+
+
+def _is_repeated(tx: Tx, passage: Passage) -> bool:
+    """Whether it is only said again to the agent: a turn that continues another one repeats its request."""
+    turn = turns.get(tx, passage.turn) if passage.turn and passage.role == "person" else None
+    cut = turns.get(tx, turn.continues) if turn and turn.continues else None
+    if cut is None:
+        return False
+    return passage.message in {said.id for said in (*cut.request, *inbox.taken_steers(tx, cut.id))}
 
 
 def _with_times(tx: Tx, passages: Sequence[Passage]) -> list[Passage]:

@@ -56,6 +56,11 @@ class End(Struct, frozen=True):
     made: Artifacts = NOTHING_MADE  # copies of the files that the answer links to
 
 
+def newest_text(recorded: str, seen: str) -> str:
+    """The answer of a turn that did not complete. The runtime's record may lack the newest text, which clew has seen."""
+    return recorded if recorded.startswith(seen) else seen
+
+
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     """Return False, with nothing changed, if another daemon holds the turn's lease by now."""
     done = items.of_turn(tx, turn.id)

@@ -14,7 +14,7 @@ from clew.engine.delivery.placeholder import streams
 from clew.engine.gates.lifecycle import close_gate, open_gate, request_to_judge
 from clew.engine.gates.requests.inspection import RequestInspection, RulesChanged, inspect_request
 from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
-from clew.engine.turns.completion import End
+from clew.engine.turns.completion import End, newest_text
 from clew.model.events import (
     MISSED,
     Activity,
@@ -122,7 +122,7 @@ class TurnConsumer:
         self._timeout.reschedule(None if self._progress.busy else now + limit)
 
     def end(self, ended: TurnEnded) -> End:
-        text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
+        text = ended.text if ended.state is TurnState.COMPLETED else newest_text(ended.text, self.partial())
         unwritten = tuple(map(cleaned, self._take_unsaved()))
         tokens, images = self._progress.tokens, self._progress.images
         return End(ended.state, self._core.storable(text), ended.problem, tokens, ended.messages, unwritten, images)

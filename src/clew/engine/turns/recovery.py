@@ -15,7 +15,7 @@ from msgspec import Struct
 from clew.engine.core import Core
 from clew.engine.gates.lifecycle import settle_cut, unapproved_items
 from clew.engine.progress import GATE, may_have_acted
-from clew.engine.turns.completion import End, end_and_ask, end_and_continue, end_in_silence, end_turn
+from clew.engine.turns.completion import End, end_and_ask, end_and_continue, end_in_silence, end_turn, newest_text
 from clew.engine.turns.runner import Runner, end_of_record
 from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.suspension import own_words
@@ -178,7 +178,7 @@ class Recovery:
 
     async def _cut(self, thread: Thread, turn: Turn, record: TurnRecord) -> None:
         leftover = await self._core.read_with_retry(lambda tx: _leftover(tx, thread, turn, record))
-        text = self._core.storable(record.text or _last_text(leftover))
+        text = self._core.storable(newest_text(record.text, _last_text(leftover)))
         end = End(TurnState.INTERRUPTED, text, None, record.usage, record.messages)
         begun = begun_without_end(leftover, record)
         if turn.origin is Origin.GREETING and not leftover.taken:  # nobody has asked for anything

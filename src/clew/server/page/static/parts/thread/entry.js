@@ -62,7 +62,7 @@ const authorName = ({ author, role }) => (author === "you" ? t("you") : author |
  */
 function agentEntry(entry, { onFork, onGoToTurn }) {
   const texts = entry.items.filter((item) => item.kind === "text");
-  const isAmongItems = texts.at(-1)?.body === entry.text; // some runtimes give the answer as an item too
+  const isAmongItems = texts.some((item) => item.body === entry.text); // it stands where it was said
   const items = entry.items.map((item) => (item.kind === "text" ? newText(item.body) : newActivity(item, entry.turn)));
   return h(
     "article",

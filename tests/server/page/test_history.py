@@ -1,0 +1,37 @@
+"""What a thread on the page shows of a turn that was stopped or cut off: everything once, in its order."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.server.page.conftest import Desk, Sit
+
+pytestmark = pytest.mark.process
+
+
+def test_after_a_stop_each_text_stands_once_where_it_was_said(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text one\n!shell echo x\n!text two\n!shell echo y\n!text three\n!hold stopped", kind="chat")
+    desk.model.wait_held("stopped")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    expect(ann.page.locator("clew-running clew-text")).to_have_text(["one", "two", "three"])
+    ann.find("button", "Stop", exact=True).click()
+    ended = ann.page.locator(f".entry.is-interrupted[data-turn='{turn['turn']}']")
+    expect(ended.locator("clew-text")).to_have_text(["one", "two", "three"])
+    ann.page.reload()
+    expect(ended.locator("clew-text")).to_have_text(["one", "two", "three"])
+    desk.model.release("stopped")
+
+
+def test_after_a_restart_a_message_is_shown_once(own_desk: Desk, sit_down: Sit) -> None:
+    turn = own_desk.start("!text before\n!hold again", kind="chat")
+    own_desk.model.wait_held("again")
+    with own_desk.away():
+        own_desk.model.wait_left("again")
+        own_desk.model.release("again")
+    ann = sit_down(own_desk, f"#/threads/{turn['thread']}")
+    expect(ann.page.locator(".is-cut")).to_contain_text("goes on below")
+    expect(ann.page.locator(".answer clew-text").last).to_have_text("before")
+    expect(ann.page.locator(".by-person .said")).to_have_text(["!text before\n!hold again"])
+    transcript = own_desk.client.get("threads", turn["thread"], "transcript")
+    assert [each["role"] for each in transcript] == ["person", "agent", "clew", "agent"]
