@@ -139,6 +139,7 @@ class Passage(Struct, frozen=True):
     message: str | None = None  # the id that its sender chose
     steer: bool = False  # sent into a running turn
     started_at: int | None = None  # of an answer: when the work on it began
+    waited: int = 0  # of that work, the milliseconds in which a gate waited for a person
     usage: Usage | None = None
     error: str | None = None  # why the turn failed
     cut: bool = False  # `interrupted`, but not by a person

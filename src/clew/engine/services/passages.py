@@ -24,7 +24,22 @@ CLOSED = frozenset(GateState) - {GateState.OPEN}
 def with_details(tx: Tx, thread: str, passages: Sequence[Passage]) -> list[Passage]:
     shown = {each.turn for each in passages}
     cut = [_with_cut(tx, each, thread, shown) if _may_be_cut(each) else each for each in passages]
-    return [replace(each, items=with_reasons(tx, each.turn, each.items)) if each.items else each for each in cut]
+    return [_with_gates(tx, each) if each.items else each for each in cut]
+
+
+def _with_gates(tx: Tx, passage: Passage) -> Passage:
+    waited = time_waited(gates.of_turn(tx, passage.turn)) if passage.turn else 0
+    return replace(passage, items=with_reasons(tx, passage.turn, passage.items), waited=waited)
+
+
+def time_waited(asked: Sequence[Gate]) -> int:
+    """Milliseconds in which at least one closed gate held the turn up."""
+    total = until = 0
+    for gate in sorted((gate for gate in asked if gate.asked.blocking), key=lambda gate: gate.asked_at):
+        end = gate.answered_at or gate.closed_at or gate.asked_at
+        total += max(0, end - max(until, gate.asked_at))
+        until = max(until, end)
+    return total
 
 
 def _may_be_cut(passage: Passage) -> bool:

@@ -1,7 +1,7 @@
 // @ts-check
 /** What is around every view: the navigation, the list of threads, and whether the daemon is reachable. */
 
-import { h, icon, setContent } from "/page/lib/dom.js";
+import { h, icon, setContent, withCode } from "/page/lib/dom.js";
 import { changes, waitingCount } from "/page/lib/state.js";
 import { link, linkState, reconnectNow } from "/page/lib/stream.js";
 import { t } from "/page/lib/words.js";
@@ -20,6 +20,10 @@ export function newFrame() {
   const main = h("main", { id: "main", tabindex: "-1" });
   const list = newThreadList();
   const side = h("div", { class: "side", role: "complementary", "aria-label": t("nav.threads") }, list);
+  const nav = h("nav", { "aria-label": t("nav.views") }, Object.values(links));
+  const body = h("div", { class: "frame" }, side, main);
+  /** Logged out, the page shows nothing that could be filled in or pressed in vain. */
+  const setLoggedOut = (/** @type {boolean} */ isOut) => (nav.hidden = body.hidden = isOut);
   const header = h(
     "header",
     { class: "top" },
@@ -30,7 +34,7 @@ export function newFrame() {
       h("img", { src: "/page/icon.svg", alt: "", width: "26", height: "26" }),
       h("span", {}, "clew"),
     ),
-    h("nav", { "aria-label": t("nav.views") }, Object.values(links)),
+    nav,
     h("div", { class: "tools" }, themeButton(), toolButton("keys", t("nav.keys"), showShortcutsHelp)),
   );
   const banner = h("div", { class: "link-banner", role: "status", hidden: true });
@@ -41,6 +45,7 @@ export function newFrame() {
     badge.setAttribute("aria-label", t("nav.waiting", { n: waitingCount() }));
   });
   showLinkState(banner);
+  link.on("state", (state) => state === "live" && setLoggedOut(false));
 
   const narrow = matchMedia("(max-width: 59.99rem)"); // on a phone the list is a view of its own
   const setListRole = (/** @type {boolean} */ isMain) => {
@@ -50,7 +55,7 @@ export function newFrame() {
   narrow.addEventListener("change", () => setListRole(document.body.dataset.view === "threads" && narrow.matches));
 
   return {
-    elements: [header, banner, h("div", { class: "frame" }, side, main)],
+    elements: [header, banner, body],
     main,
     list,
     /**
@@ -72,6 +77,7 @@ export function newFrame() {
       requestAnimationFrame(() => list.focusSearch());
     },
     showLoginRequired() {
+      setLoggedOut(true);
       setContent(banner, h("p", {}, t("closed.words")), h("code", {}, "clew web"), h("p", {}, t("closed.then")));
       banner.className = "link-banner is-closed";
       banner.hidden = false;
@@ -112,6 +118,7 @@ function showLinkState(banner) {
     setContent(
       banner,
       h("p", {}, h("span", { class: "dot" }), t(state === "offline" ? "away.words" : "away.connecting")),
+      state === "offline" && h("p", {}, h("span", {}, withCode(t("away.start")))),
       h("button", { class: "link", type: "button", onclick: reconnectNow }, t("away.try")),
     );
   };

@@ -42,16 +42,18 @@ export function openDialog(title, name, ...content) {
 /**
  * Asks whether a person is sure. "No" has the focus, so Enter alone confirms nothing.
  * @param {string} question
+ * @param {string} words what follows from a yes
  * @param {string} yes
  * @returns {Promise<boolean>}
  */
-export function confirmInDialog(question, yes) {
+export function confirmInDialog(question, words, yes) {
   return new Promise((resolve) => {
     let isSure = false;
     const confirm = () => ((isSure = true), element.close());
     const element = openDialog(
       question,
       "sure",
+      h("p", {}, words),
       h(
         "div",
         { class: "dialog-foot" },

@@ -48,7 +48,8 @@ export function threadActions(id, current) {
   };
   const markDone = () => change("done", t("saving"), t("done.done"));
   const cancel = async () => {
-    const isSure = await confirmInDialog(t("cancel.sure"), t("cancel.yes"));
+    const title = said(current() ?? {}, "title") || t("untitled");
+    const isSure = await confirmInDialog(t("cancel.sure", { title }), t("cancel.words"), t("cancel.yes"));
     if (isSure) await change("cancel", t("saving"), t("cancel.done"));
   };
   const verify = async () => {

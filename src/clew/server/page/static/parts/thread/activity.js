@@ -25,7 +25,8 @@ export function newActivity(item, turn) {
     body,
   );
   details.addEventListener("toggle", () => details.open && !body.firstChild && showBody(body, item, turn));
-  if (OPEN_AT_FIRST.has(item.kind) && item.body.length < LONG && !item.cut) details.open = true;
+  const isDone = item.phase === "done"; // before, the gate that asks about a change shows it
+  if (OPEN_AT_FIRST.has(item.kind) && isDone && item.body.length < LONG && !item.cut) details.open = true;
   return details;
 }
 

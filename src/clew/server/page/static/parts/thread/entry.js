@@ -121,12 +121,12 @@ function forkButton({ turn }, onFork) {
 }
 
 /** @param {Entry} entry */
-function footer({ turn, at, started_at: startedAt, usage }) {
+function footer({ turn, at, started_at: startedAt, waited, usage }) {
   return h(
     "footer",
     {},
     h("span", { class: "receipts", "data-turn": turn }),
-    startedAt && h("span", {}, formatDuration(at - startedAt)),
+    startedAt && h("span", {}, formatDuration(at - startedAt - waited)),
     usage &&
       usage.total_tokens > 0 &&
       h(

@@ -1,0 +1,49 @@
+"""The page on a phone: the answers of a request are in view, whatever is above them."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.server.page.conftest import Desk, Sit
+
+pytestmark = pytest.mark.process
+
+PHONE = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
+LONG = f"!patch long.txt {'x' * 900} {'a line of many words ' * 60}\n!text done"
+ASK = "!ask Which database shall we use for the new service? | PostgreSQL | SQLite | keep files\n!text done"
+IN_VIEW = """() => [...document.querySelectorAll("clew-gate .gate-answers button")]
+  .filter((button) => button.checkVisibility())
+  .every((button) => {
+    const { left, right, top, bottom } = button.getBoundingClientRect();
+    const found = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+    return left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight && button.contains(found);
+  })"""
+
+
+@pytest.mark.parametrize("text", [LONG, ASK])
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_a_thread_that_waits_opens_at_its_answers(desk: Desk, sit_down: Sit, text: str, locale: str) -> None:
+    turn = desk.start(text)
+    desk.clew.wait_for(turn["thread"], "gate.opened")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}", locale=locale, **PHONE)
+    gate = ann.page.locator("clew-gate:not([aria-disabled])")
+    expect(gate).to_have_count(1)
+    ann.page.wait_for_function(IN_VIEW)
+    assert ann.page.evaluate("document.documentElement.scrollWidth") <= 375
+    if text == LONG:
+        expect(ann.page.locator(".diff:visible")).to_have_count(1)
+        ann.page.locator(".scroll").evaluate("element => { element.scrollTop -= 500 }")
+        ann.page.wait_for_function(IN_VIEW)
+    desk.client.post("threads", turn["thread"], "cancel")
+
+
+def test_a_notice_covers_no_title(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text before", kind="chat", title="a title")
+    desk.clew.wait_ended(turn)
+    ann = sit_down(desk, f"#/threads/{turn['thread']}", **PHONE)
+    ann.find("button", "More").last.click()
+    ann.find("menuitem", "Mark as done").click()
+    notice = ann.page.locator(".status-line:visible").bounding_box()
+    title = ann.page.locator("h1").bounding_box()
+    assert notice and title and notice["y"] + notice["height"] <= title["y"]
