@@ -57,7 +57,7 @@ class End(Struct, frozen=True):
 
 
 def newest_text(recorded: str, seen: str) -> str:
-    """The answer of a turn that did not complete. The runtime's record may lack the newest text, which clew has seen."""
+    """The answer of a turn that did not complete. The runtime's record may lack the newest text that clew has seen."""
     return recorded if recorded.startswith(seen) else seen
 
 

@@ -7,19 +7,14 @@ import { formatAge } from "/page/lib/format.js";
 import { fetchWaiting, threads, waiting } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
 import { said, t, tOr } from "/page/lib/words.js";
+import { answerButtons } from "/page/parts/gates/answer_buttons.js";
 import { guardClicks, isBrieflyDisabled } from "/page/parts/gates/gate_list.js";
 import { questionForm } from "/page/parts/gates/question_form.js";
 import { ruleForm } from "/page/parts/rules/rule_form.js";
 import { isDiff, newDiff } from "/page/parts/thread/diff.js";
 
 const MANY_LINES = 20; // a command with more lines gets their number as a note
-const MOST_ANSWERS = 4; // at first sight
 const LONG_LINE = 1_000; // characters; a command with a longer line gets their number as a note
-
-/** @typedef {"allow" | "decline" | "thread" | "rule" | "all" | "stop"} Act */
-
-/** @type {Record<Act, string>} the letter of each answer */
-const KEYS = { allow: "a", decline: "d", thread: "t", rule: "r", all: "A", stop: "x" };
 
 export class GateElement extends HTMLElement {
   #gate;
@@ -131,49 +126,10 @@ export class GateElement extends HTMLElement {
         (replies) => this.#answer({ decision: "reply", replies }, t("gate.answered")),
         () => this.stop(),
       );
-    const numbered = this.#numberedAnswers();
-    const others = [
-      ...(gate.rule ? [] : [this.#button("rule", null)]),
-      ...(approvalsOf(gate.thread).length > 1 ? [this.#button("all", null)] : []),
-    ];
-    const hidden = [...numbered.splice(MOST_ANSWERS), ...others];
-    return h(
-      "div",
-      { class: "gate-answers", role: "group", "aria-label": t("gate.answers") },
-      numbered,
-      hidden.length > 0 && moreAnswers(hidden),
-    );
+    return answerButtons(gate, { isOneOfSeveral: approvalsOf(gate.thread).length > 1, onChosen: (act) => this.#do(act) });
   }
 
-  /** In the order of their numbers, which are the same in the terminal and in chats: yes is 1 and no is 2. */
-  #numberedAnswers() {
-    const { rule, only_once: isOnlyOnce } = this.#gate;
-    /** @type {(Act | false | null)[]} */
-    const acts = ["allow", "decline", !isOnlyOnce && "thread", rule ? "rule" : null, "stop"];
-    return acts.flatMap((name) => name || []).map((name, index) => this.#button(name, index + 1));
-  }
-
-  /**
-   * @param {Act} name
-   * @param {number | null} number
-   */
-  #button(name, number) {
-    return h(
-      "button",
-      {
-        class: name === "allow" ? "main" : "plain",
-        type: "button",
-        "data-act": name,
-        "data-number": number,
-        "aria-keyshortcuts": number ? `${number} ${KEYS[name]}` : KEYS[name],
-        onclick: () => this.#do(name),
-      },
-      keyCap(String(number ?? KEYS[name])),
-      t(`gate.do.${name}`),
-    );
-  }
-
-  /** @param {Act} name */
+  /** @param {import("/page/parts/gates/answer_buttons.js").Act} name */
   #do(name) {
     const acts = {
       allow: () => this.allow(),
@@ -268,20 +224,6 @@ export class GateElement extends HTMLElement {
     await fetchWaiting().catch(() => {});
     this.#isBusy = false;
   }
-}
-
-/**
- * The answers that are not shown at first sight, and the button that shows them.
- * @param {HTMLElement[]} answers
- */
-function moreAnswers(answers) {
-  const rest = h("span", { class: "gate-rest", hidden: true }, answers);
-  const toggle = () => {
-    rest.hidden = !rest.hidden;
-    button.setAttribute("aria-expanded", String(!rest.hidden));
-  };
-  const button = h("button", { class: "link", type: "button", "aria-expanded": "false", onclick: toggle }, t("gate.more"));
-  return [button, rest];
 }
 
 /**

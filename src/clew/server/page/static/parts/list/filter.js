@@ -9,6 +9,20 @@ import { t } from "/page/lib/words.js";
 const ACTIVE = ["running", "idle", "suspended"];
 const FINISHED = ["completed", "cancelled"];
 
+const PAGE_SIZE = 100;
+
+/**
+ * @param {Record<string, string>} filters
+ * @param {string} text
+ * @param {string} [before] the id that ends the page before
+ */
+export function threadsPath(filters, text, before) {
+  const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...filters });
+  if (text) query.set("text", text);
+  if (before) query.set("before", before);
+  return `/api/threads?${query}`;
+}
+
 /** @param {string} name */
 const anyOption = (name) => h("option", { value: "" }, t(`filter.${name}`));
 

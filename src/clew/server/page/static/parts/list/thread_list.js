@@ -6,10 +6,9 @@ import { focused, h, icon, keyCap, setContent } from "/page/lib/dom.js";
 import { changes, fetchThreadPage, threads } from "/page/lib/state.js";
 import { coalesce, oncePerFrame } from "/page/lib/timing.js";
 import { t } from "/page/lib/words.js";
-import { Filter } from "/page/parts/list/filter.js";
+import { Filter, threadsPath } from "/page/parts/list/filter.js";
 import { threadRow } from "/page/parts/list/thread_row.js";
 
-const PAGE_SIZE = 100;
 const ROW_HEIGHT = 84; // pixels; the same in the style sheet
 const SPARE_ROWS = 6; // rows above and below those in sight
 const FINISHED = new Set(["completed", "cancelled"]);
@@ -132,21 +131,25 @@ class ThreadList extends HTMLElement {
     return this.#searchField.value.trim();
   }
 
-  /** @param {string} [before] the id that ends the page before */
-  #path(before) {
-    const filters = { history: String(this.#isHistory), ...this.#filter.query };
-    const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...filters });
-    if (this.#text) query.set("text", this.#text);
-    if (before) query.set("before", before);
-    return `/api/threads?${query}`;
+  /**
+   * @param {string} [before] the id that ends the page before
+   * @returns {string}
+   */
+  #path(before, isHistory = this.#isHistory) {
+    return threadsPath({ history: String(isHistory), ...this.#filter.query }, this.#text, before);
   }
 
+  /** @returns {Promise<void>} */
   async #load() {
     const request = ++this.#requests;
     const slow = setTimeout(() => setContent(this.#notice, t("list.waiting")), 200);
     try {
-      const page = await fetchThreadPage(this.#path());
+      const isSearch = Boolean(this.#text) && !this.#filter.query.status;
+      const paths = [this.#path(), ...(isSearch ? [this.#path(undefined, !this.#isHistory)] : [])];
+      const pages = await Promise.all(paths.map(fetchThreadPage));
       if (request !== this.#requests) return;
+      if (isSearch) return this.#showFound(pages);
+      const [page] = pages;
       const last = page.threads.at(-1)?.id;
       const further = this.#isSameQuery(page) ? this.#ids.filter((id) => last && id < last) : [];
       this.#ids = [...page.threads.map((thread) => thread.id), ...further];
@@ -159,6 +162,22 @@ class ThreadList extends HTMLElement {
     } finally {
       clearTimeout(slow);
     }
+  }
+
+  /**
+   * A search looks into both tabs, the chosen one first, and says how many it found in each.
+   * @param {Api.Page[]} pages
+   */
+  #showFound(pages) {
+    const found = pages.flatMap((page) => page.threads);
+    const history = found.filter((thread) => FINISHED.has(thread.status)).length;
+    this.#shownQuery = "";
+    this.#nextPage = null;
+    this.#ids = found.map((thread) => thread.id);
+    const active = found.length - history;
+    setContent(this.#notice, found.length ? t("list.found", { active, history }) : t("list.none_found"));
+    found.forEach((thread) => this.#redrawRow(thread));
+    this.#scheduleDraw();
   }
 
   #emptyText() {
@@ -197,7 +216,8 @@ class ThreadList extends HTMLElement {
   /** @param {Thread} thread */
   #updateThread(thread) {
     const index = this.#ids.indexOf(thread.id);
-    const isListed = FINISHED.has(thread.status) === this.#isHistory && this.#filter.matches(thread);
+    const isInTab = FINISHED.has(thread.status) === this.#isHistory || Boolean(this.#text);
+    const isListed = isInTab && this.#filter.matches(thread);
     const belongs = isListed && (index >= 0 || !this.#text);
     if (index >= 0 && !belongs) this.#ids.splice(index, 1);
     if (index < 0 && belongs && (!this.#nextPage || thread.id > this.#nextPage)) {
@@ -210,10 +230,8 @@ class ThreadList extends HTMLElement {
   }
 
   #redrawRowsWithGates() {
-    for (const id of this.#ids) {
-      const thread = threads.get(id);
-      if (thread?.gates.length) this.#redrawRow(thread);
-    }
+    const shown = this.#ids.flatMap((id) => threads.get(id) ?? []);
+    shown.filter((thread) => thread.gates.length).forEach((thread) => this.#redrawRow(thread));
   }
 
   /**
@@ -221,11 +239,8 @@ class ThreadList extends HTMLElement {
    * @param {Thread} thread
    */
   #redrawRow(thread) {
-    const content = threadRow(thread).querySelector("a")?.childNodes ?? [];
-    this.#rows
-      .get(thread.id)
-      ?.querySelector("a")
-      ?.replaceChildren(...content);
+    const link = this.#rows.get(thread.id)?.querySelector("a");
+    link?.replaceChildren(...(threadRow(thread).querySelector("a")?.childNodes ?? []));
   }
 
   /** @param {number} index */
@@ -252,21 +267,16 @@ class ThreadList extends HTMLElement {
     this.#rows.forEach((row, id) => this.#placeRow(row, id, inSight.get(id) ?? 0));
     before.forEach((row, id) => this.#rows.has(id) || row.remove());
     this.#rows.forEach((row) => row.isConnected || this.#list.append(row));
-    if (focusedRow && focusedIndex < 0) this.#focusRow(Number(focusedRow.getAttribute("aria-posinset")) - 1);
+    if (focusedRow && focusedIndex < 0) {
+      const place = Math.min(Number(focusedRow.getAttribute("aria-posinset")), this.#ids.length) - 1; // it took its place
+      (this.#linkAt(place) ?? this.#searchField).focus({ preventScroll: true });
+    }
     if (to > this.#ids.length - SPARE_ROWS) this.#loadMore();
   }
 
   /** @param {string} id */
   #newRow(id) {
     return threadRow(/** @type {Thread} */ (threads.get(id)));
-  }
-
-  /**
-   * The row with the focus is gone: focuses the one in its place.
-   * @param {number} index
-   */
-  #focusRow(index) {
-    (this.#linkAt(Math.min(index, this.#ids.length - 1)) ?? this.#searchField).focus({ preventScroll: true });
   }
 
   /**
