@@ -102,6 +102,7 @@ def test_status_without_a_daemon_exits_with_3_and_starts_none(idle: Clew) -> Non
         "surfaces": [],
         "fates": {},
         "gates": 0,
+        "damaged": [],
         "error": {"code": "out_of_reach", "message": "the daemon does not run; `clew up` starts it", "pid": None},
     }
     assert not idle.home.root.exists()
