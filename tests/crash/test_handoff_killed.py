@@ -40,7 +40,7 @@ ACCEPTED = "inbox.accepted-not-acknowledged"
 COMMITS = ("store.written-not-committed", "store.committed-not-told")
 ANSWERS = ("one", "two", "three", "four")
 GREETING = "Hello. What shall we do?"
-EMPTY = "an empty topic of the same name may stand beside this"
+EMPTY = "empty topic of the same name may stand beside this"
 
 
 @dataclass(slots=True)
