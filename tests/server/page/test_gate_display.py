@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from clew.support.display import escape_hidden
+from tests.server.page.browsers import Person
 from tests.server.page.conftest import Desk, Sit, open_desk
 
 pytestmark = pytest.mark.process
@@ -35,6 +36,12 @@ def odd_desk(tmp_path: Path) -> Iterator[Desk]:
         yield Desk(desk.clew, desk.model, odd)
 
 
+def open_rule_form(ann: Person) -> None:
+    gate = ann.page.locator("clew-gate:not([aria-disabled])")
+    gate.get_by_role("button", name="More", exact=True).click()
+    gate.locator("[data-act='rule']").click()
+
+
 def nothing_hidden(element: Locator) -> bool:
     shown = element.inner_text()
     named = [each.get_attribute("aria-label") or "" for each in [element, *element.locator("[aria-label]").all()]]
@@ -49,7 +56,7 @@ def test_a_gate_on_the_page_hides_nothing(odd_desk: Desk, sit_down: Sit) -> None
         expect(gate).to_contain_text(SHOWN)
         expect(gate).to_contain_text(r"\u0441ode\u200b")
         assert nothing_hidden(gate)
-        ann.page.locator("clew-gate:not([aria-disabled]) [data-act='rule']").click()
+        open_rule_form(ann)
         assert escape_hidden(value := gate.locator(".rule-form input").input_value()) == value
         row = ann.page.locator(f'.rows a[href="#/threads/{turn["thread"]}"]').first
         expect(row).to_contain_text(r"\u0441at")
@@ -92,7 +99,7 @@ def test_the_form_of_a_rule_starts_with_what_is_offered_or_empty(
     """Never with the command: a `*` in it would mean anything."""
     turn = desk.start(f"!approve {command}\n!text done")
     ann = sit_down(desk, f"#/threads/{turn['thread']}")
-    ann.page.locator("clew-gate:not([aria-disabled]) [data-act='rule']").click()
+    open_rule_form(ann)
     field = ann.page.locator(".rule-form input")
     expect(field).to_have_value(offered)
     expect(field).to_have_attribute("placeholder", "pytest *")

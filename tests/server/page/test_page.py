@@ -52,8 +52,8 @@ def test_an_approval_is_given_and_refused_by_keyboard_alone(own_desk: Desk, sit_
     first = own_desk.start("!approve touch first.txt\n!text done")
     ann = sit_down(own_desk)
     expect(ann.page).to_have_title(re.compile(r"^\(1\)"))
-    while ann.page.locator("body").get_attribute("data-view") != "inbox":
-        ann.press("g", "i")  # which must come soon behind each other
+    ann.press("g", "i")
+    ann.page.locator("body[data-view=inbox]").wait_for()
     gate = ann.page.locator("clew-gate:not([aria-disabled])")
     expect(gate).to_contain_text("touch first.txt")
     ann.press("j")

@@ -107,7 +107,7 @@ def test_a_thread_is_renamed_forked_done_picked_up_with_a_file_and_cancelled(
     choose(ann, "Check its history")
     expect(ann.page.locator(".status-line[role=status]")).to_contain_text("sound")
     choose(ann, "Cancel for good")
-    ann.find("button", "Cancel it").click()
+    ann.find("button", "Cancel the thread").click()
     expect(ann.page.locator("main")).to_contain_text("A cancelled thread never runs again")
 
 

@@ -37,9 +37,7 @@ def test_a_handoff_without_a_chat_says_how_to_connect_one(desk: Desk, sit_down: 
     turn = desk.start("!text done")
     ann = sit_down(desk, f"#/threads/{turn['thread']}")
     ann.find("button", "Hand off").click()
-    dialog = ann.page.locator("dialog[open]")
-    expect(dialog).to_contain_text("clew connect telegram")
-    expect(dialog.locator("input, textarea")).to_have_count(0)
+    expect(ann.page.locator("dialog[open]")).to_contain_text("clew connect telegram")
 
 
 def test_a_cancel_names_what_is_cancelled(desk: Desk, sit_down: Sit) -> None:

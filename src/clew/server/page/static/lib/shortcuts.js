@@ -160,6 +160,7 @@ function onAlone(event) {
 }
 
 addEventListener("keydown", onKeydown);
+addEventListener("pointerdown", () => (pausedUntil = 0)); // the person has chosen what is meant
 
 /**
  * Moves the focus to the next (`by` is 1) or previous (-1) of `items`; at an end it stays.

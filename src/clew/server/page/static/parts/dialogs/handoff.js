@@ -45,19 +45,13 @@ export async function openHandoffDialog(thread, takeBack) {
     return runHandoff(request, { element, progress, takeBack });
   };
   const targets = await fetchTargets();
-  if (!targets.length) return showHowToConnect(element);
-  setContent(list, targets.map((target) => targetButton(target, start)));
+  const buttons = targets.map((target) => targetButton(target, start));
+  setContent(list, buttons.length ? buttons : howToConnect());
   list.querySelector("button:not([disabled])")?.focus();
 }
 
-/**
- * Without a chat there is nothing to choose, and nothing to fill in.
- * @param {HTMLDialogElement} element
- */
-function showHowToConnect(element) {
-  const steps = ["handoff.none", "handoff.connect", "handoff.then"].map((name) => h("p", {}, withCode(t(name))));
-  setContent(element, element.querySelector("header"), steps);
-}
+const howToConnect = () =>
+  ["handoff.none", "handoff.connect", "handoff.then"].map((name) => h("p", {}, withCode(t(name))));
 
 /** @returns {Promise<Api.TargetView[]>} */
 async function fetchTargets() {
