@@ -1,10 +1,11 @@
 """Promises 6 and 13 with the real Codex: in a repository that an attacker prepared, clew asks a person about a command
-that seems to only read, before anything runs."""
+that seems to only read, before anything runs; and a deny holds under every policy that promises it."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,25 @@ pytestmark = pytest.mark.process
 def desk(tmp_path: Path) -> Iterator[System]:
     with open_system(tmp_path / "desk") as made:
         yield made
+
+
+def test_6_a_deny_holds_under_the_policy_sandbox_and_the_sandbox_comes_back_without_it(
+    desk: System, tmp_path: Path
+) -> None:
+    """Codex asks about nothing that runs inside its sandbox, so a deny would not see it."""
+    work = tmp_path / "work"
+    work.mkdir()
+    rule = desk.clew.json("rules", "add", "deny", "touch denied", "--kind", "command")["id"]
+    words = ("!shell touch denied; touch one\n!text the end", "--policy", "sandbox", "--workspace", str(work))
+    thread = desk.clew.json("start", *words)["thread"]
+    notice = desk.clew.wait_for(thread, "notice").data["data"]["text"]
+    desk.clew.wait_for(thread, "thread.status", status="completed")
+    assert "`careful`" in notice and list(work.iterdir()) == []
+    desk.clew("rules", "remove", rule)
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="clew-outside-") as outside:
+        desk.clew("run", f"!shell touch denied; touch two; touch {outside}/three\n!text done", *words[1:])
+        assert {path.name for path in work.iterdir()} == {"denied", "two"}
+        assert list(Path(outside).iterdir()) == []
 
 
 def git(folder: Path, *words: str) -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from clew.model.gates import Policy
 from clew.runtimes.acp.approvals.grants import Grant, Grants
 from clew.support.home import Home
-from clew.testing import runtime_kit
+from clew.testing import runtime_kit, runtime_policy_checks
 from clew.testing.runtime_kit import Check
 from clew.testing.scripted_model import ScriptedModel, write_codex_home
+from tests.helpers.paths import ROOT
 from tests.runtimes.stages import AcpStage, CodexStage, ScriptedStage
 
 LONG = (runtime_kit.a_frozen_agent_is_given_up_in_time,)
@@ -20,6 +22,8 @@ LONG = (runtime_kit.a_frozen_agent_is_given_up_in_time,)
 ALWAYS = (  # the other checks are heavy for Codex; tests/runtimes/codex covers them too
     runtime_kit.an_accepted_command_runs_exactly_once,
     runtime_kit.an_agent_killed_while_idle_is_restarted,
+    runtime_policy_checks.a_command_has_the_fate_of_its_policy,
+    runtime_policy_checks.a_sandbox_is_left_only_by_a_yes_which_counts_once,
 )
 
 
@@ -62,6 +66,13 @@ async def test_an_acp_agent_conforms(check: Check, what: str, tmp_path: Path) ->
     """An agent that forgets everything, one that reopens its sessions, and one whose session is unusable after a
     stop."""
     await check(AcpStage(tmp_path, *filter(None, [what])))
+
+
+def test_the_docs_have_the_table_of_policies_that_the_kit_checks() -> None:
+    lines = (ROOT / "docs/reference/rules.md").read_text().splitlines()
+    for policy, (boxed, unboxed) in runtime_policy_checks.FATES.items():
+        assert f"| `{policy}` | {boxed} | {unboxed} |" in lines
+    assert set(runtime_policy_checks.FATES) == set(Policy)
 
 
 def used_up_never(grants: Grants, wanted: Grant) -> bool:

@@ -35,7 +35,7 @@ from clew.support.home import Home
 __all__ = ["Clew", "Event", "Sent"]
 
 Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
-Policy = Literal["careful", "trusted", "read-only", "yolo"]
+Policy = Literal["careful", "sandbox", "trusted", "read-only", "yolo"]
 
 _ENDED = frozenset({"completed", "failed", "interrupted"})
 _CHECK_AFTER = frozenset(

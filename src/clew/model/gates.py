@@ -40,6 +40,7 @@ class Policy(StrEnum):
     """How much a thread may do without asking."""
 
     CAREFUL = "careful"
+    SANDBOX = "sandbox"  # runs commands in the runtime's sandbox without asking; without one it is `careful`
     TRUSTED = "trusted"  # writes in its workspace without asking
     READ_ONLY = "read-only"
     YOLO = "yolo"  # everything; must be named explicitly

@@ -42,6 +42,17 @@ class ProgramInfo(Struct, frozen=True):
     logged_in: bool | None  # None: it needs no login
 
 
+@runtime_checkable
+class TriesSandbox(Protocol):
+    """A runtime that can try its sandbox on this machine, without a session."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def try_sandbox(self) -> None:
+        """Raises RuntimeTrouble if the sandbox cannot be set up here, or does not hold."""
+
+
 class RuntimeCan(Struct, frozen=True):
     """What a runtime can do: declared data, not type checks."""
 
@@ -50,6 +61,7 @@ class RuntimeCan(Struct, frozen=True):
     images: bool = False  # it takes images; otherwise clew tells the sender of one that the agent cannot see it
     outlives: bool = False  # goes on working when the daemon dies
     adopt: bool = False  # sessions started outside clew can be adopted: it is a `shared_sessions.SharesSessions`
+    sandbox: bool = False  # under the policy `sandbox` it runs commands in a sandbox that can write in the workspace
 
 
 class PastMessage(Struct, frozen=True):

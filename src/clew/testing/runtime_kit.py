@@ -28,6 +28,10 @@ from clew.testing.runtime_history_checks import (
     a_session_says_how_it_began,
     an_unreadable_continuity_starts_a_new_session,
 )
+from clew.testing.runtime_policy_checks import (
+    a_command_has_the_fate_of_its_policy,
+    a_sandbox_is_left_only_by_a_yes_which_counts_once,
+)
 from clew.testing.runtime_stage import NO, PATIENCE, YES, Oddity, RuntimeRig, Stage, accept_all, answer_all
 
 LONG = 10_000  # bytes; the limit in the check of a too long text
@@ -420,6 +424,8 @@ CHECKS: tuple[Check, ...] = (
     a_declined_command_does_not_run,
     an_answer_counts_for_the_gate_with_its_reference,
     a_yes_after_an_interrupt_has_no_effect,
+    a_command_has_the_fate_of_its_policy,
+    a_sandbox_is_left_only_by_a_yes_which_counts_once,
     a_killed_agent_leaves_the_turn_in_doubt,
     an_answer_after_the_agent_was_killed_has_no_effect,
     an_agent_killed_while_idle_is_restarted,

@@ -194,13 +194,17 @@ class RuntimeRig:
         return scan.children(self._marks.store)
 
     async def open(
-        self, continuity: Continuity | None = None, thread: str = "thread", longest_text: int = LONGEST
+        self,
+        continuity: Continuity | None = None,
+        thread: str = "thread",
+        longest_text: int = LONGEST,
+        policy: Policy = Policy.CAREFUL,
     ) -> Session:
         seat = Seat(
             thread,
             str(self.stage.workspace),
             continuity,
-            policy=Policy.CAREFUL,
+            policy=policy,
             history=self._history,
             longest_text=longest_text,
         )

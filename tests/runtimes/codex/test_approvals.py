@@ -671,6 +671,7 @@ IN = {"in", "in.txt"}
     ("policy", "expected"),
     [
         (Policy.CAREFUL, Expected(COMMAND, CHANGE, COMMAND, COMMAND, CHANGE, IN | {"out", "beyond", "out.txt"})),
+        (Policy.SANDBOX, Expected([], [], [], COMMAND, CHANGE, IN | {"beyond", "out.txt"})),
         (Policy.TRUSTED, Expected([], [], [], COMMAND, CHANGE, IN | {"beyond", "out.txt"})),
         (Policy.READ_ONLY, Expected([], [], [], [], [], set())),
         # The engine accepts all of it, unless a rule denies it.
@@ -691,7 +692,9 @@ async def test_a_policy_decides_what_is_asked_and_what_may_be_written(
     await session.close()
 
 
-@pytest.mark.parametrize(("policy", "leaves"), [(Policy.TRUSTED, True), (Policy.CAREFUL, False)])
+@pytest.mark.parametrize(
+    ("policy", "leaves"), [(Policy.SANDBOX, True), (Policy.TRUSTED, True), (Policy.CAREFUL, False)]
+)
 async def test_a_command_outside_the_sandbox_is_marked(
     runtime: CodexRuntime, seat: Seat, policy: Policy, leaves: bool
 ) -> None:
@@ -706,6 +709,7 @@ async def test_a_command_outside_the_sandbox_is_marked(
     ("policy", "asked", "outcome"),
     [
         (Policy.CAREFUL, 2 * PERMISSION, Outcome.OK),
+        (Policy.SANDBOX, 2 * PERMISSION, Outcome.OK),
         (Policy.TRUSTED, 2 * PERMISSION, Outcome.OK),
         (Policy.READ_ONLY, [], Outcome.FAILED),
         (Policy.YOLO, 2 * PERMISSION, Outcome.OK),
@@ -739,6 +743,45 @@ async def test_a_command_blocked_by_the_sandbox_is_not_retried_outside(
     await session.close()
 
 
+ESCALATED = {"sandbox_permissions": "require_escalated", "justification": "the script says so"}
+
+
+@pytest.mark.usefixtures("calls_tools")
+@pytest.mark.parametrize("name", ["gpt-5.5", "gpt-6-sol"])
+@pytest.mark.parametrize(
+    ("command", "more", "asked", "is_made"),
+    [
+        ("{counted}; touch {outside}/x", {}, [], False),
+        ("{counted}; touch {outside}/x; curl -sS http://127.0.0.1:9/", {}, [], False),
+        ("rm -rf {outside}/y; {counted}; touch {outside}/x", {}, COMMAND, False),  # dangerous: asked, then sandboxed
+        ("{counted}; touch {outside}/x", ESCALATED, COMMAND, True),
+        ("rm -rf {outside}/y; {counted}; touch {outside}/x", ESCALATED, COMMAND, True),
+    ],
+    ids=["blocked", "blocked twice", "dangerous", "escalated", "dangerous and escalated"],
+)
+async def test_under_sandbox_one_yes_is_one_execution(
+    runtime: CodexRuntime,
+    seat: Seat,
+    model: ScriptedModel,
+    outside: Path,
+    tmp_path: Path,
+    name: str,
+    command: str,
+    more: dict[str, str],
+    asked: list[GateKind],
+    is_made: bool,
+) -> None:
+    """Codex runs a command once, asked or not. If the sandbox blocks it, Codex does not try again by itself."""
+    session = await runtime.open(replace(seat, policy=Policy.SANDBOX, model=name))
+    given = {"cmd": command.format(counted=COUNTED, outside=outside), "login": False, **more}
+    for number in range(1, 4):
+        marker = f"{tmp_path.name} {number}."
+        model.on(marker, lambda asked: [Say("done")] if asked.acts_done else [Patch("exec_command", json.dumps(given))])
+        assert await asked_about(session, marker, f"t{number}") == asked
+        assert (runs(tmp_path), (outside / "x").exists()) == (number, is_made)
+    await session.close()
+
+
 @pytest.mark.parametrize("policy", [Policy.READ_ONLY, Policy.YOLO])
 async def test_a_question_is_asked_under_every_policy(runtime: CodexRuntime, seat: Seat, policy: Policy) -> None:
     session = await runtime.open(replace(seat, policy=policy))
@@ -748,10 +791,16 @@ async def test_a_question_is_asked_under_every_policy(runtime: CodexRuntime, sea
 
 
 async def test_a_policy_applies_again_after_the_thread_is_reopened(
-    runtime: CodexRuntime, seat: Seat, tmp_path: Path
+    runtime: CodexRuntime, seat: Seat, outside: Path
 ) -> None:
-    first = await runtime.open(replace(seat, policy=Policy.TRUSTED))
-    assert await asked_about(first, "!shell touch a", "a") == []
-    await first.close()
-    second = await runtime.open(replace(seat, policy=Policy.CAREFUL, continuity=first.continuity()))
-    assert await asked_about(second, "!shell touch b", "b") == COMMAND
+    """Also if Codex still has the thread loaded."""
+    policies = [Policy.SANDBOX, Policy.CAREFUL, Policy.SANDBOX, Policy.TRUSTED, Policy.CAREFUL]
+    continuity = None
+    for number, policy in enumerate(policies):
+        session = await runtime.open(replace(seat, policy=policy, continuity=continuity))
+        is_careful = policy is Policy.CAREFUL
+        made = outside / f"{number}"
+        assert await asked_about(session, f"!shell touch {made}", f"t{number}") == (COMMAND if is_careful else [])
+        assert made.exists() is is_careful
+        continuity = session.continuity()
+        await session.close()

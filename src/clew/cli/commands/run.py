@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clew.client.sync import Client
     from clew.model.views import TurnView
 
-POLICIES = ("careful", "trusted", "read-only", "yolo")
+POLICIES = ("careful", "sandbox", "trusted", "read-only", "yolo")
 
 F = TypeVar("F", bound=Callable[..., object])
 

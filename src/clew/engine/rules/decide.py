@@ -30,6 +30,7 @@ from clew.engine.rules.patterns import (
     wildcard_leaves_workspace,
 )
 from clew.engine.rules.read_only import git_repository, judge
+from clew.engine.rules.scopes import applies
 from clew.engine.rules.shell import scripts
 from clew.engine.rules.shell.lenient import always_asked_part, always_asks, possible_commands
 from clew.engine.rules.shell.scripts import ScriptCommand
@@ -86,11 +87,11 @@ def decide(
     if max(map(len, (asked.title, *asked.may_run))) > MAX_COMMAND_LENGTH:
         effect = Effect.DENY if policy is Policy.READ_ONLY else Effect.ASK
         return Verdict(effect, say("rules.too_long"))
-    applicable = [rule for rule in rules if _applies(rule, workspace, now, thread)]
+    applicable = [rule for rule in rules if applies(rule, workspace, now, thread)]
     for effect in (Effect.DENY, Effect.ASK):
         for rule in applicable:
             if rule.effect is effect and _restricts(rule, asked, workspace):
-                return Verdict(effect, _rule_name(rule))
+                return Verdict(effect, rule_name(rule))
     verdict = _decide_by_allow_or_policy(asked, policy, workspace, applicable, inspection)
     may_be_hidden = verdict.effect is Effect.ALLOW or (verdict.effect is Effect.ASK and verdict.reason is None)
     return (may_be_hidden and _suspicion(asked, applicable)) or verdict
@@ -105,18 +106,12 @@ def _decide_by_allow_or_policy(
         [rule for rule in applicable if rule.effect is Effect.ALLOW], asked, workspace, inspection
     )
     if allowing is not None:
-        return Verdict(Effect.ALLOW, _rule_name(allowing), is_exact=allowing.kind is RuleKind.EXACT)
+        return Verdict(Effect.ALLOW, rule_name(allowing), is_exact=allowing.kind is RuleKind.EXACT)
     if policy is Policy.YOLO:  # no other policy allows a request with parts that are not understood
         mentioned = next((rule for rule in applicable if _is_mentioned(rule, asked, workspace)), None)
         if mentioned is not None:
-            return Verdict(Effect.ASK, say("rules.mentioned", rule=_rule_name(mentioned)))
+            return Verdict(Effect.ASK, say("rules.mentioned", rule=rule_name(mentioned)))
     return _policy_verdict(asked, policy, workspace, inspection)
-
-
-def _applies(rule: Rule, workspace: str, now: int, thread: str) -> bool:
-    if rule.until is not None and rule.until <= now:
-        return False
-    return rule.place == {Scope.THREAD: thread, Scope.WORKSPACE: workspace}.get(rule.scope, rule.place)
 
 
 def _restricts(rule: Rule, asked: Asked, workspace: str) -> bool:
@@ -164,8 +159,8 @@ def note_other_kind(asked: Asked, workspace: str, rules: Sequence[Rule], now: in
     wanted = RULE_KINDS[asked.kind]
     for rule in rules:
         is_other = rule.kind not in (RuleKind.EXACT, wanted) and rule.pattern.strip("*?/. ")
-        if is_other and _applies(rule, workspace, now, thread) and _may_match(rule, asked, workspace):
-            return say("rules.other_kind", rule=_rule_name(rule), kind=rule.kind, wanted=wanted)
+        if is_other and applies(rule, workspace, now, thread) and _may_match(rule, asked, workspace):
+            return say("rules.other_kind", rule=rule_name(rule), kind=rule.kind, wanted=wanted)
     return ""
 
 
@@ -377,7 +372,7 @@ def _rule_text(rule: Rule, quote: str = "") -> str:
     return f"{rule.effect} {about}{quote}{shown}{quote}"
 
 
-def _rule_name(rule: Rule) -> Text:
+def rule_name(rule: Rule) -> Text:
     if not rule.is_readable:
         return say("rules.unreadable", id=rule.id)
     return say("rules.rule", rule=_rule_text(rule), id=rule.id)

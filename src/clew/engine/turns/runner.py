@@ -78,7 +78,7 @@ class Runner:
         thread = await self._thread(turn)
         try:
             request = await prepare(self._preparers, thread, turn)
-            session = await self._sessions.open(thread, turn.session)
+            session = await self._sessions.open(thread, turn.session, for_turn=True)
         except RuntimeLost as lost:
             _log.warning("turn %s could not be given to its runtime: %s", turn.id, lost.message)
             await self._sessions.drop(turn.session)
@@ -86,6 +86,7 @@ class Runner:
         except RuntimeTrouble as trouble:
             await self._core.write_with_retry(partial(self._fail, turn=turn, trouble=trouble))
             return None
+        await self._sessions.record_policy(thread, turn)
         await self._tell_unseen_images(turn)
         signals, mode = Signals(), self._sessions.attach_mode(turn.session, is_known=True)
         work = TurnConsumer(self._core, turn, thread, session, signals.set_all, signals.answer.set, mode)

@@ -10,8 +10,11 @@ from typing import Protocol
 
 from clew.engine.core import Core
 from clew.engine.turns.replay import earlier_messages
+from clew.engine.turns.turn_policy import TurnPolicy, choose_policy, record_policy
+from clew.model.gates import Policy
 from clew.model.runtime import PastMessage, Runtime, Seat, Session
 from clew.model.threads import Continuity, SessionBegan, SessionKey, Thread
+from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import continuity
 from clew.support import crash
@@ -45,15 +48,20 @@ class Sessions:
         self._busy: set[SessionKey] = set()
         self._freed = asyncio.Event()  # set and replaced whenever a turn is over
         self._attach_modes: dict[SessionKey, str] = {}
+        self._policies: dict[SessionKey, TurnPolicy] = {}  # of open sessions
+        self._recorded: dict[SessionKey, Policy | None] = {}  # the recorded policies of open sessions' newest turns
 
-    async def open(self, thread: Thread, key: SessionKey) -> Session:
-        """Return this session of the thread, opening it if necessary, and mark it busy. Raises RuntimeTrouble."""
+    async def open(self, thread: Thread, key: SessionKey, *, for_turn: bool = False) -> Session:
+        """Return this session of the thread, opening it if necessary, and mark it busy. For a new turn, the session is
+        opened again if its policy is another than the turn's. Raises RuntimeTrouble."""
         async with self._locks.setdefault(key, asyncio.Lock()):
+            if for_turn and key in self._open:
+                await self._apply_policy(thread, key)
             session, is_new = self._open.get(key), key not in self._open
             if key not in self._busy:
                 self._attach_modes[key] = "warm"
             if session is None:
-                session = await self._open_new(thread, key)
+                session = await self._open_new(thread, key, for_turn=for_turn)
             self._open[key] = session
             self._open.move_to_end(key)
             self._busy.add(key)
@@ -62,6 +70,16 @@ class Sessions:
             else:
                 await self.save_continuity(key, session)
         return session
+
+    async def record_policy(self, thread: Thread, turn: Turn) -> None:
+        """Record under which policy a turn of an open session runs, and tell people if that has changed. A thread that
+        never had the policy `sandbox` needs no record."""
+        key, now = turn.session, self._policies[turn.session]
+        recorded = self._recorded.get(key)
+        if now.policy is recorded or (recorded is None and thread.policy is not Policy.SANDBOX):
+            return
+        await record_policy(self._core, turn, recorded, now)
+        self._recorded[key] = now.policy
 
     async def save_continuity(self, key: SessionKey, session: Session) -> None:
         """Store what the runtime needs to resume the session, if it changed."""
@@ -112,6 +130,8 @@ class Sessions:
         session = self._open.pop(key, None)
         self._attach_modes.pop(key, None)
         self._stored.pop(key, None)
+        self._policies.pop(key, None)
+        self._recorded.pop(key, None)
         self._busy.discard(key)
         if session is not None:
             await session.close()
@@ -119,12 +139,32 @@ class Sessions:
     def _oldest_idle(self) -> SessionKey | None:
         return next((key for key in self._open if key not in self._busy), None)
 
-    async def _open_new(self, thread: Thread, key: SessionKey) -> Session:
+    async def _apply_policy(self, thread: Thread, key: SessionKey) -> None:
+        """Close an open session whose policy is not that of the thread's next turn: it is opened again with that."""
+        now = await choose_policy(self._core, thread, self._runtime(key))
+        if now.policy is not self._policies[key].policy:
+            await self.drop(key)
+        else:
+            self._policies[key] = now
+
+    def _runtime(self, key: SessionKey) -> Runtime:
         runtime = self._core.runtimes.get(key.runtime)
         if runtime is None:
             known = chat_messages.listed(sorted(self._core.runtimes))
             raise RuntimeTrouble(say("turns.no_runtime", name=repr(key.runtime), known=known))
-        seat = await self._core.read_with_retry(lambda tx: self._seat(tx, thread, key))
+        return runtime
+
+    async def _open_new(self, thread: Thread, key: SessionKey, *, for_turn: bool) -> Session:
+        """Open a session with the policy of the next turn, or, to look up a turn, with the one under which it ran."""
+        runtime = self._runtime(key)
+        next_policy = await choose_policy(self._core, thread, runtime)
+
+        def read(tx: Tx) -> tuple[Seat, TurnPolicy, Policy | None]:
+            recorded = continuity.policy(tx, key)
+            policy = next_policy if for_turn or recorded is None else TurnPolicy(recorded)
+            return self._seat(tx, thread, key, policy.policy), policy, recorded
+
+        seat, self._policies[key], self._recorded[key] = await self._core.read_with_retry(read)
         self._stored[key] = seat.continuity
         if seat.lent:
             session = await self._shared.enter(thread, seat, runtime)
@@ -154,7 +194,7 @@ class Sessions:
             return session.began()
         return SessionBegan.RESUMED if self._stored.get(key) is not None else SessionBegan.FRESH
 
-    def _seat(self, tx: Tx, thread: Thread, key: SessionKey) -> Seat:
+    def _seat(self, tx: Tx, thread: Thread, key: SessionKey, policy: Policy) -> Seat:
         async def history() -> tuple[PastMessage, ...]:
             return await self._core.read_with_retry(lambda tx: earlier_messages(tx, thread.id))
 
@@ -167,7 +207,7 @@ class Sessions:
             fork,
             thread.model if is_own else None,
             thread.effort if is_own else None,
-            thread.policy,
+            policy,
             history=history,
             longest_text=self._core.config.turns.longest_text,
             role=key.role,

@@ -94,6 +94,10 @@ def gone(thread: str) -> CodexRefuses:
     return CodexRefuses(say("codex.thread_deleted", thread=thread))
 
 
+def sandbox_fails(why: str) -> CodexRefuses:
+    return CodexRefuses(say("codex.sandbox_fails", why=why))
+
+
 def refuses(what: Text, reply: str) -> CodexRefuses:
     """`what`: a sentence of the catalogue, such as `codex.do_start_turn`; `reply`: Codex's own words."""
     return CodexRefuses(say("codex.refuses", what=what, reply=reply))

@@ -42,6 +42,7 @@ class CodexRuntime:
             steer=True,
             record=True,
             images=True,
+            sandbox=True,
             adopt=True,
             outlives=keeps is not None and config.transport == "socket",
         )
@@ -64,6 +65,11 @@ class CodexRuntime:
         connection = await connect(self._config, self._clock, self._marks, found)
         await connection.close()
         return ProgramInfo(found.version, found.path, True)
+
+    async def try_sandbox(self) -> None:
+        from clew.runtimes.codex.server.sandbox import try_sandbox
+
+        await try_sandbox(self._config, self._clock, self._marks)
 
     def ping_steps(self, time_limit: float) -> AsyncIterator[PingStep]:
         from clew.runtimes.codex.ping import ping

@@ -27,9 +27,11 @@ _UNKNOWN = re.compile(r"no rollout found|not found|not loaded|invalid (thread|se
 # Codex's sandbox and approval policy for each of our policies. `untrusted` asks before every command and every change;
 # `on-request` lets the model ask for more than the sandbox allows. `careful` has no sandbox, because under `untrusted`
 # Codex runs an accepted command again, outside the sandbox and without asking, if the sandbox blocked it (seen in 23 of
-# 25 runs): one yes would mean two executions. Without a sandbox an accepted command runs once.
+# 25 runs): one yes would mean two executions. Without a sandbox an accepted command runs once. So it does under
+# `on-request`: Codex never retries what the sandbox blocked, and the model has to ask for another run, outside.
 POLICIES = {
     Policy.CAREFUL: ("danger-full-access", "untrusted"),
+    Policy.SANDBOX: ("workspace-write", "on-request"),
     Policy.TRUSTED: ("workspace-write", "on-request"),
     Policy.READ_ONLY: ("read-only", "never"),
     Policy.YOLO: ("danger-full-access", "untrusted"),  # clew accepts by itself, so that deny and ask rules still apply

@@ -33,7 +33,7 @@ class Start(Body):
     runtime: Name | None = None
     model: Name | None = None
     effort: Name | None = None
-    policy: Literal["careful", "trusted", "read-only", "yolo"] | None = None
+    policy: Literal["careful", "sandbox", "trusted", "read-only", "yolo"] | None = None
     notify: Path | None = None
     sender: Name = "you"
     attachments: Annotated[tuple[Path, ...], Meta(max_length=20, description="files on this machine")] = ()
@@ -90,7 +90,7 @@ class Adopt(Body):
     runtime: Annotated[Name | None, Meta(description="default: the runtime whose sessions can be adopted")] = None
     fork: Annotated[bool, Meta(description="adopt a copy; the session itself is left alone")] = False
     workspace: Annotated[Path | None, Meta(description="default: the folder of the session")] = None
-    policy: Literal["careful", "trusted", "read-only", "yolo"] | None = None
+    policy: Literal["careful", "sandbox", "trusted", "read-only", "yolo"] | None = None
 
 
 class Retitle(Body):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from clew.model.gates import Policy
 from clew.model.threads import Continuity, ForkPoint, SessionBegan, SessionKey
 from clew.store.base import Row, Tx
 from clew.store.rows import Count, Moment, Rows
@@ -25,6 +26,7 @@ class RuntimeLink(Struct, frozen=True):
     used_at: int | None
     restarts: int  # how often it was resumed
     trouble: str | None
+    policy: Policy | None = None  # of its newest turn; None: it was always the thread's own
 
 
 class _SessionRow(Struct):
@@ -40,6 +42,7 @@ class _SessionRow(Struct):
     used_at: Moment | None
     restarts: Count
     trouble: str | None
+    policy: Policy | None
 
 
 _COLUMNS = ", ".join(_SessionRow.__struct_fields__)
@@ -92,6 +95,24 @@ def record_opened(tx: Tx, key: SessionKey, began: SessionBegan) -> None:
         key.runtime,
         key.role,
         began,
+    )
+
+
+def policy(tx: Tx, key: SessionKey) -> Policy | None:
+    """The policy of the session's newest turn; None: not recorded."""
+    row = tx.one(f"SELECT {_COLUMNS} FROM continuity WHERE {_KEY}", key.thread, key.runtime, key.role)
+    link = ROWS.one(tx, row)
+    return link.policy if link is not None else None
+
+
+def set_policy(tx: Tx, key: SessionKey, now: Policy) -> None:
+    tx.run(
+        "INSERT INTO continuity (thread, runtime, role, policy) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (thread, runtime, role) DO UPDATE SET policy = excluded.policy",
+        key.thread,
+        key.runtime,
+        key.role,
+        now,
     )
 
 
@@ -156,6 +177,7 @@ def _link(row: Row) -> RuntimeLink:
         row["used_at"],
         row["restarts"],
         loaded(row["trouble"]),
+        Policy(row["policy"]) if row["policy"] else None,
     )
 
 

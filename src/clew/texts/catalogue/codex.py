@@ -147,6 +147,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Codex could not set up its sandbox; a thread that is careful or yolo needs none: {reply}",
         "Codex 无法建立沙箱；策略为 `careful` 或 `yolo` 的会话不需要沙箱：{reply}",
     ),
+    "sandbox_fails": ("Codex's sandbox does not work on this machine: {why}", "Codex 的沙箱在这台机器上不可用：{why}"),
+    "sandbox_leaks": ("a command in it could write outside of the workspace", "沙箱里的命令可以在工作区之外写入"),
+    "sandbox_silent": ("it gave no answer within {seconds} s", "{seconds} 秒内没有响应"),
     "refused_by_policy": (
         "The model refused this for reasons of policy. Say it in another way.",
         "模型因政策原因拒绝了请求。请换一种说法。",

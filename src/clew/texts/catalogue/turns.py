@@ -38,6 +38,20 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{runtime} does not take images, so it cannot see what {files} shows. Describe it, or use another agent.",
         "{runtime} 不支持图片，看不到 {files} 的内容。请用文字描述，或换一个智能体。",
     ),
+    "no_sandbox": (
+        "{runtime} has no sandbox, so the policy `sandbox` means `careful` here: it asks before it runs a command or"
+        " changes a file.",
+        "{runtime} 没有沙箱，所以策略 `sandbox` 在这里等同于 `careful`：运行命令或修改文件之前都会先问。",
+    ),
+    "rule_needs_careful": (
+        "The sandbox is off here, because no rule sees into it: {rule}. As under `careful`, the agent asks before it"
+        " runs a command or changes a file.",
+        "这里不用沙箱，因为规则看不到沙箱里的内容：{rule}。和 `careful` 一样，智能体运行命令或修改文件之前都会先问。",
+    ),
+    "sandbox_again": (
+        "No rule denies or asks here any more, so commands run in the agent's sandbox again.",
+        "这里不再有拒绝或询问的规则，命令重新在智能体的沙箱里运行。",
+    ),
     # What is added to an answer
     "stopped_mark": ("(Stopped.)", "（已停止。）"),
     "wordless": ("(Done, without words.)", "（已完成，没有文字答复。）"),

@@ -7,7 +7,7 @@ import { t, tOr } from "/page/lib/words.js";
 
 /** @type {Partial<Api.ChoicesView>} used if the daemon does not answer */
 const DEFAULTS = {
-  policies: ["careful", "trusted", "read-only", "yolo"],
+  policies: ["careful", "sandbox", "trusted", "read-only", "yolo"],
 };
 
 const field = (/** @type {Props} */ more = {}) =>

@@ -11,7 +11,7 @@ import { openDialog } from "/page/parts/dialogs/dialog.js";
 export const adoptButton = () =>
   h("p", { class: "note" }, h("button", { class: "link", type: "button", onclick: openAdoptDialog }, t("adopt.offer")));
 
-const POLICIES = ["careful", "trusted", "read-only", "yolo"];
+const POLICIES = ["careful", "sandbox", "trusted", "read-only", "yolo"];
 
 async function openAdoptDialog() {
   const list = h("ul", { class: "sessions" }, h("li", { class: "waits" }, t("adopt.looking")));
