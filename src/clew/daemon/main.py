@@ -27,6 +27,7 @@ from clew.config import logs
 from clew.config import settings as config_settings
 from clew.daemon import holding
 from clew.daemon.assemble import Parts, assemble, close_all, left_out, reattach_runtimes
+from clew.daemon.first_start import write_first_config
 from clew.daemon.watch import watch
 from clew.engine.engine import Engine
 from clew.engine.live import Live
@@ -104,6 +105,7 @@ async def serve(home: Home, ready: Callable[[], None], *, foreground: bool = Fal
     """Run until a signal or `clew down`."""
     clock = SystemClock()
     with holding.held(home, clock, "daemon", foreground) as held, _signals(stop := Stop(note=held.note_stopping)):
+        await write_first_config(home)
         settings = config_settings.load(home.config)
         with _logging(home, settings):
             log.info("clew %s starts, pid %d", __version__, os.getpid())

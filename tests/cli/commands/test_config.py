@@ -8,13 +8,16 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from clew.cli.commands.init import Answers, config_text
-from clew.config.settings import Config, load, parse
+from clew.config.settings import Config, ThreadsConfig, load, parse
+from clew.daemon.first_start import FIRST_CONFIG
 from tests.helpers.daemons import Clew, Result
+from tests.helpers.fake_codex import FAILS, WORKS, codex_on_path
 from tests.helpers.paths import ROOT
 
 DOCS = ROOT / "docs" / "reference" / "cli.md"
@@ -39,7 +42,7 @@ def at_a_terminal(idle: Clew, *answers: str) -> str:
     master, slave = pty.openpty()
     os.write(master, "".join(f"{answer}\n" for answer in answers).encode())
     command = [sys.executable, "-m", "clew.cli.main", "init"]
-    environ = {**os.environ, "CLEW_HOME": str(idle.root)}
+    environ = {**os.environ, "CLEW_HOME": str(idle.root), **codex_on_path(idle.root.parent, FAILS)}
     done = subprocess.run(command, stdin=slave, capture_output=True, text=True, env=environ, timeout=60)
     os.close(master)
     os.close(slave)
@@ -48,11 +51,14 @@ def at_a_terminal(idle: Clew, *answers: str) -> str:
 
 
 @pytest.mark.process
-def test_init_without_a_terminal_asks_nothing_and_writes_a_valid_file(idle: Clew) -> None:
-    result = idle.run("init")
+@pytest.mark.parametrize(("sandbox", "policy"), [(WORKS, "sandbox"), (FAILS, "careful")])
+def test_init_without_a_terminal_asks_nothing_and_writes_a_valid_file(
+    idle: Clew, tmp_path: Path, sandbox: str, policy: str
+) -> None:
+    result = idle.run("init", env=codex_on_path(tmp_path, sandbox))
     assert (result.code, result.out) == (0, f"written: {idle.home.config}\n")
     assert "\nnext: clew " in result.err
-    assert load(idle.home.config) == Config()
+    assert load(idle.home.config) == replace(Config(), threads=ThreadsConfig(policy=policy))
     assert idle.home.config.stat().st_mode & 0o777 == 0o600
     assert idle("config", "check") == f"ok: {idle.home.config}\n"
 
@@ -68,6 +74,15 @@ def test_init_replaces_a_file_only_with_force_and_keeps_a_copy(idle: Clew) -> No
     assert [Path(copy).name for copy in kept] == ["config.toml.old", "config.toml.old2"]
     assert Path(kept[0]).read_text() == "[http]\nport = 1\n"
     assert Path(kept[0]).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.process
+def test_init_replaces_what_the_first_start_wrote_unless_somebody_changed_it(idle: Clew) -> None:
+    idle.home.root.mkdir()
+    idle.configure(FIRST_CONFIG)
+    assert idle.json("init", env=codex_on_path(idle.root.parent, WORKS))["policy"] == "sandbox"
+    idle.configure(FIRST_CONFIG.replace('"sandbox"', '"careful"'))
+    assert idle.run("init").code == 1
 
 
 @pytest.mark.process

@@ -16,6 +16,7 @@ from clew.support.home import Home
 @dataclass(frozen=True, slots=True)
 class Answers:
     workspace: str | None = None
+    sandbox: bool = False  # the agent's sandbox works on this machine
 
 
 @click.command("init", short_help="Create a config.toml.")
@@ -26,18 +27,23 @@ class Answers:
 def init_command(out: Out, yes: bool, force: bool) -> None:
     """Create a config.toml with a comment on each setting. Without a terminal it asks nothing."""
     home = Home.find()
-    if home.config.exists() and not force:
+    if home.config.exists() and not force and not _is_first_config(home.config):
         raise Refused(
             f"{home.config} exists already: `clew config get` shows it, `clew config set` changes it, and"
             " `clew init --force` replaces it and keeps a copy"
         )
     codex = _codex()
     out.say(f"codex: {codex or 'not found'}")
-    answers = Answers() if yes or out.as_json or not sys.stdin.isatty() else _ask()
+    sandbox = codex is not None and _has_sandbox()
+    out.say(f"sandbox of codex: {'works' if sandbox else 'does not work here: `clew doctor` says why'}")
+    workspace = None if yes or out.as_json or not sys.stdin.isatty() else _ask_workspace()
+    answers = Answers(workspace, sandbox)
     home.prepare()
     kept = _write(home.config, answers)
     after = "clew ping codex" if codex else "clew demo"
-    written = {"file": str(home.config), "kept": str(kept) if kept else None, "codex": codex, "next": after}
+    policy = "sandbox" if sandbox else "careful"
+    written = {"file": str(home.config), "kept": str(kept) if kept else None, "codex": codex, "policy": policy}
+    written["next"] = after
     out.result(written, f"written: {home.config}" + (f"; the old one is {kept}" if kept else ""))
     _say_next(out, codex, after)
 
@@ -61,14 +67,30 @@ def _codex() -> str | None:
         return None
 
 
-def _ask() -> Answers:
+def _has_sandbox() -> bool:
+    import asyncio
+
+    from clew.config.settings import Config
+    from clew.daemon.first_start import has_sandbox
+
+    return asyncio.run(has_sandbox(Config()))
+
+
+def _is_first_config(path: Path) -> bool:
+    """Whether nobody has changed the config that the first start wrote."""
+    from clew.daemon.first_start import FIRST_CONFIG
+
+    return path.read_bytes() == FIRST_CONFIG.encode()
+
+
+def _ask_workspace() -> str | None:
     click.echo(
         "\nIn a terminal, agents work in the current folder. Threads that start elsewhere (webhook, chat) need one\n"
         "too: a folder of yours, or one that clew creates.",
         err=True,
     )
-    folder = click.prompt("Folder", default="clew's own", value_proc=_folder, err=True)
-    return Answers(folder)
+    folder: str | None = click.prompt("Folder", default="clew's own", value_proc=_folder, err=True)
+    return folder
 
 
 def _folder(folder: str) -> str | None:
@@ -107,7 +129,8 @@ def config_text(answers: Answers) -> str:
     from clew.config.edit import quoted
 
     workspace = f"workspace = {quoted(answers.workspace)}" if answers.workspace else '# workspace = "~/work"'
-    return TEMPLATE.format(workspace=workspace)
+    policy = 'policy = "sandbox"' if answers.sandbox else '# policy = "careful"'
+    return TEMPLATE.format(workspace=workspace, policy=policy)
 
 
 TEMPLATE = """\
@@ -119,6 +142,9 @@ TEMPLATE = """\
 runtime = "codex"
 # The folder of threads that begin where there is none, as in a chat; else one of clew's own.
 {workspace}
+# What a thread may do without asking: "sandbox": run commands in the agent's sandbox, which can write in the folder;
+# "careful": read; "trusted": change files in the folder; "read-only": read, and nothing else.
+{policy}
 
 [runtimes.codex]
 # Else Codex decides.

@@ -10,7 +10,8 @@ from clew.config import plugins
 from clew.config.plugin import Finding
 from clew.config.settings import Config
 from clew.daemon.assemble import own_runtimes
-from clew.model.runtime import Runtime
+from clew.model.gates import Policy
+from clew.model.runtime import Runtime, TriesSandbox
 from clew.runtimes.probe import look
 from clew.support.errors import ClewError, RuntimeTrouble
 from clew.texts.catalogue import say
@@ -21,7 +22,9 @@ def agents(settings: Config) -> Iterator[Finding]:
     made, troubles = own_runtimes("doctor", settings)
     needed = configured(settings)
     for name in sorted(made, key=lambda name: name != settings.threads.runtime):
-        yield asyncio.run(_agent(made[name], needed))
+        yield asyncio.run(_agent(runtime := made[name], needed))
+        if isinstance(runtime, TriesSandbox) and (finding := asyncio.run(_sandbox(runtime, settings))) is not None:
+            yield finding
     reported = plugins.load(plugins.RUNTIMES)[1]  # by the check of the plugins
     yield from (Finding(each.name, False, each.error) for each in troubles if each not in reported)
 
@@ -38,6 +41,22 @@ def _tables(tables: Mapping[str, object]) -> dict[str, object]:
     for name, each in tables.items():
         found.update(each if isinstance(each, Mapping) else {name: each})
     return found
+
+
+async def _sandbox(runtime: TriesSandbox, settings: Config) -> Finding | None:
+    """Try the sandbox that some policies need. If the default policy needs none, a failure is only worth knowing. None:
+    the agent is not installed."""
+    name = f"{runtime.name} sandbox"
+    try:
+        await runtime.try_sandbox()
+    except ClewError as error:
+        if error.code.endswith("_missing"):
+            return None
+        is_needed = settings.threads.policy != Policy.CAREFUL and settings.threads.runtime == runtime.name
+        return Finding(name, False if is_needed else None, error.words, say("doctor.fix_sandbox"))
+    except Exception as error:  # a plugin's code
+        return Finding(name, False, not_checked(error))
+    return Finding(name, True, say("doctor.sandbox_works"))
 
 
 async def _agent(runtime: Runtime, needed: set[str]) -> Finding:

@@ -155,6 +155,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{version}, {path}, starts and is logged in",
         "{version}，{path}，可以启动且已登录",
     ),
+    "sandbox_works": (
+        "works: a command in it can write in the workspace and not outside of it",
+        "可用：其中的命令可以在工作区里写入，不能在工作区之外写入",
+    ),
+    "fix_sandbox": (
+        "install bubblewrap and allow user namespaces, or `clew config set threads.policy careful`",
+        "安装 bubblewrap 并允许用户命名空间，或运行 `clew config set threads.policy careful`",
+    ),
     # `--clean`
     "never_started": ("clew was never started here", "clew 从未在这里启动过"),
     "ended": ("ended pid {pid}, {command}", "已结束进程 {pid}：{command}"),
