@@ -41,6 +41,13 @@ def test_ids_of_threads_are_completed_whether_active_or_finished(clew: Clew) -> 
     assert completed(clew, f"clew chat {threads[0].lower()[:24]}", 2) == threads[:1]
 
 
+def test_settings_of_a_thread_are_completed(clew: Clew) -> None:
+    thread = clew.json("run", "!text hi")["thread"]
+    assert completed(clew, f"clew set {thread} ", 3)[-2:] == ["model=", "effort="]
+    assert completed(clew, f"clew set {thread} policy=y", 3) == ["policy=yolo"]
+    assert "".join(completed(clew, f"clew set {thread} model=", 3)) == ""  # the scripted agent names none
+
+
 def test_runtimes_targets_and_settings_are_completed(tmp_path: Path) -> None:
     hooks = "".join(f'[surfaces.webhook.{name}]\nsecret = "x"\nurl = "http://localhost"\n' for name in ("ci", "cd"))
     with Clew(tmp_path, f'{SCRIPTED}{hooks}[surfaces.webhook.inward]\nsecret = "x"\n') as clew:

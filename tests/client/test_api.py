@@ -31,6 +31,8 @@ PUBLIC = {
     "stop": "(self, thread: str) -> TurnView",
     "done": "(self, thread: str) -> ThreadView",
     "cancel": "(self, thread: str) -> ThreadView",
+    "change": "(self, thread: str, *, title: str | None = None, model: str | None = None, effort: str | None = None,"
+    " policy: Policy | None = None) -> ThreadView",
     "fork": "(self, thread: str, *, turn: str | None = None, title: str | None = None) -> ThreadView",
     "gates": "(self, thread: str | None = None) -> tuple[GateView, ...]",
     "approve": "(self, gate: str, *, sender: str = 'you') -> GateView",

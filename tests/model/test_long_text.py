@@ -173,7 +173,7 @@ class Boundless(ScriptedRuntime):
     """A plugin runtime that ignores the limit."""
 
     async def open(self, seat: Seat) -> Session:
-        return BoundlessSession(self, f"scripted-{seat.thread}", self._lost)
+        return BoundlessSession(self, f"scripted-{seat.thread}", self._lost, seat)
 
 
 class BoundlessSession(ScriptedSession):

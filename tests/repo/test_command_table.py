@@ -15,6 +15,7 @@ from clew.cli.chat.lines import help_lines, suggestions
 from clew.cli.chat.talk import Talk
 from clew.engine.delivery.language import CHINESE, detect_language
 from clew.engine.inbox import commands as chat_commands
+from clew.engine.inbox import reading_commands, setting_commands
 from clew.model.messages import Role
 from clew.texts.bilingual import zh
 from clew.texts.slash_commands import COMMANDS, Place, available, find, menu, parse
@@ -33,10 +34,14 @@ def handlers(names: object) -> set[str]:
     return {name.removeprefix("do_") for name, _ in inspect.getmembers(names, callable) if name.startswith("do_")}
 
 
-@pytest.mark.parametrize(("place", "module"), [(Place.CHAT, chat_commands), (Place.TERMINAL, Talk)])
-def test_each_place_runs_exactly_the_commands_of_the_table(place: Place, module: object) -> None:
-    assert handlers(module) == {spec.name for spec in available(place)}
-    assert {spec.handler for spec in available(place)} == {f"do_{name}" for name in handlers(module)}
+@pytest.mark.parametrize(
+    ("place", "modules"),
+    [(Place.CHAT, (chat_commands, reading_commands, setting_commands)), (Place.TERMINAL, (Talk,))],
+)
+def test_each_place_runs_exactly_the_commands_of_the_table(place: Place, modules: tuple[object, ...]) -> None:
+    found = [name for module in modules for name in handlers(module)]
+    assert len(found) == len(set(found)) and set(found) == {spec.name for spec in available(place)}
+    assert {spec.handler for spec in available(place)} == {f"do_{name}" for name in found}
 
 
 def test_names_are_unique_and_rows_are_complete_in_both_languages() -> None:

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from clew.client.requests import Request
+    from clew.client.sync import Client
     from clew.config.plugin import Plugin
     from clew.config.settings import Config
     from clew.model.views import ThreadView
 
+POLICIES = ("read-only", "careful", "trusted", "yolo")
 TIMEOUT = 1.0  # seconds; a person waits for the completion
 VARIABLE = "_CLEW_COMPLETE"
 
@@ -59,6 +61,23 @@ def thread_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     return [CompletionItem(name, help=title) for name, title in beginning_with(incomplete, threads())]
 
 
+def thread_settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """`model=`, `effort=` and each policy; after `model=` and `effort=` what the agent of the thread offers."""
+    from clew.client import requests
+    from clew.support.errors import ClewError
+
+    name, equals, _ = incomplete.partition("=")
+    found = [*(f"policy={policy}" for policy in POLICIES), "model=", "effort="]
+    if equals and name in ("model", "effort"):
+        with suppress(ClewError, OSError, ValueError):
+            client = _client()
+            view = client.ask(requests.thread(str(ctx.params.get("thread"))))
+            models = client.ask(requests.models(view.runtime))
+            efforts = dict.fromkeys(effort for each in models for effort in each.efforts)
+            found = [f"model={each.name}" for each in models] if name == "model" else [f"effort={e}" for e in efforts]
+    return [each for each in found if each.startswith(incomplete)]
+
+
 def gate_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
@@ -82,14 +101,19 @@ def sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 def _ask(request: Request[tuple[T, ...]]) -> tuple[T, ...]:
     """The response of the daemon; empty if none answers at once."""
-    from clew.client.sync import Client
     from clew.support.errors import ClewError
-    from clew.support.home import Home
 
     try:
-        return Client(Home.find(), start=False, timeout=TIMEOUT).ask(request)
+        return _client().ask(request)
     except (ClewError, OSError, ValueError):
         return ()
+
+
+def _client() -> Client:
+    from clew.client.sync import Client
+    from clew.support.home import Home
+
+    return Client(Home.find(), start=False, timeout=TIMEOUT)
 
 
 def beginning_with(typed: str, known: Sequence[ThreadView]) -> list[tuple[str, str]]:
@@ -110,11 +134,9 @@ def beginning_with(typed: str, known: Sequence[ThreadView]) -> list[tuple[str, s
 def threads() -> list[ThreadView]:
     """Active and finished threads, newest first; empty if no daemon answers at once."""
     from clew.client import requests
-    from clew.client.sync import Client
     from clew.support.errors import ClewError
-    from clew.support.home import Home
 
-    client = Client(Home.find(), start=False, timeout=TIMEOUT)
+    client = _client()
     try:
         pages = [client.ask(requests.threads(history=history, limit=100)).threads for history in (False, True)]
     except (ClewError, OSError, ValueError):

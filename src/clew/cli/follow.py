@@ -18,7 +18,17 @@ from clew.cli.view.screen import Screen
 from clew.cli.view.text_width import fit, one_line
 from clew.cli.view.threads import thread_table
 from clew.client import requests
-from clew.client.events import ActivityChanged, Announced, Event, Hello, Reset, TurnEnded, TurnStarted, event_of
+from clew.client.events import (
+    ActivityChanged,
+    Announced,
+    Event,
+    Hello,
+    Reset,
+    SettingsChanged,
+    TurnEnded,
+    TurnStarted,
+    event_of,
+)
 from clew.client.wire import Frame
 from clew.model.events.kinds import EventKind
 
@@ -214,6 +224,7 @@ _HEADLINES: dict[str, str] = {
     EventKind.THREAD_CREATED: "thread created",
     EventKind.THREAD_STATUS: "thread is",
     EventKind.THREAD_TITLE: "title:",
+    EventKind.THREAD_SETTINGS: "from its next turn on:",
     EventKind.THREAD_IMPORTED: "imported turns from outside clew:",
     EventKind.THREAD_RELEASED: "its session is released to its own program",
     EventKind.TURN_QUEUED: "turn queued",
@@ -245,8 +256,16 @@ def _headline(event: Event) -> str:
     what = event.what
     if isinstance(what, ActivityChanged):
         return activity_line(what.activity, what.phase, what.title, what.outcome)
+    if isinstance(what, SettingsChanged):
+        return f"{_HEADLINES[event.kind]} {settings_line(what)}"
     detail = next((str(found) for name in _DETAILS if (found := getattr(what, name, None))), "")
     return f"{getattr(what, 'code', '')} {_HEADLINES[event.kind]} {detail}".strip()
+
+
+def settings_line(changed: SettingsChanged) -> str:
+    """`model=fast policy=careful (ann)`."""
+    given = (("model", changed.model), ("effort", changed.effort), ("policy", changed.policy))
+    return f"{' '.join(f'{name}={value}' for name, value in given if value)} ({changed.by})"
 
 
 def _first_line(text: str) -> str:

@@ -152,6 +152,18 @@ class Clew:
         """Start a new thread with the history up to `turn`; default: the newest turn that has ended."""
         return await self._client.ask(requests.fork(thread, turn, title))
 
+    async def change(
+        self,
+        thread: str,
+        *,
+        title: str | None = None,
+        model: str | None = None,
+        effort: str | None = None,
+        policy: Policy | None = None,
+    ) -> ThreadView:
+        """Change the title of a thread, or its model, effort and policy, which hold from its next turn."""
+        return await self._client.ask(requests.change(thread, title=title, model=model, effort=effort, policy=policy))
+
     async def _say(self, request: Request[Sent]) -> Sent:
         sent = await self._client.ask(request)
         if sent.fate is Fate.REFUSED:

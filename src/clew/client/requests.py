@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from clew.model.gate_views import GateView, RuleTest, RuleView, Verdict
 from clew.model.messages import Fate
+from clew.model.runtime import ModelInfo
 from clew.model.views import (
     AdoptableView,
     AskingView,
@@ -179,6 +180,24 @@ def fork(thread: str, turn: str | None = None, title: str | None = None) -> Requ
 
 def retitle(thread: str, title: str) -> Request[ThreadView]:
     return Request(ThreadView, "PATCH", ("threads", thread), body={"title": title})
+
+
+def change(
+    thread: str,
+    *,
+    title: str | None = None,
+    model: str | None = None,
+    effort: str | None = None,
+    policy: str | None = None,
+) -> Request[ThreadView]:
+    """Change the title, or settings that hold from the next turn."""
+    given = {"title": title, "model": model, "effort": effort, "policy": policy}
+    body = {name: value for name, value in given.items() if value is not None}
+    return Request(ThreadView, "PATCH", ("threads", thread), body=body)
+
+
+def models(runtime: str) -> Request[tuple[ModelInfo, ...]]:
+    return _get(tuple[ModelInfo, ...], "runtimes", runtime, "models")
 
 
 def drive(thread: str) -> Request[ThreadView]:

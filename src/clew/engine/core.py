@@ -15,7 +15,7 @@ from clew.engine.seams import TurnEndListener
 from clew.model.gates import Answer, Policy
 from clew.model.long_text import shortened
 from clew.model.messages import Conversation
-from clew.model.runtime import Runtime
+from clew.model.runtime import ModelInfo, Runtime
 from clew.model.surface import Surface
 from clew.store import Store, Tx
 from clew.store.tables import deliveries
@@ -42,6 +42,7 @@ class Core(Struct, frozen=True):
     answers: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by conversation of a front end: what it was asked
     new_rules: set[str] = field(default_factory=set)  # threads whose open gates a new rule may answer
+    models: dict[str, tuple[ModelInfo, ...]] = field(default_factory=dict)  # that runtimes offered when last asked
     broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
     down: dict[str, str] = field(default_factory=dict)  # surfaces that could not be reached at the last try, and why
 

@@ -45,6 +45,12 @@ class Policy(StrEnum):
     READ_ONLY = "read-only"
     YOLO = "yolo"  # everything; must be named explicitly
 
+    def is_looser_than(self, other: Policy) -> bool:
+        return _BY_LOOSENESS.index(self) > _BY_LOOSENESS.index(other)
+
+
+_BY_LOOSENESS = (Policy.READ_ONLY, Policy.CAREFUL, Policy.TRUSTED, Policy.YOLO)
+
 
 class Question(Struct, frozen=True):
     id: str

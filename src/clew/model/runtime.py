@@ -64,6 +64,15 @@ class RuntimeCan(Struct, frozen=True):
     sandbox: bool = False  # under the policy `sandbox` it runs commands in a sandbox that can write in the workspace
 
 
+class ModelInfo(Struct, frozen=True):
+    """A model that a runtime offers."""
+
+    name: str  # what a person types
+    title: str = ""
+    efforts: tuple[str, ...] = ()
+    is_default: bool = False
+
+
 class PastMessage(Struct, frozen=True):
     """A message of a thread's history, by a person or by an agent."""
 
@@ -178,3 +187,19 @@ class Outliving(Protocol):
 
     async def leave(self) -> None:
         """Like `close`, but programs that work on something go on, for the next daemon."""
+
+
+@runtime_checkable
+class ListsModels(Protocol):
+    """A runtime that can tell which models it offers."""
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        """Raises RuntimeTrouble. Empty: it does not know yet."""
+
+
+@runtime_checkable
+class Reseatable(Protocol):
+    """A session that takes other settings without being opened anew. Others are closed and opened again."""
+
+    async def reseat(self, seat: Seat) -> None:
+        """Use the model, effort and policy of `seat` from the next turn on; no turn runs now. Raises RuntimeTrouble."""

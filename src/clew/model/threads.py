@@ -86,6 +86,14 @@ class Thread(Struct, frozen=True):
         return SessionKey(self.id, self.runtime)
 
 
+class ThreadSettings(Struct, frozen=True):
+    """Settings of a thread that a person can change. They hold from its next turn. None: as it is."""
+
+    model: str | None = None
+    effort: str | None = None
+    policy: Policy | None = None
+
+
 class ThreadFilter(Struct, frozen=True):
     """Which threads a list shows."""
 

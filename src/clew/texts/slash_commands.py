@@ -1,7 +1,8 @@
 """The commands that people type after a slash, in chats and in `clew chat`: the only list of them.
 
 Menus, help, completion, the reference and the dispatch of both places read it. Each command is run by the function
-`handler`: one in `engine/inbox/commands.py` for chats, a method of `Talk` in `cli/chat/talk.py` for the terminal.
+`handler`: one in `engine/inbox/commands.py`, or in a module beside it, for chats, a method of `Talk` in
+`cli/chat/talk.py` for the terminal.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class CommandSpec(Struct, frozen=True):
     aliases: tuple[str, ...] = ()  # other names, not listed
     elsewhere: Bilingual = Bilingual("", "")  # what to do instead where it is not available
     ignores_text: bool = False  # any text after it changes nothing
+    help_in_chats: Bilingual = Bilingual("", "")  # if it does something else there than in the terminal
 
     @property
     def handler(self) -> str:
@@ -61,8 +63,9 @@ class CommandSpec(Struct, frozen=True):
         name, arguments = (self.chinese, zh(self.arguments)) if chinese else (self.name, str(self.arguments))
         return f"{SLASH}{name} {arguments}".rstrip()
 
-    def help_in(self, *, chinese: bool) -> str:
-        return zh(self.help) if chinese else str(self.help)
+    def help_in(self, place: Place, *, chinese: bool) -> str:
+        about = self.help_in_chats if place is Place.CHAT and self.help_in_chats else self.help
+        return zh(about) if chinese else str(about)
 
     def may_be_used_by(self, role: Role | None) -> bool:
         return role is not None and _RANKS.index(role) >= _RANKS.index(self.least)
@@ -150,22 +153,55 @@ COMMANDS = (
     CommandSpec(
         "model",
         "模型",
-        Bilingual("Show or choose the model of the next new thread", "查看或选择下一个新会话的模型"),
+        Bilingual("Show or choose the model of this thread", "查看或选择本会话的模型"),
         Bilingual("[NAME]", "[名称]"),
+        least=Role.WATCHER,
+    ),
+    CommandSpec(
+        "effort",
+        "强度",
+        Bilingual("Show or choose how hard the model thinks in this thread", "查看或选择本会话的思考强度"),
+        Bilingual("[NAME]", "[名称]"),
+        least=Role.WATCHER,
+    ),
+    CommandSpec(
+        "policy",
+        "策略",
+        Bilingual("Show or choose what this thread may do without asking", "查看或选择本会话无需询问即可做的事"),
+        Bilingual("[NAME]", "[名称]"),
+        least=Role.WATCHER,
+    ),
+    CommandSpec(
+        "rules",
+        "规则",
+        Bilingual("List the rules that apply here, or remove one", "列出适用于这里的规则，或删除一条"),
+        Bilingual("[remove NUMBER]", "[删除 编号]"),
+        least=Role.WATCHER,
     ),
     CommandSpec(
         "dir",
         "目录",
         Bilingual("Show or choose the folder of the next new thread", "查看或选择下一个新会话的目录"),
-        Bilingual("[FOLDER]", "[目录]"),
+        Bilingual("[FOLDER|NUMBER]", "[目录|编号]"),
+    ),
+    CommandSpec(
+        "diff",
+        "改动",
+        Bilingual("Show the changes of files in this thread", "查看本会话中的文件改动"),
+        least=Role.WATCHER,
+    ),
+    CommandSpec(
+        "history",
+        "历史",
+        Bilingual("Show the newest messages of this thread", "查看本会话最近的消息"),
+        least=Role.WATCHER,
     ),
     CommandSpec(
         "file",
         "文件",
         Bilingual("Attach a file or an image to your next message", "把文件或图片附在下一条消息里"),
         Bilingual("PATH", "路径"),
-        places=frozenset({Place.TERMINAL}),
-        elsewhere=Bilingual("Here, send the file itself.", "在这里请直接发送文件。"),
+        help_in_chats=Bilingual("Get a file of this thread's folder", "获取本会话目录里的文件"),
     ),
     CommandSpec(
         "help",
@@ -237,7 +273,7 @@ def help_lines(place: Place, role: Role, about: str = "", *, chinese: bool) -> l
     """How to type each command that this person may use there, and what it does; only `about`, if it is one."""
     shown = list(available(place, role))
     named = [spec for spec in shown if spec is find(about)]
-    return [(spec.usage(chinese=chinese), spec.help_in(chinese=chinese)) for spec in named or shown]
+    return [(spec.usage(chinese=chinese), spec.help_in(place, chinese=chinese)) for spec in named or shown]
 
 
 def menu(*, chinese: bool) -> list[tuple[str, str]]:
@@ -246,7 +282,7 @@ def menu(*, chinese: bool) -> list[tuple[str, str]]:
 
 
 def _description(spec: CommandSpec, *, chinese: bool) -> str:
-    about = spec.help_in(chinese=chinese)
+    about = spec.help_in(Place.CHAT, chinese=chinese)
     if spec.is_complete_alone:
         return about
     typed = f"{SLASH}{spec.name} {zh(spec.arguments) if chinese else spec.arguments}"

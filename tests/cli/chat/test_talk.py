@@ -15,7 +15,8 @@ from clew.cli.chat.talk import Talk
 from clew.cli.commands.run import ThreadOptions
 from clew.cli.view.events import InfoLine, TextChunk
 from clew.client.requests import Request
-from clew.model.views import DaemonView, Passage, RuntimeView, WhereRow
+from clew.model.gate_views import RuleView
+from clew.model.views import DaemonView, ItemView, Passage, RuntimeView, WhereRow
 from clew.support.errors import NotFound, OutOfReach
 from tests.helpers.views import gate_view, made, question_view, thread_view
 
@@ -263,13 +264,68 @@ def test_settings_apply_to_the_next_new_thread(tmp_path: Path) -> None:
     }
     here = talk(api := RecordingClient(status=status, threads=accepted(thread="N")))
     assert here.do("/runtime").lines == ("· new threads use the default; there are: codex, other",)
-    for line in ("/runtime other", "/model fast-one", f"/dir {tmp_path}"):
+    here.do("/new")
+    for line in ("/runtime other", "/model fast-one", "/effort high", "/policy careful", f"/dir {tmp_path}"):
         assert here.do(line).lines[0].startswith("· from the next /new on: ")
+    assert here.do("/policy everything").failed
     assert here.do("/runtime nobody").failed and here.do("/dir /nowhere/at/all").failed
-    assert here.do("/model").lines == ("· new threads use fast-one",)
-    here.do("/new hello")
+    assert here.do("/policy").lines[0].startswith("· new threads use the policy careful; there are: ")
+    here.do("hello")
     body = api.asked[-1][-1]
     assert (body["runtime"], body["model"], body["workspace"]) == ("other", "fast-one", str(tmp_path))
+    assert (body["effort"], body["policy"]) == ("high", "careful")
+
+
+def test_settings_of_the_current_thread_hold_from_its_next_turn() -> None:
+    models = [{"name": "large", "efforts": ["low", "max"], "is_default": True}, {"name": "small"}]
+    view = thread_view(runtime="codex", model="large", effort=None, policy="careful")
+    here = talk(api := RecordingClient(models=models, T=msgspec.to_builtins(view)))
+    assert here.do("/model").lines == ("· this thread uses the model large; there are: large, small",)
+    assert here.do("/强度").lines == ("· this thread uses the default effort; there are: low, max",)
+    assert here.do("/policy").lines[0].startswith("· this thread uses the policy careful; there are: read-only, ")
+    for line, body in (
+        ("/model small", {"model": "small"}),
+        ("/effort max", {"effort": "max"}),
+        ("/策略 yolo", {"policy": "yolo"}),
+    ):
+        assert here.do(line).lines[0].startswith("· from the next turn of this thread on: ")
+        assert api.asked[-1] == ("threads", "T", body)
+
+
+def test_rules_that_apply_are_listed_and_removed_by_number() -> None:
+    rules = [
+        made(RuleView, id=id, effect="allow", kind="command", pattern=f"{id} *", scope=scope, place=place, until=until)
+        for id, scope, place, until in (
+            ("A1", "everywhere", "", None),
+            ("B2", "workspace", "/elsewhere", None),
+            ("C3", "thread", "T", None),
+            ("D4", "everywhere", "", 1),
+        )
+    ]
+    view = thread_view(id="T", workspace="/w")
+    removed = msgspec.to_builtins(rules[2])
+    here = talk(
+        api := RecordingClient(rules=[*map(msgspec.to_builtins, rules)], T=msgspec.to_builtins(view), C3=removed)
+    )
+    lines = here.do("/rules").lines
+    assert [line.split()[0] for line in lines[:-1]] == ["1", "2"] and "C3 *" in lines[1]
+    for wrong in ("/rules remove 3", "/rules 1", "/rules remove x"):
+        assert here.do(wrong).failed
+    here.do("/rules remove 2")
+    assert api.asked[-1][:2] == ("rules", "C3")
+
+
+def test_history_and_changes_come_from_the_transcript() -> None:
+    changed = made(ItemView, kind="change", title="a.txt", body="+one\n+two\n", outcome="ok")
+    declined = made(ItemView, kind="change", title="b.txt", body="+three\n", outcome="declined")
+    passages = [
+        made(Passage, author="ann", text="hello\nthere"),
+        made(Passage, author="codex", text="done", items=(changed, declined)),
+    ]
+    here = talk(RecordingClient(transcript=[*map(msgspec.to_builtins, passages)]))
+    assert here.do("/history").lines == ("ann: hello there", "codex: done")
+    assert here.do("/改动").lines == ("+one", "+two")
+    assert here.do("/diff extra").failed
 
 
 def test_help_is_in_the_language_of_the_terminal_or_of_the_word() -> None:

@@ -163,3 +163,21 @@ def test_an_empty_title_is_refused_in_plain_words(clew: Clew) -> None:
         assert (result.code, result.err) == (2, "clew: title: must not be empty\n")
     result = clew.run("title", chat(clew), "x" * 201)
     assert result.err == "clew: title: must not be longer than 200 characters\n"
+
+
+def test_settings_are_changed_and_shown(clew: Clew) -> None:
+    thread = chat(clew)
+    changed = clew.json("set", thread, "model=large-2", "effort=high", "policy=read-only")
+    assert (changed["model"], changed["effort"], changed["policy"]) == ("large-2", "high", "read-only")
+    shown = clew.json("show", thread)
+    assert (shown["model"], shown["effort"], shown["policy"]) == ("large-2", "high", "read-only")
+    assert "from its next turn on: policy=careful" in clew("set", thread, "policy=careful")
+    assert clew.json("show", thread)["model"] == "large-2"
+
+
+@pytest.mark.parametrize(
+    "given", [["colour=red"], ["model"], ["model="], ["policy=everything"], ["model=a", "model=b"], []]
+)
+def test_a_wrong_setting_is_wrong_usage(clew: Clew, given: list[str]) -> None:
+    result = clew.run("set", chat(clew), *given)
+    assert result.code == 2 and result.err

@@ -692,6 +692,32 @@ async def test_a_policy_decides_what_is_asked_and_what_may_be_written(
     await session.close()
 
 
+@pytest.mark.parametrize("is_reopened", [False, True], ids=["the session goes on", "the session is opened again"])
+async def test_a_changed_policy_holds_from_the_next_turn(
+    runtime: CodexRuntime, seat: Seat, tmp_path: Path, is_reopened: bool
+) -> None:
+    """Codex still has the thread loaded then, and would go on with the old sandbox."""
+    session = await runtime.open(replace(seat, policy=Policy.CAREFUL))
+
+    async def change(policy: Policy) -> CodexSession:
+        now = replace(seat, policy=policy, continuity=session.continuity())
+        if not is_reopened:
+            await session.reseat(now)
+            return session
+        await session.close()
+        return await runtime.open(now)
+
+    assert await asked_about(session, "!shell touch careful", "a") == COMMAND
+    session = await change(Policy.READ_ONLY)
+    assert await asked_about(session, "!shell touch read-only", "b") == []
+    session = await change(Policy.TRUSTED)
+    assert await asked_about(session, "!shell touch trusted", "c") == []
+    session = await change(Policy.CAREFUL)
+    assert await asked_about(session, "!shell touch again", "d") == COMMAND
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {"careful", "trusted", "again"}
+    await session.close()
+
+
 @pytest.mark.parametrize(
     ("policy", "leaves"), [(Policy.SANDBOX, True), (Policy.TRUSTED, True), (Policy.CAREFUL, False)]
 )

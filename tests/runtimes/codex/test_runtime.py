@@ -131,6 +131,23 @@ async def test_model_and_effort_go_with_each_turn(runtime: CodexRuntime, seat: S
     assert (body["model"], body["reasoning"]["effort"]) == ("gpt-5.5-scripted", "high")
 
 
+async def test_a_changed_model_and_effort_hold_from_the_next_turn(
+    runtime: CodexRuntime, seat: Seat, model: ScriptedModel
+) -> None:
+    session = await runtime.open(replace(seat, model="gpt-5.5-scripted", effort="high"))
+    await collect(session.run(request("marker-before", turn="a")))
+    await session.reseat(replace(seat, model="gpt-5.6-scripted", effort="low"))
+    await collect(session.run(request("marker-after", turn="b")))
+    body = next(r.body for r in model.requests if "marker-after" in r.prompt)
+    assert (body["model"], body["reasoning"]["effort"]) == ("gpt-5.6-scripted", "low")
+
+
+async def test_it_lists_its_models_with_their_efforts(runtime: CodexRuntime) -> None:
+    models = await runtime.models()
+    assert len([each for each in models if each.is_default]) == 1
+    assert all(each.name and "low" in each.efforts for each in models)
+
+
 async def test_images_are_shown_and_files_are_named(
     session: CodexSession, model: ScriptedModel, tmp_path: Path
 ) -> None:

@@ -6,13 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from clew.cli.follow import ThreadRenderer
+from clew.cli.follow import ThreadRenderer, settings_line
 from clew.cli.language import in_locale, person, said
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
 from clew.cli.view.text_width import duration, fit, one_line
 from clew.client import requests
-from clew.client.events import DriverChanged, Event, Hello, StatusChanged, SteerOffered, TurnQueued
+from clew.client.events import DriverChanged, Event, Hello, SettingsChanged, StatusChanged, SteerOffered, TurnQueued
 from clew.client.sync import Client, Closed
 from clew.model.gate_views import GateView
 from clew.model.views import Passage, ThreadView
@@ -88,6 +88,8 @@ class Follower(threading.Thread):
             pieces += [] if self._is_own(text) else [InfoLine(f"· from elsewhere: {fit(one_line(text), SHORT)}")]
         if isinstance(what, DriverChanged) and what.where != LOCAL:
             pieces.append(InfoLine(f"· this thread continues in {what.where}"))
+        if isinstance(what, SettingsChanged):
+            pieces.append(InfoLine(f"· from the next turn on: {one_line(settings_line(what))}"))
         pieces += self._renderer.render(event)
         if isinstance(what, StatusChanged):
             pieces += self._suspension()

@@ -167,7 +167,8 @@ def suggestions(
             names = (spec.chinese, spec.name) if chinese else (spec.name, spec.chinese)
             name = next((each for each in names if each.startswith(word[1])), None)
             if name is not None:
-                yield f"/{name}{' ' if spec.arguments else ''}", -len(text), spec.help_in(chinese=chinese)
+                about = spec.help_in(Place.TERMINAL, chinese=chinese)
+                yield f"/{name}{' ' if spec.arguments else ''}", -len(text), about
     elif (begun := re.fullmatch(r"[/／](\w+)\s+([\w-]*)", text)) and slash_commands.find(begun[1]) == _RESUME:
         for name, title in threads(begun[2]):
             yield name, -len(begun[2]), title

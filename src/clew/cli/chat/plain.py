@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from clew.cli.chat.lines import join_continued
-from clew.cli.chat.talk import Reply, Talk
+from clew.cli.chat.reply import Reply
+from clew.cli.chat.talk import Talk
 from clew.cli.commands.run import open_gate_codes, print_failure, print_open_gates, run_result
 from clew.cli.ctrl_c import CtrlC
 from clew.cli.follow import WORKING, follow_turn

@@ -23,7 +23,8 @@ from prompt_toolkit.keys import Keys
 from clew.cli.chat.flow import Flow
 from clew.cli.chat.follower import Follower
 from clew.cli.chat.lines import is_continued, is_image, path_argument, suggestions
-from clew.cli.chat.talk import Reply, Talk
+from clew.cli.chat.reply import Reply
+from clew.cli.chat.talk import Talk
 from clew.cli.completion import beginning_with, threads
 from clew.cli.shown_gates import ShownGates
 from clew.cli.view.events import InfoLine, Piece

@@ -14,8 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from msgspec import Struct
-
 from clew.cli.chat.lines import (
     Command,
     Files,
@@ -28,6 +26,8 @@ from clew.cli.chat.lines import (
     parse_line,
     to_path,
 )
+from clew.cli.chat.reply import Reply
+from clew.cli.chat.setting_commands import SettingCommands
 from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.commands.run import ThreadOptions, absolute, start_request
 from clew.cli.commands.threads import state_words, status_words, trace_words, waits_for
@@ -51,18 +51,8 @@ PASTED = "clew-pasted-"
 MAX_OWN = 50  # messages, to recognize our own in the event stream
 
 
-class Reply(Struct, frozen=True):
-    """The result of a line. `turn` is the turn that the message started; `moved`: the current thread has changed."""
-
-    lines: tuple[str, ...] = ()
-    turn: str | None = None
-    moved: bool = False
-    leave: bool = False
-    failed: bool = False
-
-
 @dataclass(slots=True)
-class Talk:
+class Talk(SettingCommands):
     client: Asks
     options: ThreadOptions  # of the next new thread
     thread: str | None = None
@@ -155,7 +145,7 @@ class Talk:
         names = ", ".join(path.name for path in paths)
         return Reply((f"· attached {names}; it is sent with your next message",))
 
-    def _here(self) -> str:
+    def here(self) -> str:
         if self.thread is None:
             raise Refused("there is no thread yet; send a message to start one, or /resume one")
         return self.thread
@@ -206,17 +196,17 @@ class Talk:
 
     def do_fork(self, title: str) -> Reply:
         refuse_secrets(title, self._sees if title else ())
-        view = self.client.ask(requests.fork(self._here(), title=title or None))
+        view = self.client.ask(requests.fork(self.here(), title=title or None))
         self.thread = view.id
         return Reply((f"· forked: {one_line(view.title)}",), moved=True)
 
     def do_stop(self, _: str) -> Reply:
-        self.client.ask(requests.stop(self._here()))
+        self.client.ask(requests.stop(self.here()))
         return Reply(("· stopping the turn…",))
 
     def do_handoff(self, target: str) -> Reply:
         """Hand the thread over and leave the chat; if it fails, nothing changes."""
-        asked = self.client.ask(requests.hand_over(self._here(), target))
+        asked = self.client.ask(requests.hand_over(self.here(), target))
         self.say(f"· handing the thread to {asked.surface}…")
         ended = wait_for_handoff(self.client, asked)
         if ended.state != "completed":
@@ -279,12 +269,6 @@ class Talk:
         self.options = {**self.options, "runtime": name}
         return Reply((_next_new(name),))
 
-    def do_model(self, name: str) -> Reply:
-        if not name:
-            return Reply((_used(self.options["model"]),))
-        self.options = {**self.options, "model": name}
-        return Reply((_next_new(name),))
-
     def do_dir(self, folder: str) -> Reply:
         if not folder:
             return Reply((_used(absolute(self.options["workspace"])),))
@@ -302,7 +286,7 @@ class Talk:
         return self._attach((parse_file_argument(path),))
 
     def do_status(self, _: str) -> Reply:
-        view = self.client.ask(requests.thread(self._here()))
+        view = self.client.ask(requests.thread(self.here()))
         queued = f", {view.queued} queued" if view.queued else ""
         rows = [
             ("  thread", view.id),
@@ -317,11 +301,11 @@ class Talk:
         return Reply(tuple(table([row for row in rows if row[1]])))
 
     def do_where(self, _: str) -> Reply:
-        rows = self.client.ask(requests.deliveries(self._here()))
+        rows = self.client.ask(requests.deliveries(self.here()))
         return Reply(tuple(table([_receipt(row) for row in rows])) if rows else ("· it has no deliveries yet",))
 
     def do_done(self, _: str) -> Reply:
-        self.client.ask(requests.done(self._here()))
+        self.client.ask(requests.done(self.here()))
         return Reply(("· completed; your next message reopens it",))
 
     def do_quit(self, _: str) -> Reply:

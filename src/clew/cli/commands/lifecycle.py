@@ -1,10 +1,10 @@
-"""Changing threads: resume, stop, done, cancel, fork, title."""
+"""Changing threads: resume, stop, done, cancel, fork, title, set."""
 
 from __future__ import annotations
 
 import click
 
-from clew.cli.completion import thread_argument
+from clew.cli.completion import POLICIES, thread_argument, thread_settings
 from clew.cli.language import in_locale
 from clew.cli.output import Out, json_option, prompt_text
 from clew.cli.view.threads import named
@@ -100,3 +100,43 @@ def title_command(out: Out, thread: str, title: str) -> None:
     view = out.client().ask(requests.retitle(thread, prompt_text(title)))
     out.result(view, f"{named(view)}: {view.title}")
     out.hint(f"clew show {named(view)} shows its state")
+
+
+SETTINGS = ("model", "effort", "policy")
+
+
+def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """Parse `NAME=VALUE` arguments."""
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if name not in SETTINGS or not equals or not value.strip():
+            raise click.BadParameter(f"{each!r} is not a setting; write model=NAME, effort=NAME or policy=NAME.")
+        if name == "policy" and value not in POLICIES:
+            raise click.BadParameter(f"{value!r} is not a policy; there are: {', '.join(POLICIES)}.")
+        if name in found:
+            raise click.BadParameter(f"{name} is given twice; give it once.")
+        found[name] = value
+    return found
+
+
+@click.command("set", short_help="Change the model, effort or policy of a thread.")
+@thread_argument()
+@click.argument(
+    "settings", metavar="NAME=VALUE...", nargs=-1, required=True, callback=_settings, shell_complete=thread_settings
+)
+@json_option
+@click.pass_obj
+def set_command(out: Out, thread: str, settings: dict[str, str]) -> None:
+    """Change the model, effort or policy of a thread. They hold from its next turn.
+
+    \b
+    clew set THREAD model=NAME effort=high
+    clew set THREAD policy=read-only        or careful, trusted, yolo
+    """
+    from clew.client import requests
+
+    view = out.client().ask(requests.change(thread, **settings))
+    changed = " ".join(f"{name}={value}" for name, value in settings.items())
+    out.result(view, f"{named(view)}, from its next turn on: {changed}")
+    out.hint(f"clew show {named(view)} shows its settings")

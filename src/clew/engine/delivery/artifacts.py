@@ -52,7 +52,7 @@ class Artifacts(Struct, frozen=True):
 NOTHING_MADE = Artifacts()
 
 
-class _NotSent(Exception):
+class FileNotSent(Exception):
     """The file is not sent; `why` says why, for people."""
 
     def __init__(self, why: Text) -> None:
@@ -70,13 +70,22 @@ def gather(answer: str, images: Sequence[str], workspace: Path, folder: Path, la
         try:
             data = _read(path, largest)
             save(data, folder / safe)
-        except _NotSent as refused:
+        except FileNotSent as refused:
             lines.append(chat_messages.file_stays(safe, refused.why))
         except OSError as error:  # a full disk must not save the turn from ending
             lines.append(chat_messages.file_stays(safe, error.strerror or chat_messages.FILE_GONE))
         else:
             files.append(Attachment(safe, str(folder / safe), _media_type(safe, data)))
     return Artifacts(tuple(files), tuple(lines))
+
+
+def copy_file(path: str, workspace: Path, folder: Path, largest: int) -> Attachment:
+    """Copy one file of the workspace that a person asked for, of any type, into `folder`. Raises FileNotSent or
+    OSError."""
+    real = _within(workspace, path, any_type=True)
+    data, safe = _read(real, largest), next(safe_names([real.name]))
+    save(data, folder / safe)
+    return Attachment(safe, str(folder / safe), _media_type(safe, data))
 
 
 def linked_paths(answer: str) -> Iterator[str]:
@@ -104,23 +113,25 @@ def _resolve_all(images: list[str], paths: list[str], workspace: Path) -> tuple[
     for path in paths:
         try:
             found[_within(workspace, path)] = None
-        except _NotSent as refused:
+        except FileNotSent as refused:
             lines[chat_messages.file_stays(next(safe_names([path])), refused.why)] = None
     return list(found), list(lines)
 
 
-def _within(workspace: Path, path: str) -> Path:
-    """The real path that `path` names, with links resolved. Raises _NotSent if it is outside, hidden or of another
+def _within(workspace: Path, path: str, *, any_type: bool = False) -> Path:
+    """The real path that `path` names, with links resolved. Raises FileNotSent if it is outside, hidden or of another
     type."""
     root = Path(os.path.realpath(workspace))
     try:
         real = Path(os.path.realpath(root / path))
     except (OSError, ValueError):
-        raise _NotSent(chat_messages.FILE_GONE) from None
+        raise FileNotSent(chat_messages.FILE_GONE) from None
     if not real.is_relative_to(root):
-        raise _NotSent(chat_messages.FILE_OUTSIDE)
-    if any(part.startswith(".") for part in real.relative_to(root).parts) or not _has_sendable_type(real.name):
-        raise _NotSent(chat_messages.FILE_KIND)
+        raise FileNotSent(chat_messages.FILE_OUTSIDE)
+    if any(part.startswith(".") for part in real.relative_to(root).parts):
+        raise FileNotSent(chat_messages.FILE_HIDDEN if any_type else chat_messages.FILE_KIND)
+    if not any_type and not _has_sendable_type(real.name):
+        raise FileNotSent(chat_messages.FILE_KIND)
     return real
 
 
@@ -128,19 +139,19 @@ def _read(path: Path, largest: int) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except (OSError, ValueError):
-        raise _NotSent(chat_messages.FILE_GONE) from None
+        raise FileNotSent(chat_messages.FILE_GONE) from None
     try:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
-            raise _NotSent(chat_messages.FILE_GONE)
+            raise FileNotSent(chat_messages.FILE_GONE)
         if about.st_size > largest:
-            raise _NotSent(chat_messages.file_too_large(about.st_size, largest))
+            raise FileNotSent(chat_messages.file_too_large(about.st_size, largest))
         with os.fdopen(handle, "rb", closefd=False) as file:
             data = file.read(about.st_size)
     finally:
         os.close(handle)
     if not data:
-        raise _NotSent(chat_messages.FILE_EMPTY)
+        raise FileNotSent(chat_messages.FILE_EMPTY)
     return data
 
 

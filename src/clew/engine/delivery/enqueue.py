@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from clew.engine.core import Core
+from clew.engine.delivery.artifacts import FOLDER
 from clew.engine.delivery.language import localized
 from clew.engine.delivery.split import size, split
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
@@ -136,7 +138,16 @@ def enqueue_reply(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Non
     if surface is None or not surface.can.chat or inbound.pressed or not arrival.words:
         return
     id = f"{inbound.message_id}@{inbound.conversation}:words"
-    _enqueue(tx, core, inbound.conversation, arrival.words, id, arrival.thread or "", arrival.turn)
+    file, kind = arrival.file, DeliveryKind.FILE if arrival.file else DeliveryKind.NOTICE
+    words, name = (file.name, reply_file_id(file)) if file else (arrival.words, id)
+    where, thread = inbound.conversation, arrival.thread or ""
+    _enqueue(tx, core, where, words, name, thread, arrival.turn, kind, buttons=arrival.buttons, file=file)
+
+
+def reply_file_id(file: Attachment) -> str:
+    """The id of the delivery of a file that was copied for a reply, by the name of the copy's folder: so the copy is
+    kept until it is sent, and deleted then."""
+    return f"{Path(file.path).parent.name.removeprefix(FOLDER)}:file:1"
 
 
 def enqueue_greeting(tx: Tx, core: Core, where: Conversation, words: str, id: str) -> None:
@@ -178,11 +189,26 @@ def _enqueue(
     turn: str | None,
     kind: DeliveryKind = DeliveryKind.NOTICE,
     handoff: str | None = None,
+    buttons: Sequence[Button] = (),
+    file: Attachment | None = None,
 ) -> None:
     now = core.clock.now()
     at, pending = deliveries.time_after_queue(tx, thread, where, now), DeliveryState.PENDING
     text = shortened_to_fit(core, where, localized(tx, core, where, words))
-    notice = Delivery(id, kind, thread, turn, where, text, pending, at, due_at=now, handoff=handoff)
+    notice = Delivery(
+        id,
+        kind,
+        thread,
+        turn,
+        where,
+        text,
+        pending,
+        at,
+        due_at=now,
+        handoff=handoff,
+        buttons=shown_buttons(tx, core, where, buttons),
+        file=file,
+    )
     if deliveries.enqueue(tx, notice):
         tx.log(thread, turn, now, DeliveryOwed(where.surface))
 

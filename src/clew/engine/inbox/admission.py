@@ -19,7 +19,8 @@ from clew.engine.gates.new_rules import apply_new_rules
 from clew.engine.gates.reply_parser import parse_reply
 from clew.engine.gates.visibility import gates_on, had_time_to_read, prompt_sent_at
 from clew.engine.inbox.access import SPEAKERS, refusal, remember_owner_chat, role_of, sees_everything
-from clew.engine.inbox.commands import run_command, run_for_watcher, without_escape
+from clew.engine.inbox.command import NOTHING_PREPARED, Prepared
+from clew.engine.inbox.commands import prepare_command, run_command, run_for_watcher, without_escape
 from clew.engine.inbox.sender import message_of
 from clew.engine.places import driver
 from clew.engine.places.new_address import follow
@@ -66,7 +67,8 @@ class Admission(Struct, frozen=True):
         if inbound.pressed or _looks_like_an_answer(inbound) or chat_messages.word(inbound.text) in _ANSWERS:
             await self._receipt(inbound)
         try:
-            accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
+            prepared = await prepare_command(self.core, inbound)
+            accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound, prepared))
         except UnreadableRow as error:
             accepted = await self._refuse_damaged(inbound, error)
         except ClewError:
@@ -115,18 +117,18 @@ class Admission(Struct, frozen=True):
         if old != new:
             await self.core.store.write(lambda tx: follow(tx, self.core, old, new))
 
-    def decide(self, tx: Tx, inbound: Inbound) -> Accepted:
+    def decide(self, tx: Tx, inbound: Inbound, prepared: Prepared = NOTHING_PREPARED) -> Accepted:
         seen = repeated(tx, inbound)
         if seen is not None:
             return seen
         if not is_meant(tx, self.core, inbound):
             return Accepted(Fate.REFUSED, None, None)  # people talk among themselves: it is no message to clew
-        arrival = self._fate(tx, inbound)
+        arrival = self._fate(tx, inbound, prepared)
         return write_fate(tx, self.core, inbound, arrival)
 
-    def _fate(self, tx: Tx, inbound: Inbound) -> Arrival:
+    def _fate(self, tx: Tx, inbound: Inbound, prepared: Prepared) -> Arrival:
         if (refused := refusal(tx, self.core, inbound)) is not None:
-            return run_for_watcher(tx, self.core, inbound) or refused
+            return run_for_watcher(tx, self.core, inbound, prepared) or refused
         if not inbound.text.strip() and not inbound.attachments:
             return Arrival(Fate.REFUSED, inbound.thread, None, chat_messages.EMPTY)
         remember_language(tx, self.core, inbound)
@@ -134,7 +136,7 @@ class Admission(Struct, frozen=True):
         if inbound.pressed and inbound.quoted is not None and (code := parse_reply(inbound.text).code) is not None:
             cards.note_pressed(tx, self.core, code, inbound.conversation, inbound.quoted)
         _go_on_under(tx, self.core, inbound)
-        meaning = None if inbound.relayed else run_command(tx, self.core, inbound)
+        meaning = None if inbound.relayed else run_command(tx, self.core, inbound, prepared)
         if isinstance(meaning, Arrival):
             return meaning
         if meaning is None and _is_unplaced(tx, inbound):

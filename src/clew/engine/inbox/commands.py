@@ -1,11 +1,11 @@
-"""Runs the commands of `texts/slash_commands.py` in chats: each by the function `do_NAME` here. A command either does
-something and returns a reply, or is rewritten into a message that is then handled normally."""
+"""Runs the commands of `texts/slash_commands.py` in chats: each by the function `do_NAME`, here or in
+`setting_commands` and `reading_commands`. A command either does something and returns a reply, or is rewritten into a
+message that is then handled normally."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine.core import Core
@@ -15,19 +15,21 @@ from clew.engine.gates.answers import refuse_secrets
 from clew.engine.gates.lifecycle import stop_turn
 from clew.engine.gates.reply_parser import is_code
 from clew.engine.gates.status_lines import title_line
+from clew.engine.inbox import reading_commands, setting_commands
 from clew.engine.inbox.access import role_of, sees_everything
+from clew.engine.inbox.command import NOTHING_PREPARED, Command, Prepared, Reply
 from clew.engine.places import away, driver
 from clew.engine.places.targets import HandoffRequest, request_for, resolve_target
 from clew.engine.threads import forks, lifecycle
 from clew.model.delivery import Delivery
-from clew.model.messages import Conversation, Fate, Inbound, Role
+from clew.model.messages import Fate, Inbound, Role
 from clew.model.threads import SuspendedBy, Thread, ThreadFilter
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, places, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Damaged
 from clew.support.display.as_code import plain_or_code
-from clew.support.errors import BadInput, ClewError, NotFound, Refused
+from clew.support.errors import BadInput, ClewError, NotFound
 from clew.texts import bilingual, chat_messages
 from clew.texts.catalogue import say
 from clew.texts.command_replies import Replies
@@ -37,30 +39,12 @@ LISTED = 10  # threads
 KNOWN = 200  # threads of a conversation that can be named there
 
 
-class Command(Struct, frozen=True):
-    """A command with the rest of its line, its message, and the thread that is bound to the conversation."""
-
-    tx: Tx
-    core: Core
-    inbound: Inbound
-    rest: str
-    thread: Thread | None
-    tell: Replies
-
-    @property
-    def where(self) -> Conversation:
-        return self.inbound.conversation
-
-    def bound(self) -> Thread:
-        if self.thread is None:
-            raise Refused(say("threads.no_thread_here"))
-        return self.thread
+Handler = Callable[[Command], str | Reply | Inbound]
 
 
-Handler = Callable[[Command], str | Inbound]
-
-
-def run_command(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | None:
+def run_command(
+    tx: Tx, core: Core, inbound: Inbound, prepared: Prepared = NOTHING_PREPARED
+) -> Arrival | Inbound | None:
     """Run a chat command. None: it is not a command. An Inbound: handle this message instead."""
     typed = _parse(core, inbound)
     if typed is None:
@@ -73,18 +57,27 @@ def run_command(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | Non
         return Arrival(Fate.REFUSED, name, None, say("people.owners_only"))
     thread = threads.get(tx, name) if name else None
     try:
-        done = _handler(typed.spec)(Command(tx, core, inbound, typed.text, thread, tell))
+        done = _handler(typed.spec)(Command(tx, core, inbound, typed.text, thread, tell, prepared))
     except ClewError as error:
         return Arrival(Fate.REFUSED, name, None, error.words)
-    return done if isinstance(done, Inbound) else Arrival(Fate.COMMAND, name, None, done)
+    if isinstance(done, Inbound):
+        return done
+    reply = done if isinstance(done, Reply) else Reply(done)
+    return Arrival(Fate.COMMAND, name, None, reply.text, reply.buttons, reply.file)
 
 
-def run_for_watcher(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
+async def prepare_command(core: Core, inbound: Inbound) -> Prepared:
+    """Fetch what the command needs from the disk or from a runtime: no transaction may wait for that."""
+    typed = _parse(core, inbound)
+    return await reading_commands.prepare(core, inbound, typed if isinstance(typed, Typed) else None)
+
+
+def run_for_watcher(tx: Tx, core: Core, inbound: Inbound, prepared: Prepared = NOTHING_PREPARED) -> Arrival | None:
     """Run one of the few commands that a watcher may use; None if this is something else."""
     typed = _parse(core, inbound)
     if not isinstance(typed, Typed) or inbound.pressed or role_of(tx, core, inbound) is not Role.WATCHER:
         return None
-    done = run_command(tx, core, inbound) if typed.spec.may_be_used_by(Role.WATCHER) else None
+    done = run_command(tx, core, inbound, prepared) if typed.spec.may_be_used_by(Role.WATCHER) else None
     return done if isinstance(done, Arrival) else None
 
 
@@ -107,8 +100,9 @@ def _prefix(core: Core, inbound: Inbound) -> str:
 
 
 def _handler(spec: CommandSpec) -> Handler:
-    found: Handler = globals()[spec.handler]
-    return found
+    found = (vars(module).get(spec.handler) for module in (setting_commands, reading_commands))
+    handler: Handler = next((each for each in found if each is not None), None) or globals()[spec.handler]
+    return handler
 
 
 def do_new(command: Command) -> str | Inbound:
@@ -306,36 +300,6 @@ def do_back(command: Command) -> str:
 def do_home(command: Command) -> str:
     places.set_home(command.tx, command.where)
     return command.tell("home", surface=command.where.surface)
-
-
-def do_runtime(command: Command) -> str:
-    known = sorted(command.core.runtimes)
-    if not command.rest:
-        now = places.get(command.tx, command.where).runtime or command.core.config.threads.runtime
-        return command.tell("runtime_is", name=now, known=", ".join(known))
-    if command.rest not in known:
-        raise BadInput(say("threads.unknown_runtime_here", name=command.rest, known=chat_messages.listed(known)))
-    places.put(command.tx, command.where, "runtime", command.rest)
-    return command.tell("from_now", what=command.rest)
-
-
-def do_model(command: Command) -> str:
-    if not command.rest:
-        return command.tell("model_is", name=places.get(command.tx, command.where).model or "-")
-    places.put(command.tx, command.where, "model", command.rest[:200])
-    return command.tell("from_now", what=command.rest[:200])
-
-
-def do_dir(command: Command) -> str:
-    if not command.rest:
-        return command.tell("folder_is", name=plain_or_code(_folder_here(command)))
-    folder = lifecycle.real_folder(command.rest)
-    places.put(command.tx, command.where, "workspace", folder)
-    return command.tell("from_now", what=folder)
-
-
-def _folder_here(command: Command) -> str:
-    return places.get(command.tx, command.where).workspace or command.core.workspace
 
 
 def do_done(command: Command) -> str:

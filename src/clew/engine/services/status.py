@@ -7,13 +7,16 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.services import options
+from clew.engine.threads.settings import offered_models
+from clew.model.runtime import ModelInfo
 from clew.model.views import ChoicesView, RuntimeView, SurfaceView
 from clew.store import Tx, audit, metrics
 from clew.store.audit import DeliveryTrouble
 from clew.store.metrics import OpenCounts
 from clew.store.tables import deliveries, inbox, log
 from clew.support.coded import Text, with_texts
-from clew.support.errors import ClewError
+from clew.support.errors import ClewError, NotFound
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 
@@ -50,6 +53,12 @@ class StatusService:
         healths = [(name, await runtime.health()) for name, runtime in sorted(self._core.runtimes.items())]
         installed = [(name, health) for name, health in healths if health.is_there]
         return [with_texts(RuntimeView(name, health.state, health.reason, health.pid)) for name, health in installed]
+
+    async def models(self, runtime: str) -> tuple[ModelInfo, ...]:
+        """The models that a runtime offers; empty if it does not tell. Raises NotFound if there is no such runtime."""
+        if runtime not in self._core.runtimes:
+            raise NotFound(chat_messages.unknown_runtime(runtime, sorted(self._core.runtimes)))
+        return await offered_models(self._core, runtime)
 
     async def surfaces(self) -> list[SurfaceView]:
         return await self._core.store.read(self._surfaces)

@@ -14,14 +14,14 @@ from clew.engine.places.targets import home_or_none
 from clew.engine.services import passages, thread_views
 from clew.engine.services.gates import GateService
 from clew.engine.services.transcript import transcript as read_transcript
-from clew.engine.threads import forks, lifecycle, lookup
+from clew.engine.threads import forks, lifecycle, lookup, settings
 from clew.engine.threads.shared_sessions import SharedSessions
 from clew.engine.turns.queueing import queue_turn
 from clew.engine.turns.suspension import answer_suspended
 from clew.model.events.logged import TitleChanged
 from clew.model.gate_views import Verdict
 from clew.model.messages import LOCAL_CLIENT, Accepted, Fate, Inbound, PromptMessage
-from clew.model.threads import Thread, ThreadFilter, ThreadStatus
+from clew.model.threads import Thread, ThreadFilter, ThreadSettings, ThreadStatus
 from clew.model.turns import Origin
 from clew.model.views import (
     ContinuityView,
@@ -151,6 +151,22 @@ class ThreadService:
 
         await self._core.store.write(body)
         return await self.get(thread)
+
+    async def change(self, thread: str, title: str | None, wanted: ThreadSettings, by: str = "you") -> ThreadView:
+        """Change the title, or settings that hold from the next turn."""
+        if title is None and wanted == ThreadSettings():
+            raise BadInput(say("threads.nothing_to_set"))
+        if wanted != ThreadSettings():
+            checked = replace(
+                wanted,
+                model=settings.named(wanted.model) if wanted.model else None,
+                effort=settings.named(wanted.effort) if wanted.effort else None,
+            )
+            name = self._core.clock.ulid()
+            await self._core.store.write(
+                lambda tx: settings.change(tx, self._core, lookup.existing_thread(tx, thread), checked, by, None, name)
+            )
+        return await self.retitle(thread, title) if title is not None else await self.get(thread)
 
     async def find(self, prefix: str) -> str:
         return await thread_views.find(self._core, prefix)

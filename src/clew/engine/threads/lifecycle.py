@@ -53,6 +53,8 @@ class Opening(Struct, frozen=True):
             title_of(inbound.text) or ", ".join(file.name for file in inbound.attachments),
             runtime=place.runtime or inbound.runtime,
             model=place.model,
+            effort=place.effort,
+            policy=place.policy,
             workspace=place.workspace or inbound.workspace,
             bind=inbound.conversation,
             id=inbound.begins,

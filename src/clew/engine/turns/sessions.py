@@ -12,7 +12,7 @@ from clew.engine.core import Core
 from clew.engine.turns.replay import earlier_messages
 from clew.engine.turns.turn_policy import TurnPolicy, choose_policy, record_policy
 from clew.model.gates import Policy
-from clew.model.runtime import PastMessage, Runtime, Seat, Session
+from clew.model.runtime import PastMessage, Reseatable, Runtime, Seat, Session
 from clew.model.threads import Continuity, SessionBegan, SessionKey, Thread
 from clew.model.turns import Turn
 from clew.store import Tx
@@ -22,6 +22,7 @@ from clew.support.errors import RuntimeTrouble
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
+Settings = tuple[str | None, str | None, Policy]  # model, effort and policy
 MAX_OPEN = 64  # sessions
 _log = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ class Sessions:
         self._shared = shared
         self._open: OrderedDict[SessionKey, Session] = OrderedDict()
         self._stored: dict[SessionKey, Continuity | None] = {}
+        self._settings: dict[SessionKey, Settings] = {}  # with which each open session works
         self._locks: dict[SessionKey, asyncio.Lock] = {}
         self._busy: set[SessionKey] = set()
         self._freed = asyncio.Event()  # set and replaced whenever a turn is over
@@ -52,14 +54,15 @@ class Sessions:
         self._recorded: dict[SessionKey, Policy | None] = {}  # the recorded policies of open sessions' newest turns
 
     async def open(self, thread: Thread, key: SessionKey, *, for_turn: bool = False) -> Session:
-        """Return this session of the thread, opening it if necessary, and mark it busy. For a new turn, the session is
-        opened again if its policy is another than the turn's. Raises RuntimeTrouble."""
+        """Return this session of the thread, opening it if necessary, and mark it busy. For a new turn, the session
+        gets the settings that the thread has now. Raises RuntimeTrouble."""
         async with self._locks.setdefault(key, asyncio.Lock()):
-            if for_turn and key in self._open:
-                await self._apply_policy(thread, key)
-            session, is_new = self._open.get(key), key not in self._open
+            session = self._open.get(key)
             if key not in self._busy:
                 self._attach_modes[key] = "warm"
+            if session is not None and for_turn and key not in self._busy:
+                session = await self._with_settings_of(thread, key, session)
+            is_new = session is None
             if session is None:
                 session = await self._open_new(thread, key, for_turn=for_turn)
             self._open[key] = session
@@ -80,6 +83,20 @@ class Sessions:
             return
         await record_policy(self._core, turn, recorded, now)
         self._recorded[key] = now.policy
+
+    async def _with_settings_of(self, thread: Thread, key: SessionKey, session: Session) -> Session | None:
+        """The open session with the settings of the thread's next turn. None: it was closed, to be opened with them."""
+        now = await choose_policy(self._core, thread, self._runtime(key))
+        seat = await self._core.read_with_retry(lambda tx: self._seat(tx, thread, key, now.policy))
+        self._policies[key] = now
+        if self._settings.get(key) == _settings_of(seat):
+            return session
+        if not isinstance(session, Reseatable):
+            await self.drop(key)
+            return None
+        await session.reseat(seat)
+        self._settings[key] = _settings_of(seat)
+        return session
 
     async def save_continuity(self, key: SessionKey, session: Session) -> None:
         """Store what the runtime needs to resume the session, if it changed."""
@@ -132,20 +149,13 @@ class Sessions:
         self._stored.pop(key, None)
         self._policies.pop(key, None)
         self._recorded.pop(key, None)
+        self._settings.pop(key, None)
         self._busy.discard(key)
         if session is not None:
             await session.close()
 
     def _oldest_idle(self) -> SessionKey | None:
         return next((key for key in self._open if key not in self._busy), None)
-
-    async def _apply_policy(self, thread: Thread, key: SessionKey) -> None:
-        """Close an open session whose policy is not that of the thread's next turn: it is opened again with that."""
-        now = await choose_policy(self._core, thread, self._runtime(key))
-        if now.policy is not self._policies[key].policy:
-            await self.drop(key)
-        else:
-            self._policies[key] = now
 
     def _runtime(self, key: SessionKey) -> Runtime:
         runtime = self._core.runtimes.get(key.runtime)
@@ -166,6 +176,7 @@ class Sessions:
 
         seat, self._policies[key], self._recorded[key] = await self._core.read_with_retry(read)
         self._stored[key] = seat.continuity
+        self._settings[key] = _settings_of(seat)
         if seat.lent:
             session = await self._shared.enter(thread, seat, runtime)
         else:
@@ -213,3 +224,7 @@ class Sessions:
             role=key.role,
             lent=self.is_shared(key),
         )
+
+
+def _settings_of(seat: Seat) -> Settings:
+    return seat.model, seat.effort, seat.policy

@@ -11,6 +11,7 @@ class EventKind(StrEnum):
     THREAD_CREATED = "thread.created"
     THREAD_STATUS = "thread.status"
     THREAD_TITLE = "thread.title"
+    THREAD_SETTINGS = "thread.settings"
     THREAD_DRIVER = "thread.wheel"
     THREAD_IMPORTED = "thread.taken_in"
     THREAD_RELEASED = "thread.released"

@@ -50,6 +50,18 @@ class TitleChanged(Logged, frozen=True):
     title: str
 
 
+class SettingsChanged(Logged, frozen=True):
+    """Somebody changed settings of a thread; they hold from its next turn. A setting that did not change is left
+    out."""
+
+    event: ClassVar[EventKind] = EventKind.THREAD_SETTINGS
+    by: str
+    model: str | None = None
+    effort: str | None = None
+    policy: str | None = None
+    former_policy: str | None = None
+
+
 class DriverChanged(Logged, frozen=True):
     """Another conversation drives the thread."""
 
@@ -272,6 +284,7 @@ AnyLogged = (
     | ThreadCreated
     | StatusChanged
     | TitleChanged
+    | SettingsChanged
     | DriverChanged
     | TurnsImported
     | SessionReleased

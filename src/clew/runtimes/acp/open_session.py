@@ -93,17 +93,22 @@ async def _set_mode(connection: Connection, session: str, entered: wire.Entered,
 
 
 async def _set_model(connection: Connection, session: str, entered: wire.Entered, model: str) -> None:
-    for option in entered.config_options or ():
-        if option.category == "model":
-            _must_offer(connection, model, [choice.value for choice in option.options])
-            params = {"sessionId": session, "configId": option.id, "value": model}
-            await connection.ask("session/set_config_option", params, dict)
-            return
-    offered = [each.model_id for each in entered.models.available_models] if entered.models else []
-    _must_offer(connection, model, offered)
-    await connection.ask("session/set_model", {"sessionId": session, "modelId": model}, dict)
-
-
-def _must_offer(connection: Connection, model: str, offered: list[str]) -> None:
+    offered = offered_models(entered)
     if model not in offered:
         raise problems.no_model(connection.entry, model, offered)
+    if (option := _model_option(entered)) is not None:
+        params = {"sessionId": session, "configId": option.id, "value": model}
+        await connection.ask("session/set_config_option", params, dict)
+    else:
+        await connection.ask("session/set_model", {"sessionId": session, "modelId": model}, dict)
+
+
+def offered_models(entered: wire.Entered) -> tuple[str, ...]:
+    """The models that the agent named when the session was opened."""
+    if (option := _model_option(entered)) is not None:
+        return tuple(choice.value for choice in option.options)
+    return tuple(each.model_id for each in entered.models.available_models) if entered.models else ()
+
+
+def _model_option(entered: wire.Entered) -> wire.ConfigOption | None:
+    return next((each for each in entered.config_options or () if each.category == "model"), None)

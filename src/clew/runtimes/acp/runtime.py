@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clew.model.runtime import Health, HealthState, ProgramInfo, RuntimeCan, Seat
+from clew.model.runtime import Health, HealthState, ModelInfo, ProgramInfo, RuntimeCan, Seat
 from clew.process.scan import Marks
 from clew.runtimes.acp import problems
 from clew.runtimes.acp.agents.known import Entry
@@ -31,6 +31,7 @@ class AcpRuntime:
         self._config = config
         self._clock = clock
         self._marks = marks
+        self._models: tuple[ModelInfo, ...] = ()
         self._takes_images = True  # until the agent says otherwise
         self._server: Server[Connection] = Server(entry.title, self._connect, clock, config.idle_stop)
 
@@ -41,7 +42,7 @@ class AcpRuntime:
     async def open(self, seat: Seat) -> AcpSession:
         from clew.runtimes.acp.session import AcpSession
 
-        session = AcpSession(self._server, self._config, self._clock, seat)
+        session = AcpSession(self._server, self._config, self._clock, seat, self._remember_models)
         await session.enter()
         return session
 
@@ -67,6 +68,13 @@ class AcpRuntime:
             await connection.close()
         about = connection.agent.agent_info
         return ProgramInfo(about.version if about else "", locate(self._entry), True)
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        """Those that the agent named at its last session: there is no other way to ask it."""
+        return self._models
+
+    def _remember_models(self, names: tuple[str, ...]) -> None:
+        self._models = tuple(map(ModelInfo, names))
 
     async def close(self) -> None:
         await self._server.close()

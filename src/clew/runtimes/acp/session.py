@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
 import msgspec
@@ -46,7 +46,16 @@ _RECORDS = {TurnState.COMPLETED: RecordState.COMPLETED, TurnState.FAILED: Record
 class AcpSession:
     """Made by `AcpRuntime.open`, which then calls `enter`."""
 
-    def __init__(self, server: Server[Connection], config: AcpConfig, clock: Clock, seat: Seat) -> None:
+    def __init__(
+        self,
+        server: Server[Connection],
+        config: AcpConfig,
+        clock: Clock,
+        seat: Seat,
+        on_models: Callable[[tuple[str, ...]], None] = lambda names: None,
+    ) -> None:
+        """`on_models` is told which models the agent offers."""
+        self._on_models = on_models
         self._server = server
         self._config = config
         self._clock = clock
@@ -58,6 +67,7 @@ class AcpSession:
         self._terminals = Terminals(seat.workspace, clock)
         self._records: dict[str, TurnRecord] = {}  # of the newest turn
         self._replayed = 0
+        self._entered: wire.Entered | None = None  # what the agent said when our session was opened
         self._is_new = False  # the agent does not know the history
         self._began = SessionBegan.FRESH
         self._background: set[asyncio.Future[None]] = set()
@@ -70,6 +80,12 @@ class AcpSession:
 
     def began(self) -> SessionBegan:
         return self._began
+
+    async def reseat(self, seat: Seat) -> None:
+        before, self._seat = self._seat, seat
+        connection, entered = self._connection, self._entered
+        if seat.model != before.model and connection is not None and connection.is_alive and entered is not None:
+            await open_session.configure(connection, self._session, entered, seat, self._config)
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         if self._live is not None and not self._live.is_over:
@@ -187,6 +203,8 @@ class AcpSession:
             entered = await self._new_session(connection)
         if self._is_new:
             self._began = SessionBegan.REBUILT if await self._seat.history() else SessionBegan.FRESH
+        self._entered = entered
+        self._on_models(open_session.offered_models(entered))
         await open_session.configure(connection, self._session, entered, self._seat, self._config)
 
     @property

@@ -7,11 +7,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
-from clew.model.runtime import Health, ProgramInfo, RuntimeCan, Seat
+from clew.model.runtime import Health, ModelInfo, ProgramInfo, RuntimeCan, Seat
 from clew.model.shared_sessions import OutsideSession, PastTurn
 from clew.model.threads import Continuity
 from clew.process.scan import Marks
-from clew.runtimes.codex import external_sessions
+from clew.runtimes.codex import external_sessions, problems, wire
 from clew.runtimes.codex.server import binary, environment
 from clew.runtimes.codex.server.connection import Connection, connect
 from clew.runtimes.codex.server.kept_server import Keeping
@@ -19,6 +19,7 @@ from clew.runtimes.codex.server.pool import Servers
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.codex.threads import Position
+from clew.runtimes.jsonrpc import RpcError
 from clew.runtimes.probe import PingStep
 from clew.runtimes.server import Server
 from clew.support.clock import Clock
@@ -70,6 +71,22 @@ class CodexRuntime:
         from clew.runtimes.codex.server.sandbox import try_sandbox
 
         await try_sandbox(self._config, self._clock, self._marks)
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        connection = await self._servers.main.connect()
+        try:
+            page = await connection.ask("model/list", {}, wire.ModelPage)
+        except RpcError as error:
+            raise problems.refuses(say("codex.do_list_models"), error.message) from error
+        return tuple(
+            ModelInfo(
+                each.model,
+                each.display_name,
+                tuple(effort.reasoning_effort for effort in each.supported_reasoning_efforts),
+                each.is_default,
+            )
+            for each in page.data
+        )
 
     def ping_steps(self, time_limit: float) -> AsyncIterator[PingStep]:
         from clew.runtimes.codex.ping import ping

@@ -57,6 +57,7 @@ class CodexSession:
         self._live: Live | None = None
         self._unclaimed: list[Pending] = []  # requests of a turn that nobody follows yet
         self._is_foreign_turn = False  # the running turn is not ours: its requests are declined
+        self._sandbox = ""  # with which our thread is loaded
         self._is_renewed = False  # a new Codex thread was started, and the caller has not stored its continuity yet
         self._has_lost_record = False  # Codex has lost its record of the thread, and nobody was told yet
 
@@ -72,6 +73,10 @@ class CodexSession:
 
     def began(self) -> SessionBegan:
         return self._began
+
+    async def reseat(self, seat: Seat) -> None:
+        """Codex gets its settings with every turn."""
+        self._seat = seat
 
     @property
     def _thread(self) -> str:
@@ -203,7 +208,7 @@ class CodexSession:
             "threadId": self._thread,
             "input": threads.as_input(request.messages, past),
             "clientUserMessageId": request.turn,
-            **threads.turn_settings(self._seat, self._config),
+            **threads.turn_settings(self._seat, self._config, self._sandbox),
         }
         try:
             answer = await connection.ask("turn/start", params, wire.TurnAnswer)
@@ -304,26 +309,28 @@ class CodexSession:
         if self._position is None:
             return False
         connection.listen(self._position.thread, self)
-        if (thread := await threads.resume(connection, self._position.thread, self._seat, self._config)) is None:
+        if (found := await threads.resume(connection, self._position.thread, self._seat, self._config)) is None:
             connection.forget(self._position.thread, self)
             return False
-        connection.note_status(thread)
-        if self._position.is_untold and await record.has_turns(connection, thread.id):
-            self._position = threads.Position(thread.id)  # it got the history, and we died before we stored that
+        connection.note_status(found.thread)
+        self._sandbox = found.sandbox.type
+        if self._position.is_untold and await record.has_turns(connection, found.thread.id):
+            self._position = threads.Position(found.thread.id)  # it got the history, and we died before we stored that
         self._began = SessionBegan.REBUILT if self._position.is_untold else SessionBegan.RESUMED
         return True
 
     async def _start_thread(self, connection: Connection) -> None:
         """Fork the thread, or start a new one. A new one gets the history, if there is any, with its first turn."""
-        thread = None
+        made = None
         if self._position is None and self._seat.fork is not None:
-            thread = await threads.fork(connection, self._seat.fork, self._seat, self._config)
-        is_untold = thread is None and bool(history_text(await self._seat.history()))
-        self._began = _began(is_forked=thread is not None, is_untold=is_untold)
+            made = await threads.fork(connection, self._seat.fork, self._seat, self._config)
+        is_untold = made is None and bool(history_text(await self._seat.history()))
+        self._began = _began(is_forked=made is not None, is_untold=is_untold)
         self._has_lost_record = is_untold and self._position is not None and not self._position.is_untold
-        thread = thread or await threads.start(connection, self._seat, self._config)
-        connection.listen(thread.id, self)
-        self._position = threads.Position(thread.id, is_untold)
+        made = made or await threads.start(connection, self._seat, self._config)
+        connection.listen(made.thread.id, self)
+        self._position = threads.Position(made.thread.id, is_untold)
+        self._sandbox = made.sandbox.type
         self._is_renewed = True
 
     def _lose(self, reason: str) -> None:

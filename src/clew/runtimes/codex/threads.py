@@ -37,6 +37,12 @@ POLICIES = {
     Policy.YOLO: ("danger-full-access", "untrusted"),  # clew accepts by itself, so that deny and ask rules still apply
 }
 
+_SANDBOX_TYPES = {
+    "danger-full-access": "dangerFullAccess",
+    "workspace-write": "workspaceWrite",
+    "read-only": "readOnly",
+}  # what `turn/start` calls them
+
 # A command on a terminal goes on reading after a yes: the model could type anything into `less` or `python`, and no
 # request would show it. Without a terminal, Codex closes the command's stdin.
 NO_TERMINAL = {"features.unified_exec_tty": False}
@@ -64,20 +70,20 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         return Continuity(msgspec.json.encode(self).decode())
 
 
-async def start(connection: Connection, seat: Seat, config: CodexConfig) -> wire.Thread:
+async def start(connection: Connection, seat: Seat, config: CodexConfig) -> wire.ThreadAnswer:
     try:
-        return (await connection.ask("thread/start", settings(seat, config), wire.ThreadAnswer)).thread
+        return await connection.ask("thread/start", settings(seat, config), wire.ThreadAnswer)
     except RpcError as error:
         raise problems.refuses(say("codex.do_start_thread"), error.message) from error
 
 
-async def resume(connection: Connection, thread: str, seat: Seat, config: CodexConfig) -> wire.Thread | None:
+async def resume(connection: Connection, thread: str, seat: Seat, config: CodexConfig) -> wire.ThreadAnswer | None:
     """Resume a thread. None: Codex does not know it; a thread without turns is not on its disk."""
     params = {"threadId": thread, "excludeTurns": True, **settings(seat, config)}
     return await _ask_if_known(connection, "thread/resume", params, thread)
 
 
-async def fork(connection: Connection, point: ForkPoint, seat: Seat, config: CodexConfig) -> wire.Thread | None:
+async def fork(connection: Connection, point: ForkPoint, seat: Seat, config: CodexConfig) -> wire.ThreadAnswer | None:
     if (source := Position.read(point.continuity)) is None:
         return None
     last = {"lastTurnId": point.runtime_turn} if point.runtime_turn else {}
@@ -87,9 +93,9 @@ async def fork(connection: Connection, point: ForkPoint, seat: Seat, config: Cod
 
 async def _ask_if_known(
     connection: Connection, method: str, params: dict[str, object], thread: str
-) -> wire.Thread | None:
+) -> wire.ThreadAnswer | None:
     try:
-        return (await connection.ask(method, params, wire.ThreadAnswer)).thread
+        return await connection.ask(method, params, wire.ThreadAnswer)
     except RpcError as error:
         if "active writer" in error.message:
             raise problems.held_elsewhere(thread) from error
@@ -114,8 +120,18 @@ def settings(seat: Seat, config: CodexConfig) -> dict[str, object]:
     }
 
 
-def turn_settings(seat: Seat, config: CodexConfig) -> dict[str, object]:
-    chosen = {"model": seat.model or config.model, "effort": seat.effort or config.effort}
+def turn_settings(seat: Seat, config: CodexConfig, loaded: str) -> dict[str, object]:
+    """Settings for every turn: they may have changed since Codex loaded the thread, and a thread that is still loaded
+    ignores the settings of a resume. `loaded` is the sandbox that it was loaded with. The sandbox is sent only if it is
+    another one, because a sandbox that is sent replaces the details in the person's own config."""
+    sandbox, approval = POLICIES[seat.policy]
+    wanted = _SANDBOX_TYPES[sandbox]
+    chosen = {
+        "model": seat.model or config.model,
+        "effort": seat.effort or config.effort,
+        "approvalPolicy": approval,
+        "sandboxPolicy": {"type": wanted} if loaded != wanted else None,
+    }
     return {name: value for name, value in chosen.items() if value}
 
 

@@ -126,10 +126,33 @@ class ThreadPage(Wire, frozen=True):
     next_cursor: str | None = None
 
 
+class Sandbox(Wire, frozen=True):
+    type: str = ""
+
+
 class ThreadAnswer(Wire, frozen=True):
-    """The response to `thread/start`, `thread/resume` and `thread/fork`."""
+    """The response to `thread/start`, `thread/resume` and `thread/fork`. `sandbox` is the one that is in force: of a
+    thread that was loaded before, the old one."""
 
     thread: Thread
+    sandbox: Sandbox = Sandbox()
+
+
+class Effort(Wire, frozen=True):
+    reasoning_effort: str = ""
+
+
+class Model(Wire, frozen=True):
+    model: str = ""
+    display_name: str = ""
+    supported_reasoning_efforts: tuple[Effort, ...] = ()
+    is_default: bool = False
+
+
+class ModelPage(Wire, frozen=True):
+    """The response to `model/list`."""
+
+    data: tuple[Model, ...] = ()
 
 
 class LoadedPage(Wire, frozen=True):

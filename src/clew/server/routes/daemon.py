@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from clew.config import settings
 from clew.model.gate_views import Verdict
+from clew.model.runtime import ModelInfo
 from clew.model.views import DamagedRow, Notified, StatusView
 from clew.process import kept_programs
 from clew.process.start import is_supervised
@@ -61,6 +62,11 @@ async def status(state: AppState) -> Response:
         damaged=await state.engine.repair.known(),
     )
     return json_response(view)
+
+
+@router.get("/api/runtimes/{runtime}/models", gives=list[ModelInfo], summary="List the models that a runtime offers")
+async def models(state: AppState, runtime: str) -> Response:
+    return json_response(await state.engine.status.models(runtime))
 
 
 def _outdated(state: AppState) -> bool:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from clew.model.gates import Policy
 from clew.model.messages import LOCAL_CLIENT, Accepted, Attachment, Inbound
-from clew.model.threads import ThreadFilter, ThreadKind, ThreadStatus
+from clew.model.threads import ThreadFilter, ThreadKind, ThreadSettings, ThreadStatus
 from clew.model.views import (
     ContinuityView,
     NewThread,
@@ -96,9 +96,11 @@ async def thread(state: AppState, thread: str) -> Response:
     return json_response(await state.engine.threads.get(found))
 
 
-@router.patch("/threads/{thread}", gives=ThreadView, summary="Change the title of a thread")
-async def retitle(state: AppState, thread: str, body: schemas.Retitle) -> Response:
-    return json_response(await state.engine.threads.retitle(await state.engine.threads.find(thread), body.title))
+@router.patch("/threads/{thread}", gives=ThreadView, summary="Change the title or the settings of a thread")
+async def change(state: AppState, thread: str, body: schemas.Change) -> Response:
+    found = await state.engine.threads.find(thread)
+    wanted = ThreadSettings(body.model, body.effort, Policy(body.policy) if body.policy else None)
+    return json_response(await state.engine.threads.change(found, body.title, wanted, body.sender))
 
 
 @router.post("/threads/{thread}/messages", gives=Accepted, summary="Send a message to a thread")

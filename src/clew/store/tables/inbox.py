@@ -8,7 +8,8 @@ from zlib import crc32
 import msgspec
 from msgspec import Struct
 
-from clew.model.messages import Conversation, Fate, Inbound, PromptMessage
+from clew.model.delivery import Button
+from clew.model.messages import Attachment, Conversation, Fate, Inbound, PromptMessage
 from clew.model.turns import Steer, SteerState
 from clew.store.base import Row, Tx
 from clew.store.rows import Count, Moment, Rows
@@ -23,6 +24,8 @@ class Arrival(Struct, frozen=True):
     thread: str | None
     turn: str | None
     words: str
+    buttons: tuple[Button, ...] = ()  # of the reply; not stored
+    file: Attachment | None = None  # the reply, instead of `words`; not stored
 
 
 class _InboxRow(Struct):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from clew.model.gates import Policy
 from clew.model.messages import Conversation
 from clew.store.base import Tx
 
-COLUMNS = frozenset({"runtime", "model", "workspace", "language"})
+COLUMNS = frozenset({"runtime", "model", "effort", "policy", "workspace", "language"})
 
 
 class Place(Struct, frozen=True):
@@ -15,12 +16,17 @@ class Place(Struct, frozen=True):
     model: str | None = None
     workspace: str | None = None
     language: str | None = None
+    effort: str | None = None
+    policy: Policy | None = None
 
 
 def get(tx: Tx, where: Conversation) -> Place:
-    sql = "SELECT runtime, model, workspace, language FROM places WHERE surface = ? AND address = ?"
+    sql = "SELECT runtime, model, workspace, language, effort, policy FROM places WHERE surface = ? AND address = ?"
     row = tx.one(sql, where.surface, where.address)
-    return Place(row["runtime"], row["model"], row["workspace"], row["language"]) if row else Place()
+    if row is None:
+        return Place()
+    policy = Policy(row["policy"]) if row["policy"] else None
+    return Place(row["runtime"], row["model"], row["workspace"], row["language"], row["effort"], policy)
 
 
 def put(tx: Tx, where: Conversation, column: str, value: str) -> None:

@@ -268,6 +268,10 @@ def set_title(tx: Tx, thread: str, title: str) -> None:
     tx.run("UPDATE threads SET title = ? WHERE id = ?", title, thread)
 
 
+def set_settings(tx: Tx, thread: str, model: str | None, effort: str | None, policy: Policy) -> None:
+    tx.run("UPDATE threads SET model = ?, effort = ?, policy = ? WHERE id = ?", model, effort, policy, thread)
+
+
 def set_last_turn(tx: Tx, thread: str, turn: str) -> None:
     tx.run("UPDATE threads SET last_turn = ? WHERE id = ?", turn, thread)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from clew.model.runtime import Health, HealthState, ProgramInfo, RuntimeCan, Seat, Session
+from clew.model.runtime import Health, HealthState, ModelInfo, ProgramInfo, RuntimeCan, Seat, Session
 from clew.model.threads import SessionBegan
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
@@ -36,8 +36,12 @@ class ScriptedRuntime:
         self.play = play
         self.pace = pace  # seconds before each step
         self.can = RuntimeCan(steer=True, record=True, images=True, outlives=outlives)
+        self.offers: tuple[ModelInfo, ...] = ()  # models
         self._lost = asyncio.Event()
         self._closed = False
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        return self.offers
 
     async def open(self, seat: Seat) -> Session:
         if self._closed:
@@ -46,11 +50,11 @@ class ScriptedRuntime:
         if seat.continuity is None and seat.fork is not None:
             self._copy(seat.fork.continuity.data, name, seat.fork.runtime_turn)
         if self.ledger.load(name):
-            return ScriptedSession(self, name, self._lost, seat.longest_text)
+            return ScriptedSession(self, name, self._lost, seat)
         past = await seat.history()
         said = tuple(each.text for each in past if not each.by_agent)
         began = SessionBegan.REBUILT if past else SessionBegan.FRESH
-        return ScriptedSession(self, name, self._lost, seat.longest_text, began=began, past=said)
+        return ScriptedSession(self, name, self._lost, seat, began=began, past=said)
 
     async def health(self) -> Health:
         return Health(HealthState.STOPPED, "closed") if self._closed else Health(HealthState.HEALTHY)

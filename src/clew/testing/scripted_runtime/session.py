@@ -27,13 +27,12 @@ from clew.model.events import (
 from clew.model.gates import Answer, Asked, Decision, GateKind
 from clew.model.long_text import GrowingText
 from clew.model.messages import PromptMessage
-from clew.model.runtime import RecordState, RuntimeCan, TurnRecord, TurnRequest
+from clew.model.runtime import RecordState, RuntimeCan, Seat, TurnRecord, TurnRequest
 from clew.model.threads import Continuity, SessionBegan
 from clew.model.turns import Problem, TurnState
 from clew.model.turns import Usage as Tokens
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeLost
-from clew.support.text import LONGEST
 from clew.testing.scripted_model import script
 from clew.testing.scripted_model.script import Step
 from clew.testing.scripted_runtime import gates
@@ -70,7 +69,7 @@ class ScriptedSession:
         runtime: Stage,
         name: str,
         lost: asyncio.Event,
-        longest_text: int = LONGEST,
+        seat: Seat,
         *,
         began: SessionBegan = SessionBegan.RESUMED,
         past: tuple[str, ...] = (),
@@ -79,13 +78,17 @@ class ScriptedSession:
         self._runtime = runtime
         self._name = name
         self._lost = lost
-        self._longest = longest_text
+        self._longest = seat.longest_text
+        self.seat = seat
         self._began = began
         self._past = past
         self._open_gates: dict[str, Asked] = {}  # the open gates of the turn
         self._stop: asyncio.Event | None = None  # None: no turn runs
         self._ends: tuple[asyncio.Task[object], ...] = ()  # wait for a stop or for the loss of the process
         self._items = 0
+
+    async def reseat(self, seat: Seat) -> None:
+        self.seat = seat
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         await self._pause()

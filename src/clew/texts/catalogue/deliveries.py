@@ -15,6 +15,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "file_empty": ("it is empty.", "文件是空的。"),
     "file_gone": ("it is not there.", "文件不存在。"),
+    "file_hidden": (
+        "its path has a name that begins with a dot, and such files may hold secrets.",
+        "它的路径中有以点开头的名称，这类文件可能含有机密。",
+    ),
+    "no_files_here": ("This chat takes no files from clew.", "clew 无法向这个聊天发送文件。"),
     "file_kind": (
         "clew sends pictures, documents and archives only, and nothing hidden.",
         "只发送图片、文档和压缩包，不发送隐藏文件。",

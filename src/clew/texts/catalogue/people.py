@@ -26,6 +26,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "There is no {name} among those who may speak; `clew people` lists them.",
         "可以发言的人中没有 {name}；`clew people` 列出全部。",
     ),
+    "owner_loosens": (
+        "Only an owner may loosen the policy, here from {now} to {wanted}; you may tighten it.",
+        "只有所有者可以放宽策略（这里是从 {now} 到 {wanted}）；你可以收紧它。",
+    ),
+    "owner_removes_rule": (
+        "Only an owner may remove a rule that denies or asks, or that holds everywhere.",
+        "只有所有者可以删除“拒绝”或“询问”的规则，以及对全部会话生效的规则。",
+    ),
     "owners_only": (
         "Only an owner may say that; `clew pair CODE --role owner` makes one.",
         "只有所有者可以这样做；`clew pair 配对码 --role owner` 可设为所有者。",

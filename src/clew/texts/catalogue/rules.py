@@ -7,6 +7,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "rule {id} cannot be read, so nobody knows what it forbids; `clew repair` sets it aside",
         "规则 {id} 无法读取，不知道它禁止什么；可用 `clew repair` 把它移出",
     ),
+    "how_to_remove": (
+        "/rules alone lists the rules; /rules remove NUMBER removes one.",
+        "/规则 列出全部规则；/规则 删除 编号 删除其中一条。",
+    ),
+    "not_listed": ("There is no rule {number} here; /rules lists them.", "这里没有规则 {number}；/规则 列出全部。"),
     "other_choices": ("the agent offers other choices than yes and no", "智能体给出的选项不只是同意和拒绝"),
     "question": ("a question is for a person", "问题需要由人回答"),
     "too_long": ("it is too long to be judged by rules", "内容太长，规则无法判断"),

@@ -56,6 +56,22 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "A message needs an id of 1 to 256 characters, chosen by the sender.",
         "消息需要发送方给出的 ID，长度为 1 到 256 个字符。",
     ),
+    "no_policy": (
+        "There is no policy {name}; there are: {known}.",
+        "没有名为 {name} 的策略；可选：{known}。",
+    ),
+    "nothing_to_set": (
+        "There is nothing to change; give a title, a model, an effort or a policy.",
+        "没有要更改的内容；请给出标题、模型、思考强度或策略。",
+    ),
+    "not_a_setting": (
+        "{name} is not a name; give one word.",
+        "{name} 不是有效的名称；请写一个词。",
+    ),
+    "settings_changed": (
+        "{by} changed this thread: {what}. It holds from the next turn on.",
+        "{by} 更改了本会话的设置：{what}。从下一轮起生效。",
+    ),
     "no_folder": (
         "The workspace {path} is not a folder; give the full path of one that exists.",
         "{path} 不是目录；请给出已有目录的完整路径。",
