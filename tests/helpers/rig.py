@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 
@@ -126,13 +126,16 @@ class Rig:
         more: Mapping[str, Runtime] | None = None,
         preparers: Sequence[Preparer] = (),
         turn_end_listeners: Sequence[TurnEndListener] = (),
+        debounce: float = 0.0,
     ) -> None:
+        """`debounce`: seconds that a message waits for more of its sender; by default none waits."""
         self.folder = folder
         self.clock = clock or SystemClock()
         self.room = room or Room()
         self.store: Store = open_quickly(folder / "clew.db", self.clock)
         self.scripted = ScriptedRuntime(self.clock, FileLedger(folder / "scripted"), outlives=outlives)
-        self.config = config or Config(threads=ThreadsConfig(runtime="scripted"))
+        given = config or Config(threads=ThreadsConfig(runtime="scripted"))
+        self.config = replace(given, inbox=replace(given.inbox, debounce=debounce))
         self._entries: list[Entry] = []
         self._holds_answers = False
         self._news = asyncio.Event()

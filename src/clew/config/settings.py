@@ -85,9 +85,12 @@ class TurnsConfig:
 
 @dataclass(frozen=True, slots=True)
 class InboxConfig:
-    """Messages that arrived while clew was down."""
+    """How messages are taken in."""
 
-    stale_after: Seconds = 900.0  # Seconds. If a message waited longer, clew asks before it runs.
+    stale_after: Seconds = 900.0  # Seconds. If a message waited longer while clew was down, clew asks.
+    # Seconds that a message in a chat waits for more messages of the same person, so that several in a row are one
+    # request; the parts of an album wait three times as long. 0: none waits. Commands and answers never do.
+    debounce: Annotated[float, Between(0, 10)] = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,7 @@ class Inbound(Struct, frozen=True):
     quoted_in: Conversation | None = None  # the conversation of that message, if it is another one
     hangs: bool = False  # the quoted message is the root of this platform thread, so every message here quotes it
     pressed: bool = False  # by a button: its presser gets the reply at once, not as a message
+    album: str = ""  # the platform's id of the album that it is a part of
     relayed: bool = False  # forwarded, struck through or only a quote: for the agent, never an answer to a gate
 
 

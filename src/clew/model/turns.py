@@ -74,6 +74,15 @@ class Problem(Struct, frozen=True, omit_defaults=True):
         return Text(self.message, self.said) if self.said else self.message
 
 
+class Burst(Struct, frozen=True):
+    """Several messages of one person in a short time are one request: until when a queued turn waits for more of
+    them, and whose."""
+
+    until: int  # milliseconds
+    sender_id: str  # the platform's id
+    album: str = ""  # the platform's id of the album that they are parts of
+
+
 class Turn(Struct, frozen=True):
     id: str
     thread: str
@@ -97,6 +106,7 @@ class Turn(Struct, frozen=True):
     ended_at: int | None = None
     problem: Problem | None = None
     usage: Usage | None = None
+    burst: Burst | None = None  # None: it does not wait
 
     @property
     def session(self) -> SessionKey:

@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clew.config.settings import Config, ThreadsConfig
+from clew.config.settings import Config, InboxConfig, ThreadsConfig
 from clew.engine.engine import Engine
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Accepted, Conversation, Inbound, Person, Role
@@ -214,7 +214,7 @@ class Daemon:
         self.engine = Engine(
             store=self._store,
             clock=clock,
-            config=Config(threads=ThreadsConfig(runtime="scripted")),
+            config=Config(threads=ThreadsConfig(runtime="scripted"), inbox=InboxConfig(debounce=0)),
             incarnation=clock.token(),
             runtimes={"scripted": self.agent},
             surfaces={self.surface.name: self.surface},

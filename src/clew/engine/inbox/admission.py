@@ -18,6 +18,7 @@ from clew.engine.gates.button_labels import SUSPENSION_BUTTONS
 from clew.engine.gates.new_rules import apply_new_rules
 from clew.engine.gates.reply_parser import parse_reply
 from clew.engine.gates.visibility import gates_on, had_time_to_read, prompt_sent_at
+from clew.engine.inbox import bursts
 from clew.engine.inbox.access import SPEAKERS, refusal, remember_owner_chat, role_of, sees_everything
 from clew.engine.inbox.command import NOTHING_PREPARED, Prepared
 from clew.engine.inbox.commands import prepare_command, run_command, run_for_watcher, without_escape
@@ -207,9 +208,15 @@ class Admission(Struct, frozen=True):
             if has_unseen_images(self.core, running, (message,)):
                 tell_unseen_images(tx, self.core, running, (message,), inbound.conversation)
             return Arrival(Fate.STEER, thread.id, running.id, chat_messages.STEERED)
+        is_stale = self._is_stale(inbound)
+        joined = bursts.join(tx, self.core, thread.id, inbound, message) if not is_stale else None
+        if joined is not None:
+            return Arrival(Fate.TURN, thread.id, joined.id, "")
         ahead = turns.count_queued(tx, thread.id)
-        turn = queue_turn(tx, self.core.clock, thread.main_session, Origin.MESSAGE, (message,), inbound.conversation)
-        if self._is_stale(inbound) and not running:
+        burst = bursts.burst_of(self.core, inbound) if not is_stale else None
+        session, where = thread.main_session, inbound.conversation
+        turn = queue_turn(tx, self.core.clock, session, Origin.MESSAGE, (message,), where, burst)
+        if is_stale and not running:
             hold_backlog(tx, self.core, thread.id)
         return Arrival(Fate.TURN, thread.id, turn.id, chat_messages.queued(ahead) if running or ahead else "")
 
@@ -350,7 +357,8 @@ def _last_continuation(tx: Tx, name: str) -> Turn | None:
 def is_meant(tx: Tx, core: Core, inbound: Inbound) -> bool:
     """Said to clew, or by somebody whom it knows in a thread of the platform where it works."""
     is_here = inbound.in_thread and bindings.thread_at(tx, inbound.conversation) is not None
-    return inbound.direct or (is_here and role_of(tx, core, inbound) is not None)
+    is_known_here = is_here and role_of(tx, core, inbound) is not None
+    return inbound.direct or is_known_here or bursts.is_part_of_accepted_album(tx, core, inbound)
 
 
 def quoted(tx: Tx, inbound: Inbound) -> str | None:
@@ -408,5 +416,6 @@ def resume_completed(tx: Tx, core: Core, thread: Thread, message: PromptMessage,
     if not threads.reopen(tx, thread.id, ThreadStatus.COMPLETED):
         return Arrival(Fate.REFUSED, thread.id, None, chat_messages.cannot_resume(thread.id, thread.status))
     tx.log(thread.id, None, core.clock.now(), StatusChanged(ThreadStatus.IDLE))
-    turn = queue_turn(tx, core.clock, thread.main_session, Origin.RESUME, (message,), inbound.conversation)
+    burst, where = bursts.burst_of(core, inbound), inbound.conversation
+    turn = queue_turn(tx, core.clock, thread.main_session, Origin.RESUME, (message,), where, burst)
     return Arrival(Fate.TURN, thread.id, turn.id, "")

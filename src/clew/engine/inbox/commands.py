@@ -29,7 +29,7 @@ from clew.store.tables import bindings, deliveries, gates, places, threads, turn
 from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Damaged
 from clew.support.display.as_code import plain_or_code
-from clew.support.errors import BadInput, ClewError, NotFound
+from clew.support.errors import BadInput, ClewError, NotFound, Refused
 from clew.texts import bilingual, chat_messages
 from clew.texts.catalogue import say
 from clew.texts.command_replies import Replies

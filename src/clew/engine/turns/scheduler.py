@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from math import inf
 from typing import Protocol
 
 from clew.engine.core import Core
@@ -50,6 +51,7 @@ class Scheduler:
         self._ready: dict[str, None] = {}  # threads to look at, in order
         self._held: set[str] = set()  # threads that are not recovered yet
         self._wake = asyncio.Event()
+        self._timers: dict[str, int] = {}  # threads whose turn waits for more messages, and until when
         self._running: dict[asyncio.Task[None], str] = {}  # values: turns
         self._recovering: dict[asyncio.Task[None], str] = {}  # turns that an earlier daemon started
         self._changed = runner.changed
@@ -86,7 +88,12 @@ class Scheduler:
                 for thread in self._to_prepare():
                     self.hold(thread)
                     group.create_task(self._prepare(thread))
-                for turn in await self._claim():
+                claimed, waiting = await self._claim()
+                for thread, due in waiting.items():
+                    if due < self._timers.get(thread, inf):
+                        self._timers[thread] = due
+                        group.create_task(self._wake_at(thread, due))
+                for turn in claimed:
                     task = group.create_task(self._guarded(turn))
                     self._running[task] = turn.id
                     task.add_done_callback(self._done)
@@ -137,17 +144,25 @@ class Scheduler:
         self._changed.set()
         self._wake.set()
 
-    async def _claim(self) -> list[Turn]:
+    async def _wake_at(self, thread: str, due: int) -> None:
+        """Look at a thread again when its turn has waited long enough for more messages of its sender."""
+        await self._core.clock.sleep(max(0, due - self._core.clock.now()) / 1000)
+        if self._timers.get(thread) == due:
+            del self._timers[thread]
+        self.wake(thread)
+
+    async def _claim(self) -> tuple[list[Turn], dict[str, int]]:
+        """The turns that may run now, and threads whose turn waits, with the time until when."""
         free = await self._free() if self._ready else 0
         wanted = list(islice((thread for thread in self._ready if thread not in self._held), max(free, 0)))
         if not wanted:
-            return []
+            return [], {}
         for thread in wanted:
             del self._ready[thread]
-        claimed = await self._core.write_with_retry(lambda tx: self._claim_each(tx, wanted))
+        claimed, waiting = await self._core.write_with_retry(lambda tx: self._claim_each(tx, wanted))
         if len(claimed) < len(wanted):
             self._wake.set()  # some had nothing to run: look at the threads behind them
-        return claimed
+        return claimed, waiting
 
     async def _free(self) -> int:
         """How many more turns may start. Turns that wait at a gate do not count."""
@@ -157,13 +172,17 @@ class Scheduler:
         waiting = await self._core.read_with_retry(turns.waiting) if free <= 0 else frozenset()
         return free + len(waiting & set(self._running.values()))
 
-    def _claim_each(self, tx: Tx, wanted: list[str]) -> list[Turn]:
-        claimed = [tx.attempt(partial(self._claim_one, tx, thread), None) for thread in wanted]
-        return [turn for turn in claimed if turn is not None]
+    def _claim_each(self, tx: Tx, wanted: list[str]) -> tuple[list[Turn], dict[str, int]]:
+        """The turns that were claimed, and when the others may be."""
+        now = self._core.clock.now()
+        nothing: tuple[Turn | None, int | None] = (None, None)
+        claimed = {thread: tx.attempt(partial(self._claim_one, tx, thread, now), nothing) for thread in wanted}
+        waiting = {thread: at for thread, (_, at) in claimed.items() if at is not None and at > now}
+        return [turn for turn, _ in claimed.values() if turn is not None], waiting
 
-    def _claim_one(self, tx: Tx, thread: str) -> Turn | None:
-        turn = turns.claim(tx, thread, self._core.incarnation, self._core.clock.now())
-        return self._write_request(tx, turn) if turn is not None else None
+    def _claim_one(self, tx: Tx, thread: str, now: int) -> tuple[Turn | None, int | None]:
+        turn = turns.claim(tx, thread, self._core.incarnation, now)
+        return (self._write_request(tx, turn), None) if turn is not None else (None, turns.due_at(tx, thread))
 
     def _write_request(self, tx: Tx, turn: Turn) -> Turn:
         """Append a turn's request to history when the turn is first claimed, so that history has the order of turns."""

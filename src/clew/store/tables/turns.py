@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SessionKey
-from clew.model.turns import Origin, Problem, Turn, TurnState, Usage
+from clew.model.turns import Burst, Origin, Problem, Turn, TurnState, Usage
 from clew.store.base import Row, Tx
 from clew.store.rows import Count, Moment, Rows
 from clew.store.texts import loaded, stored
@@ -41,6 +41,9 @@ class _TurnRow(Struct):
     problem_code: str | None
     problem_message: str | None
     usage: str | None
+    not_before: Moment | None
+    sender_id: str | None
+    album: str | None
 
 
 _COLUMNS = ", ".join(_TurnRow.__struct_fields__)
@@ -53,7 +56,8 @@ def insert(tx: Tx, turn: Turn) -> None:
     where = turn.conversation
     tx.run(
         "INSERT INTO turns (id, thread, seq, state, origin, request, surface, address, continues, queued_at,"
-        " runtime, role) VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?)",
+        " runtime, role, not_before, sender_id, album)"
+        " VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         turn.id,
         turn.thread,
         turn.seq,
@@ -65,6 +69,9 @@ def insert(tx: Tx, turn: Turn) -> None:
         turn.queued_at,
         turn.runtime,
         turn.role,
+        turn.burst.until if turn.burst else None,
+        turn.burst.sender_id if turn.burst else None,
+        turn.burst.album if turn.burst else None,
     )
 
 
@@ -181,19 +188,31 @@ def continuation_of(tx: Tx, turn: Turn) -> str | None:
     return row["id"] if row else None
 
 
+LONGEST_BURST = 60_000  # milliseconds; a turn that would wait longer does not wait: the clock was set back
+
+
+def due_at(tx: Tx, thread: str) -> int | None:
+    """Until when the first queued turn of a thread waits for more messages."""
+    first = tx.one("SELECT not_before FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq LIMIT 1", thread)
+    return first["not_before"] if first else None
+
+
 def claim(tx: Tx, thread: str, owner: str, at: int) -> Turn | None:
-    """Claim the first queued turn of an idle thread, if none is live. Of two claimers only one gets it."""
+    """Claim the first queued turn of an idle thread, if none is live and it does not wait for more messages. Of two
+    claimers only one gets it."""
     row = tx.one(
         "UPDATE turns SET state = 'running', owner = ?, generation = generation + 1, attempts = attempts + 1,"
         " started_at = coalesce(started_at, ?)"
         " WHERE id = (SELECT id FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq LIMIT 1)"
-        " AND state = 'queued'"
+        " AND state = 'queued' AND (not_before IS NULL OR not_before <= ? OR not_before > ?)"
         " AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.thread = turns.thread AND o.state IN ('running', 'waiting'))"
         " AND EXISTS (SELECT 1 FROM threads t WHERE t.id = turns.thread AND t.status = 'idle')"
         f" RETURNING {_COLUMNS}",
         owner,
         at,
         thread,
+        at,
+        at + LONGEST_BURST,
     )
     return ROWS.one(tx, row)
 
@@ -246,6 +265,14 @@ def set_request(tx: Tx, turn: str, request: tuple[PromptMessage, ...]) -> bool:
     encoded = msgspec.json.encode(request).decode()
     sql = "UPDATE turns SET request = ? WHERE id = ? AND state = 'queued' AND request_node IS NULL"
     return tx.run(sql, encoded, turn) == 1
+
+
+def join(tx: Tx, turn: Turn, message: PromptMessage, until: int) -> bool:
+    """Add a message to a queued turn, which then waits until this time."""
+    if not set_request(tx, turn.id, (*turn.request, message)):
+        return False
+    tx.run("UPDATE turns SET not_before = ? WHERE id = ?", until, turn.id)
+    return True
 
 
 def end(tx: Tx, turn: Turn, state: TurnState, at: int, node: str, problem: Problem | None, usage: Usage | None) -> bool:
@@ -326,6 +353,7 @@ def _turn(row: Row) -> Turn:
         ended_at=row["ended_at"],
         problem=Problem.of(row["problem_code"], loaded(row["problem_message"])) if row["problem_code"] else None,
         usage=_usage(row["usage"]) if row["usage"] else None,
+        burst=Burst(row["not_before"], row["sender_id"], row["album"]) if row["not_before"] is not None else None,
     )
 
 

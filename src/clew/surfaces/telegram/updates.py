@@ -84,6 +84,7 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     message_thread_id: int | None = None
     is_topic_message: bool = False
     is_automatic_forward: bool = False  # a channel post that Telegram copied into its group
+    media_group_id: str = ""  # of an album: each of its pictures is a message
     reply_to_message: Message | None = None
     external_reply: ExternalReply | None = None
     reply_to_story: Any = None
@@ -214,6 +215,7 @@ def to_inbound(message: Message, me: User) -> Inbound | Skipped:
         in_thread=message.place.topic is not None,
         quoted=message.chat.message_id_in_clew(me.id, quoted.id) if quoted is not None else None,
         quoted_in=quoted.place.conversation if quoted is not None and quoted.place != message.place else None,
+        album=message.media_group_id,
         relayed=message.forward_origin is not None or _is_not_said(text, entities),
     )
 
