@@ -50,6 +50,9 @@ class Room:
     after: list[NotSent] = field(default_factory=list)
     hold: asyncio.Event | None = None
     refuses: str = ""  # for good, what has this in its id
+    reacted: list[str] = field(default_factory=list)
+    react_error: Exception | None = None
+    marked: asyncio.Event = field(default_factory=asyncio.Event)
     edited: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -77,6 +80,12 @@ class Room:
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         self.edits.append((receipt.message_id, outgoing))
         self.edited.set()
+
+    async def react(self, where: Conversation, message: str) -> None:
+        self.reacted.append(message)
+        self.marked.set()
+        if self.react_error is not None:
+            raise self.react_error
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         known = [number for number, sent in enumerate(self.sent, 1) if sent.id == outgoing.id]

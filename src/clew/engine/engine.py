@@ -15,6 +15,7 @@ from pathlib import Path
 from clew.config.settings import Config
 from clew.engine.core import Core
 from clew.engine.delivery.outbox import Outbox
+from clew.engine.delivery.reactions import Reactions
 from clew.engine.gates.expiry import GateExpiry
 from clew.engine.inbox.access import Access
 from clew.engine.inbox.admission import Admission
@@ -81,7 +82,8 @@ class Engine:
         self._scheduler = Scheduler(self._core, self._runner, recovery, self._shared_sessions)
         self._takeover = Takeover(self._core, recovery, self._scheduler)
         self.adoption = AdoptionService(self._core, self._shared_sessions, self._adopted_sessions)
-        self.inbox = Admission(self._core)
+        self._reactions = Reactions(self._core)
+        self.inbox = Admission(self._core, self._reactions.heard)
         self.handoffs = Handoffs(self._core, self.inbox.pass_on_and_record)
         self._outbox = Outbox(
             self._core, take_elsewhere, self.handoffs.first_words_sent, self.handoffs.first_words_refused
@@ -121,6 +123,7 @@ class Engine:
             group.create_task(self._scheduler.run())
             group.create_task(self._outbox.run())
             group.create_task(self._gate_expiry.run())
+            group.create_task(self._reactions.run())
             group.create_task(self._pruning.run())
             group.create_task(self.handoffs.run())
             group.create_task(self._shared_sessions.run())

@@ -63,3 +63,4 @@ class Delivery(Struct, frozen=True):
     handoff: str | None = None  # the handoff that is complete once this is sent
     card: str | None = None  # of a part: the delivery that it comes before
     part: int | None = None  # its number
+    reply_to: str | None = None  # the platform's id of the message that it replies to

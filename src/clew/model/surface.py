@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -45,6 +45,8 @@ class SurfaceCan(Struct, frozen=True):
     buttons: int = 0  # the most buttons on a message
     prefix: str = "/"  # characters that a command may begin with; "/!" if the platform removes a leading slash
     threads: bool = False  # `open_thread` can create one
+    replies: bool = False  # it can send a message as a reply to another one (`Outgoing.reply_to`)
+    reactions: bool = False  # it can mark a message as heard: it is a `Reacts`
     files: int = 0  # the largest file that it can send, in bytes; 0: it sends no files
     read_back: bool = False  # `find` can look for a message that may have been sent
     max_length: int | None = None  # of one message, in `units`
@@ -74,6 +76,9 @@ class Outgoing(Struct, frozen=True):
     live: str = ""  # shown below the text: what is being written now; only if the surface streams
     headline: str = ""  # the same in one line, with what to do; only if the surface shows no more
     again: bool = False  # it may have been sent before, under the same id
+    # The platform's id of the message that it answers, if the surface has replies. If that message is gone, the
+    # delivery is sent all the same.
+    reply_to: str | None = None
 
 
 class Receipt(Struct, frozen=True):
@@ -173,3 +178,11 @@ class ShowsTyping(Protocol):
 
     async def typing(self, where: Conversation) -> None:
         """Show for `can.typing` seconds that an answer is being written. Raises a subclass of NotSent."""
+
+
+@runtime_checkable
+class Reacts(Protocol):
+    """A surface that can mark a person's message as heard (`can.reactions`)."""
+
+    async def react(self, where: Conversation, message: str) -> None:
+        """Mark the message with this id of the platform. Nothing depends on it; it may raise anything."""

@@ -205,6 +205,27 @@ async def the_answer_is_a_new_message_after_the_placeholder(stage: Stage, folder
             await stage.wait_shown(lambda shown: not with_text(shown, chat_messages.WORKING))
 
 
+async def the_answer_replies_to_its_question(stage: Stage, folder: Path) -> None:
+    """With `can.replies`, an answer is a reply to the message that it answers (`Outgoing.reply_to`)."""
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.replies:
+            return
+        asked = [await stage.say(f"!text {text}") for text in ("alpha", "beta")]
+        shown = await wait_answered(stage, "alpha", "beta")
+        replied = [with_text(shown, text)[-1].replies_to for text in ("alpha", "beta")]
+        assert replied == asked, f"the answers reply to {replied}, in place of {asked}"
+
+
+async def a_message_that_was_heard_is_marked(stage: Stage, folder: Path) -> None:
+    """With `can.reactions`, `react` marks a message of the person, by its id in `Inbound`."""
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.reactions:
+            return
+        message = await stage.say("!text alpha")
+        await clew.surface.wait_until(lambda: message in clew.surface.reacted)
+        await wait_answered(stage, "alpha")
+
+
 async def a_long_answer_is_split_into_parts(stage: Stage, folder: Path) -> None:
     """An answer longer than `can.max_length` is sent in parts that together are the answer."""
     async with Daemon(stage, folder) as clew:
@@ -396,6 +417,8 @@ CHECKS: tuple[Check, ...] = (
     a_stranger_is_refused_and_nothing_runs,
     a_quote_goes_to_the_thread_of_the_quoted_message,
     the_answer_is_a_new_message_after_the_placeholder,
+    the_answer_replies_to_its_question,
+    a_message_that_was_heard_is_marked,
     a_long_answer_is_split_into_parts,
     each_part_has_complete_code_fences,
     edits_respect_the_minimum_interval,

@@ -17,7 +17,17 @@ from clew.config.settings import Config, InboxConfig, ThreadsConfig
 from clew.engine.engine import Engine
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Accepted, Conversation, Inbound, Person, Role
-from clew.model.surface import Backlog, Inbox, KnownConversation, Outgoing, Receipt, ShowsTyping, Surface, SurfaceCan
+from clew.model.surface import (
+    Backlog,
+    Inbox,
+    KnownConversation,
+    Outgoing,
+    Reacts,
+    Receipt,
+    ShowsTyping,
+    Surface,
+    SurfaceCan,
+)
 from clew.store.migrate import open_store
 from clew.store.tables import people
 from clew.support.clock import Clock, SystemClock
@@ -39,6 +49,7 @@ class Shown(Struct, frozen=True):
     text: str
     buttons: tuple[str, ...] = ()  # their labels
     attached: str = ""  # `image` or `file`; empty: a text message
+    replies_to: str = ""  # the id of the message that it replies to
 
 
 class Stage(Protocol):
@@ -116,6 +127,7 @@ class RecordingSurface:
         self.received: list[Inbound] = []
         self.accepted: list[Accepted] = []
         self.accepted_ids: list[str] = []  # message ids, in the order of `accepted`
+        self.reacted: list[str] = []  # messages that were marked as heard
         self.sent: list[Outgoing] = []  # deliveries passed to `send`
         self.edits: list[tuple[str, float]] = []  # message id and time of each edit of a placeholder
         self.live: list[str] = []  # the text being written, in each of them
@@ -181,6 +193,12 @@ class RecordingSurface:
 
     async def typing(self, where: Conversation) -> None:
         await cast(ShowsTyping, self._surface).typing(where)
+
+    async def react(self, where: Conversation, message: str) -> None:
+        if isinstance(self._surface, Reacts):
+            await self._surface.react(where, message)
+        self.reacted.append(message)
+        await self._notify()
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return await self._surface.find(outgoing)

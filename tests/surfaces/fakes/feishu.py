@@ -279,6 +279,11 @@ class World(AnyWorld):
 
     # CardKit
 
+    async def do_react(self, fields: Fields) -> Fields:
+        message = self._message(fields["path1"])
+        message.setdefault("reactions", []).append(fields["reaction_type"]["emoji_type"])
+        return {"data": {"reaction_id": uuid4().hex}}
+
     async def do_card_create(self, fields: Fields) -> Fields:
         if fields["type"] != "card_json":
             raise Wrong(10002, "invalid type")
@@ -484,6 +489,7 @@ ROUTES: list[tuple[str, str, Work]] = [
     ("POST", _MESSAGES, World.do_send),
     ("GET", _MESSAGES, World.do_list),
     ("POST", f"{_MESSAGES}/([^/]+)/reply", World.do_reply),
+    ("POST", f"{_MESSAGES}/([^/]+)/reactions", World.do_react),
     ("POST", _CARDS, World.do_card_create),
     ("POST", f"{_CARDS}/id_convert", World.do_card_find),
     ("PUT", f"{_CARDS}/([^/]+)/elements/([^/]+)/content", World.do_card_content),
@@ -506,7 +512,7 @@ def _route(request: Request) -> tuple[Work, tuple[str, ...]]:
 
 def _public(message: Fields) -> Fields:
     """Return a message as the API shows it."""
-    hidden = ("uuid", "edits", "content", "card_id")
+    hidden = ("uuid", "edits", "content", "card_id", "reactions")
     shown = {name: value for name, value in message.items() if name not in hidden}
     return {**shown, "body": {"content": message["content"]}}
 

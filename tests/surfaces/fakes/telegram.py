@@ -220,6 +220,13 @@ class World(AnyWorld):
             raise Wrong(400, "Bad Request: wrong parameter action in request")
         return True
 
+    def do_setmessagereaction(self, fields: Fields) -> object:
+        message = self.find(int(fields["chat_id"]), int(fields["message_id"]))
+        if message is None:
+            raise Wrong(400, "Bad Request: message to react not found")
+        message["reactions"] = [each["emoji"] for each in fields["reaction"]]
+        return True
+
     def do_answercallbackquery(self, fields: Fields) -> object:
         toast = self.toasts.get(fields["callback_query_id"])
         if toast is None or toast["answered"]:
@@ -295,7 +302,10 @@ class World(AnyWorld):
         """Add a message to a chat, as the API shows it."""
         self._numbers += 1
         whole = {"message_id": self._numbers, "date": int(time.time()), **message, **seen}
-        if reply and (quoted := self.find(whole["chat"], int(reply["message_id"]))):
+        quoted = self.find(whole["chat"], int(reply["message_id"])) if reply else None
+        if reply and quoted is None and whole["from"] is self.bot and not reply.get("allow_sending_without_reply"):
+            raise Wrong(400, "Bad Request: message to be replied not found")
+        if quoted is not None:
             whole |= self._quote(whole, quoted)
         elif "topic" in whole and (root := self.find(whole["chat"], whole["topic"])):
             whole["reply_to_message"] = _public(root)  # as the platform does in topics
@@ -396,7 +406,7 @@ def _failure(wrong: Wrong) -> Answer:
 
 def _public(message: Fields) -> Fields:
     """Return a message as the API shows it."""
-    hidden = ("buttons", "silent", "previews", "edits", "topic", "chat_shown", "chat")
+    hidden = ("buttons", "silent", "previews", "edits", "topic", "chat_shown", "chat", "reactions")
     shown = {name: value for name, value in message.items() if name not in hidden}
     topic = {"message_thread_id": message["topic"], "is_topic_message": True} if "topic" in message else {}
     return {**shown, **topic, "chat": message["chat_shown"]}

@@ -95,10 +95,10 @@ async def test_an_answer_whose_receipt_was_lost_is_one_message(app: App, tmp_pat
         await app.say("!hold one\n!text done")
         await rig.held("one")
         await app.shown(1)
-        await app.fault("send", "cut_after")
+        await app.fault("reply", "cut_after")
         rig.scripted.holds.release("one")
         shown = await answer(app, "done")
-        await app.until(lambda state: sum(call["method"] == "send" for call in state["calls"]) >= 3)
+        await app.until(lambda state: sum(call["method"] == "reply" for call in state["calls"]) >= 2)
         turn = (await threads(rig))[0].turn
         await rig.delivered(f"{turn}:final")
         row = await rig.store.read(lambda tx: deliveries.get(tx, f"{turn}:final"))
@@ -119,7 +119,7 @@ async def test_a_failed_send_is_retried(app: App, tmp_path: Path, fault: dict[st
         await app.say("!hold one\n!text done")
         await rig.held("one")
         await app.shown(1)
-        await app.fault("send", **fault)
+        await app.fault("reply", **fault)
         rig.scripted.holds.release("one")
         await answer(app, "done")
         assert len([message for message in await app.shown() if words(message).startswith("done")]) == 1

@@ -80,10 +80,10 @@ class FeishuStage:
         await self._app.do("mend")
 
     async def rate_limit_once(self, seconds: float) -> None:
-        await self._app.refuse("send", 99991400, headers={"x-ogw-ratelimit-reset": str(seconds)})
+        await self._app.refuse("reply", 99991400, headers={"x-ogw-ratelimit-reset": str(seconds)})
 
     async def lose_response_once(self) -> None:
-        await self._app.fault("send", "cut_after")
+        await self._app.fault("reply", "cut_after")  # an answer is a reply
 
     async def delete_thread(self, where: Conversation) -> None:
         thread = where.address.partition("/")[2]
@@ -98,7 +98,8 @@ class FeishuStage:
 def _one(message: dict[str, Any]) -> Shown:
     buttons = tuple(labels(message)) if message["msg_type"] == "interactive" else ()
     attached = message["msg_type"] if message["msg_type"] in ("image", "file") else ""
-    return Shown(str(message["message_id"]), words(message), buttons, attached)
+    replied = str(message.get("parent_id", ""))
+    return Shown(str(message["message_id"]), words(message), buttons, attached, replied)
 
 
 @pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)

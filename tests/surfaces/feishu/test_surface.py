@@ -759,3 +759,23 @@ async def test_content_is_valid_json(surface: FeishuSurface, app: App) -> None:
     await surface.send(owed('say "你好" \\ and <at user_id="all">all</at>'))
     [message] = await app.shown(1)
     assert json.loads(message["content"])["zh_cn"]["content"][0][0]["text"].startswith('say "你好" \\ and <\u200bat')
+
+
+async def test_an_answer_replies_to_its_question_and_is_sent_plainly_if_that_is_gone(
+    surface: FeishuSurface, app: App
+) -> None:
+    asked, recalled = [(await app.say(text))["message_id"] for text in ("hello", "hello again")]
+    await app.do("delete", message=recalled)
+    for number, question in enumerate((asked, recalled, "om_unknown")):
+        await surface.send(owed(f"answer {number}", id=f"U{number}:final", reply_to=question))
+    shown = await app.shown(3)
+    assert [words(message) for message in shown] == ["answer 0", "answer 1", "answer 2"]
+    assert [message.get("parent_id") for message in shown] == [asked, None, None]
+    assert not any(message.get("thread_id") for message in shown)
+
+
+async def test_a_message_is_marked_as_heard(surface: FeishuSurface, app: App) -> None:
+    asked = (await app.say("hello"))["message_id"]
+    await surface.react(HERE, asked)
+    [message] = [each for each in (await app.state())["messages"] if each.get("reactions")]
+    assert (message["message_id"], message["reactions"]) == (asked, ["OnIt"])

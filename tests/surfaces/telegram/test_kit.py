@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from clew.model.messages import Conversation
 from clew.model.surface import Surface
@@ -87,7 +88,12 @@ class TelegramStage:
         await self._bot.do("delete_topic", chat=int(chat), topic=int(topic))
 
     def _shown(self, messages: Sequence[dict[str, Any]]) -> list[Shown]:
-        return [_one(self._bot.named(each["message_id"]), each) for each in messages if "edits" in each]
+        return [self._one(each) for each in messages if "edits" in each]
+
+    def _one(self, message: dict[str, Any]) -> Shown:
+        replied = message.get("reply_to_message")
+        shown = _one(self._bot.named(message["message_id"]), message)
+        return replace(shown, replies_to=self._bot.named(replied["message_id"]) if replied else "")
 
 
 def _one(name: str, message: dict[str, Any]) -> Shown:

@@ -825,3 +825,27 @@ async def test_a_missing_token_is_reported_and_deliveries_wait(tmp_path: Path) -
         [seen] = await rig.engine.status.surfaces()
         assert (seen.name, seen.state, seen.reason) == ("telegram", "down", surface.trouble)
     await surface.close()
+
+
+async def test_an_answer_replies_to_its_question_and_is_sent_plainly_if_that_is_gone(
+    surface: TelegramSurface, bot: Bot
+) -> None:
+    asked = bot.named((await bot.say("hello"))["message_id"])
+    for gone in (bot.named(999), "press-1", "8000:1"):  # deleted, a button, a message to another bot
+        await surface.send(words("plain", reply_to=gone))
+    await surface.send(words("answer", reply_to=asked))
+    *plain, answer = await bot.shown(4)
+    assert all("reply_to_message" not in each for each in plain)
+    assert bot.named(answer["reply_to_message"]["message_id"]) == asked
+
+
+async def test_a_message_is_marked_as_heard(surface: TelegramSurface, bot: Bot) -> None:
+    asked = await bot.say("hello")
+    await surface.react(HERE, bot.named(asked["message_id"]))
+    [message] = [each for each in (await bot.state())["messages"] if "reactions" in each]
+    assert (message["message_id"], message["reactions"]) == (asked["message_id"], ["👀"])
+
+
+async def test_the_pictures_of_an_album_name_it(bot: Bot, tmp_path: Path) -> None:
+    await bot.say(None, files={"photo": file(b"one")}, more={"media_group_id": "g1", "caption": "look"})
+    assert (await hear(bot, tmp_path)).album == "g1"

@@ -20,7 +20,7 @@ from clew.model.surface import Units
 from clew.model.threads import Thread
 from clew.model.turns import Origin, Turn
 from clew.store import Tx
-from clew.store.tables import deliveries, places, turns
+from clew.store.tables import deliveries, inbox, places, turns
 from clew.store.tables.inbox import Arrival
 from clew.support.display import shortened
 from clew.texts import chat_messages
@@ -60,6 +60,7 @@ def enqueue_delivery(
     gate: str | None = None,
     card: str | None = None,
     part: int | None = None,
+    reply_to: str | None = None,
 ) -> None:
     """Enqueue a delivery. Its id is deterministic, so that enqueueing twice creates one. It is due `after` so many
     milliseconds, and ordered behind all that was enqueued before `since`."""
@@ -86,6 +87,7 @@ def enqueue_delivery(
         gate=rewritten.gate if rewritten is not None else gate,
         card=card,
         part=part,
+        reply_to=reply_to,
     )
     if deliveries.enqueue(tx, delivery) and state is DeliveryState.PENDING and where is not None:
         tx.log(turn.thread, turn.id, now, DeliveryOwed(where.surface))
@@ -95,10 +97,21 @@ def enqueue_answer(tx: Tx, core: Core, turn: Turn, where: Conversation | None, b
     """Enqueue an answer; if it is too long for one message of its surface, in parts, each a delivery of its own."""
     body, note = localized(tx, core, where, body), localized(tx, core, where, note)
     parts = _parts(core, where, body, note)
+    question = question_of(tx, core, turn, where)
     for number, text in enumerate(parts, 1):
         id = f"{turn.id}:{DeliveryKind.FINAL}" + (f":{number}" if number > 1 else "")
         small = note if number == len(parts) else ""
-        enqueue_delivery(tx, core, turn, DeliveryKind.FINAL, where, text, note=small, id=id)
+        asked = question if number == 1 else None
+        enqueue_delivery(tx, core, turn, DeliveryKind.FINAL, where, text, note=small, id=id, reply_to=asked)
+
+
+def question_of(tx: Tx, core: Core, turn: Turn, where: Conversation | None) -> str | None:
+    """The newest message of a turn's request that was written in this conversation, if its surface has replies."""
+    surface = core.surfaces.get(where.surface) if where else None
+    if where is None or surface is None or not surface.can.replies:
+        return None
+    said = (message.id for message in reversed(turn.request))
+    return next((id for id in said if inbox.is_written(tx, where, id)), None)
 
 
 def enqueue_files(tx: Tx, core: Core, turn: Turn, where: Conversation | None, files: Sequence[Attachment]) -> None:

@@ -346,6 +346,7 @@ def outgoing_of(delivery: Delivery) -> Outgoing:
         delivery.note,
         delivery.buttons,
         delivery.file,
+        reply_to=delivery.reply_to,
     )
 
 

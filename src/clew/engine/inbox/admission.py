@@ -4,7 +4,7 @@ was received. It starts nothing by itself: the commit wakes who has to act."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -56,6 +56,7 @@ class Admission(Struct, frozen=True):
     """The inbox that surfaces see."""
 
     core: Core
+    heard: Callable[[Inbound, Accepted], None] = lambda inbound, accepted: None  # called after each commit
 
     async def welcomes(self, inbound: Inbound) -> bool:
         """Whether its sender may speak there."""
@@ -78,6 +79,7 @@ class Admission(Struct, frozen=True):
             _log.exception("message %s in %s cannot be understood", inbound.message_id, inbound.conversation)
             broken = Arrival(Fate.REFUSED, None, None, chat_messages.BROKEN)
             accepted = await self.core.store.write(lambda tx: write_fate(tx, self.core, inbound, broken))
+        self.heard(inbound, accepted)
         await apply_new_rules(self.core)
         crash.point("inbox.accepted-not-acknowledged")
         return accepted

@@ -6,3 +6,6 @@ ALTER TABLE places ADD COLUMN policy TEXT;
 ALTER TABLE turns ADD COLUMN not_before BIGINT;
 ALTER TABLE turns ADD COLUMN sender_id TEXT;
 ALTER TABLE turns ADD COLUMN album TEXT;
+
+-- The message that a delivery replies to, by the platform's id.
+ALTER TABLE deliveries ADD COLUMN reply_to TEXT;

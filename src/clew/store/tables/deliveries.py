@@ -42,6 +42,7 @@ class _DeliveryRow(Struct):
     handoff: str | None
     card: str | None
     part: Count | None
+    reply_to: str | None
 
 
 _COLUMNS = ", ".join(_DeliveryRow.__struct_fields__)
@@ -56,8 +57,8 @@ def enqueue(tx: Tx, delivery: Delivery) -> bool:
     changed = tx.run(
         "INSERT INTO deliveries"
         " (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error, edits, buttons,"
-        " file, gate, handoff, card, part)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        " file, gate, handoff, card, part, reply_to)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         delivery.id,
         delivery.kind,
         delivery.thread,
@@ -77,6 +78,7 @@ def enqueue(tx: Tx, delivery: Delivery) -> bool:
         delivery.handoff,
         delivery.card,
         delivery.part,
+        delivery.reply_to,
     )
     return changed == 1
 
@@ -417,6 +419,7 @@ def _delivery(row: Row) -> Delivery:
         handoff=row["handoff"],
         card=row["card"],
         part=row["part"],
+        reply_to=row["reply_to"],
     )
 
 

@@ -71,6 +71,12 @@ def is_known(tx: Tx, where: Conversation, message_id: str) -> bool:
     return tx.one(sql, where.surface, where.address, message_id) is not None
 
 
+def is_written(tx: Tx, where: Conversation, message_id: str) -> bool:
+    """Whether a person wrote this message there, and did not press a button."""
+    sql = "SELECT 1 FROM inbox WHERE surface = ? AND address = ? AND message_id = ? AND pressed = 0"
+    return tx.one(sql, where.surface, where.address, message_id) is not None
+
+
 def has_messages(tx: Tx, where: Conversation) -> bool:
     """Whether the conversation has any message that was not refused."""
     sql = "SELECT 1 FROM inbox WHERE surface = ? AND address = ? AND fate <> 'refused' LIMIT 1"

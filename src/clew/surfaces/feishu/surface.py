@@ -40,6 +40,7 @@ from clew.texts.catalogue import say
 LONGEST = 20_000  # bytes of text; the platform takes 30 KB of JSON, in which a newline or quote is two or three
 PACE = 0.2  # seconds between two messages to one chat: the platform accepts five a second
 TITLE = 100
+HEARD = "OnIt"  # the platform's name of the reaction
 MOST_KEPT = 2000  # cached chats and threads
 
 OPENED = "Reply here, in this thread. 请在本话题中回复。"
@@ -47,6 +48,7 @@ OPENED = "Reply here, in this thread. 请在本话题中回复。"
 _CARDS = frozenset({DeliveryKind.PLACEHOLDER, DeliveryKind.ASK, DeliveryKind.REDRAW})  # edited later
 _CONTENT = frozenset({230001, 230025, 230099, 11310})  # the platform refused the format, not the message
 _GONE = frozenset({230011, 230110})  # the message was recalled or deleted
+_NOT_REPLIED = _GONE | {230001, 230071}  # or it cannot be replied to
 _ON_ITS_WAY = 230049  # a message with the same key is being sent now
 
 T = TypeVar("T")
@@ -62,6 +64,8 @@ class FeishuSurface:
         stream=True,
         buttons=12,
         threads=True,
+        replies=True,
+        reactions=True,
         max_length=LONGEST,
         units=Units.BYTES,
         files=LARGEST,
@@ -121,12 +125,12 @@ class FeishuSurface:
     async def _send_formatted(self, where: Place, outgoing: Outgoing) -> dict[str, Any]:
         uuid = _key(outgoing.id)
         try:
-            return await self._send_message(where, {**_look(outgoing, where), "uuid": uuid})
+            return await self._send_message(where, {**_look(outgoing, where), "uuid": uuid}, outgoing.reply_to)
         except Refusal as refusal:
             if refusal.code not in _CONTENT:
                 raise
             text = {"msg_type": "text", "content": markup.plain(outgoing.text, outgoing.note)}
-            return await self._send_message(where, {**text, "uuid": uuid})
+            return await self._send_message(where, {**text, "uuid": uuid}, outgoing.reply_to)
 
     async def _send_file(self, where: Place, outgoing: Outgoing, file: Attachment) -> Receipt:
         """Upload a file, then send its message. A note is sent as a separate message."""
@@ -191,8 +195,17 @@ class FeishuSurface:
     async def close(self) -> None:
         await self._api.close()
 
-    async def _send_message(self, where: Place, body: Mapping[str, object]) -> dict[str, Any]:
+    async def _send_message(
+        self, where: Place, body: Mapping[str, object], reply_to: str | None = None
+    ) -> dict[str, Any]:
+        """Send a message. If the message that it replies to was recalled, send it without that."""
         await self._pace(where.chat)
+        if reply_to is not None:
+            try:
+                return await self._reply(reply_to, body, in_thread=where.thread is not None)
+            except Refusal as refusal:
+                if refusal.code not in _NOT_REPLIED:
+                    raise
         if where.thread is None:
             chat = {"receive_id": where.chat, **body}
             return await self._api.call("POST", MESSAGES, chat, {"receive_id_type": "chat_id"})
@@ -204,9 +217,13 @@ class FeishuSurface:
                 raise
             return await self._reply(await self._find_message_in(where.thread), body)
 
-    async def _reply(self, message: str, body: Mapping[str, object]) -> dict[str, Any]:
+    async def _reply(self, message: str, body: Mapping[str, object], *, in_thread: bool = True) -> dict[str, Any]:
         path = f"{MESSAGES}/{quote(message, safe='')}/reply"
-        return await self._api.call("POST", path, {**body, "reply_in_thread": True})
+        return await self._api.call("POST", path, {**body, "reply_in_thread": in_thread})
+
+    async def react(self, where: Conversation, message: str) -> None:
+        path = f"{MESSAGES}/{quote(message, safe='')}/reactions"
+        await self._api.call("POST", path, {"reaction_type": {"emoji_type": HEARD}})
 
     async def _find_message_in(self, thread: str) -> str:
         """Return the id of any message in the thread."""

@@ -46,6 +46,7 @@ LONGEST_DATA = 64  # bytes of a button's data
 TITLE = 128
 ROW = 24  # characters of labels that fit in one row on a phone
 LARGEST_PHOTO = 10 << 20  # bytes; a larger picture is sent as a document
+HEARD = "👀"
 NOTHING = "(no text)"  # Telegram takes no empty message
 
 _PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
@@ -67,6 +68,8 @@ class TelegramSurface:
         typing=5.0,
         buttons=8,
         threads=True,
+        replies=True,
+        reactions=True,
         max_length=LONGEST,
         units=Units.UTF16,
         files=LARGEST,
@@ -116,7 +119,9 @@ class TelegramSurface:
             if outgoing.file is not None:
                 message = await self._send_file(where, outgoing, outgoing.file, disable_notification=quiet)
             else:
-                message = await self._send_text("sendMessage", where, outgoing, disable_notification=quiet)
+                replies = self._reply_parameters(outgoing.reply_to)
+                more = {"disable_notification": quiet, "reply_parameters": replies}
+                message = await self._send_text("sendMessage", where, outgoing, **more)
         except Unread as away:
             if outgoing.file is None:
                 raise
@@ -174,6 +179,21 @@ class TelegramSurface:
             await self._call("sendChatAction", chat_id=chat.chat, message_thread_id=chat.topic, action="typing")
         except Refusal as refusal:
             raise _to_not_sent(refusal) from refusal
+
+    async def react(self, where: Conversation, message: str) -> None:
+        heard = [{"type": "emoji", "emoji": HEARD}]
+        number = self._number(message)
+        await self._call("setMessageReaction", chat_id=_place(where).chat, message_id=number, reaction=heard)
+
+    def _reply_parameters(self, message: str | None) -> dict[str, object] | None:
+        """A message that another bot got has another number here, so it cannot be replied to."""
+        if message is None:
+            return None
+        try:
+            number = self._number(message)
+        except Never:
+            return None
+        return {"message_id": number, "allow_sending_without_reply": True}
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return None
