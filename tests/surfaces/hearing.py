@@ -29,6 +29,8 @@ class Heard:
     entered: asyncio.Event = field(default_factory=asyncio.Event)
     moves: list[tuple[str, str]] = field(default_factory=list)
     got: list[Inbound] = field(default_factory=list)
+    edits: list[Inbound] = field(default_factory=list)
+    deletions: list[str] = field(default_factory=list)
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def known(self, surface: str) -> list[KnownConversation]:
@@ -38,6 +40,12 @@ class Heard:
         async with self.news:
             self.moves.append((old.address, new.address))
             self.news.notify_all()
+
+    async def edited(self, inbound: Inbound) -> None:
+        self.edits.append(inbound)
+
+    async def deleted(self, surface: str, message: str) -> None:
+        self.deletions.append(message)
 
     async def welcomes(self, inbound: Inbound) -> bool:
         if self.unsure:

@@ -107,6 +107,12 @@ class LineChatStage:
     async def rate_limit_once(self, seconds: float) -> None:
         self._wait = seconds
 
+    async def change(self, message: str, text: str) -> None:
+        raise AssertionError("not declared")
+
+    async def delete(self, message: str) -> None:
+        raise AssertionError("not declared")
+
     async def lose_response_once(self) -> None:
         self._loses = True
 

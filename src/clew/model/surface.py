@@ -46,6 +46,8 @@ class SurfaceCan(Struct, frozen=True):
     prefix: str = "/"  # characters that a command may begin with; "/!" if the platform removes a leading slash
     threads: bool = False  # `open_thread` can create one
     replies: bool = False  # it can send a message as a reply to another one (`Outgoing.reply_to`)
+    tells_edits: bool = False  # it calls `Inbox.edited`
+    tells_deletions: bool = False  # it calls `Inbox.deleted`
     reactions: bool = False  # it can mark a message as heard: it is a `Reacts`
     files: int = 0  # the largest file that it can send, in bytes; 0: it sends no files
     read_back: bool = False  # `find` can look for a message that may have been sent
@@ -125,6 +127,12 @@ class Inbox(Protocol):
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Decide and commit the message's fate. The same (conversation, message id) again returns the first fate."""
+
+    async def edited(self, inbound: Inbound) -> None:
+        """A message has a new text. Harmless if it was not accepted before, or if its turn is over."""
+
+    async def deleted(self, surface: str, message: str) -> None:
+        """Its author deleted the message with this id of the platform."""
 
     async def known(self, surface: str) -> Sequence[KnownConversation]:
         """Where to continue reading after downtime, for a surface whose backlog is `history`: each conversation that is

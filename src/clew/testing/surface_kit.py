@@ -32,6 +32,12 @@ from clew.testing.surface_gate_checks import (
     allow_all_accepts_only_gates_shown_completely,
     an_incomplete_gate_can_be_declined,
 )
+from clew.testing.surface_message_checks import (
+    a_deleted_message_is_taken_back_while_it_is_queued,
+    a_message_that_was_heard_is_marked,
+    an_edit_changes_a_queued_message,
+    the_answer_replies_to_its_question,
+)
 from clew.testing.surface_place_checks import (
     a_message_in_an_opened_thread_has_that_conversation,
     an_answer_whose_thread_was_deleted_goes_to_its_chat,
@@ -203,27 +209,6 @@ async def the_answer_is_a_new_message_after_the_placeholder(stage: Stage, folder
         if clew.surface.can.edit:
             assert answer.id not in [message.id for message in before]
             await stage.wait_shown(lambda shown: not with_text(shown, chat_messages.WORKING))
-
-
-async def the_answer_replies_to_its_question(stage: Stage, folder: Path) -> None:
-    """With `can.replies`, an answer is a reply to the message that it answers (`Outgoing.reply_to`)."""
-    async with Daemon(stage, folder) as clew:
-        if not clew.surface.can.replies:
-            return
-        asked = [await stage.say(f"!text {text}") for text in ("alpha", "beta")]
-        shown = await wait_answered(stage, "alpha", "beta")
-        replied = [with_text(shown, text)[-1].replies_to for text in ("alpha", "beta")]
-        assert replied == asked, f"the answers reply to {replied}, in place of {asked}"
-
-
-async def a_message_that_was_heard_is_marked(stage: Stage, folder: Path) -> None:
-    """With `can.reactions`, `react` marks a message of the person, by its id in `Inbound`."""
-    async with Daemon(stage, folder) as clew:
-        if not clew.surface.can.reactions:
-            return
-        message = await stage.say("!text alpha")
-        await clew.surface.wait_until(lambda: message in clew.surface.reacted)
-        await wait_answered(stage, "alpha")
 
 
 async def a_long_answer_is_split_into_parts(stage: Stage, folder: Path) -> None:
@@ -419,6 +404,8 @@ CHECKS: tuple[Check, ...] = (
     the_answer_is_a_new_message_after_the_placeholder,
     the_answer_replies_to_its_question,
     a_message_that_was_heard_is_marked,
+    an_edit_changes_a_queued_message,
+    a_deleted_message_is_taken_back_while_it_is_queued,
     a_long_answer_is_split_into_parts,
     each_part_has_complete_code_fences,
     edits_respect_the_minimum_interval,

@@ -87,6 +87,12 @@ class Stage(Protocol):
     async def press(self, message: str, label: str) -> str:
         """Press a button as the person, and return what the platform shows at once; "" if nothing."""
 
+    async def change(self, message: str, text: str) -> None:
+        """Edit a message as the person. Only called with `can.tells_edits`."""
+
+    async def delete(self, message: str) -> None:
+        """Delete a message as the person. Only called with `can.tells_deletions`."""
+
     async def wait_shown(self, condition: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
         """Wait until the condition holds for clew's messages, oldest first, and return them."""
 
@@ -127,6 +133,8 @@ class RecordingSurface:
         self.received: list[Inbound] = []
         self.accepted: list[Accepted] = []
         self.accepted_ids: list[str] = []  # message ids, in the order of `accepted`
+        self.changed: list[str] = []  # messages that were edited
+        self.gone: list[str] = []  # messages that were deleted
         self.reacted: list[str] = []  # messages that were marked as heard
         self.sent: list[Outgoing] = []  # deliveries passed to `send`
         self.edits: list[tuple[str, float]] = []  # message id and time of each edit of a placeholder
@@ -167,6 +175,18 @@ class RecordingSurface:
         self.accepted_ids.append(inbound.message_id)
         await self._notify()
         return accepted
+
+    async def edited(self, inbound: Inbound) -> None:
+        assert self._inbox is not None
+        await self._inbox.edited(inbound)
+        self.changed.append(inbound.message_id)
+        await self._notify()
+
+    async def deleted(self, surface: str, message: str) -> None:
+        assert self._inbox is not None
+        await self._inbox.deleted(surface, message)
+        self.gone.append(message)
+        await self._notify()
 
     async def known(self, surface: str) -> Sequence[KnownConversation]:
         assert self._inbox is not None

@@ -455,6 +455,13 @@ class World(AnyWorld):
         """Replace the content of a message."""
         self._message(given["message"])["content"] = json.dumps(given["content"])
 
+    async def when_recall(self, given: Fields) -> Fields:
+        message = self._message(given["message"])
+        message["deleted"] = True
+        content = {"message_id": message["message_id"], "chat_id": message["chat_id"]}
+        content |= {"recall_time": str(int(time.time() * 1000)), "recall_type": "message_owner"}
+        return {"event": await self.event("im.message.recalled_v1", content)}
+
     def when_delete(self, given: Fields) -> None:
         self._message(given["message"])["deleted"] = True
 

@@ -361,6 +361,12 @@ class World(AnyWorld):
         self.update("message", message)
         return message
 
+    def when_edit(self, given: Fields) -> Fields:
+        message = self.find(given["chat"], given["message_id"])
+        assert message is not None
+        message.update(text=given["text"], edit_date=int(time.time()))
+        return self.update("edited_message", _public(message))
+
     def when_press(self, given: Fields) -> Fields:
         message = self.find(given["chat"], given["message_id"])
         assert message is not None

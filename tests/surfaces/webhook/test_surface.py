@@ -60,6 +60,12 @@ class FakeInbox:
     async def moved(self, old: Conversation, new: Conversation) -> None:
         raise NotImplementedError
 
+    async def edited(self, inbound: Inbound) -> None:
+        raise AssertionError
+
+    async def deleted(self, surface: str, message: str) -> None:
+        raise AssertionError
+
     async def welcomes(self, inbound: Inbound) -> bool:
         return True
 

@@ -168,10 +168,21 @@ def enqueue_greeting(tx: Tx, core: Core, where: Conversation, words: str, id: st
     _enqueue(tx, core, where, words, id, "", None)
 
 
-def enqueue_notice(tx: Tx, core: Core, where: Conversation | None, words: str, id: str, thread: str) -> None:
+def enqueue_notice(
+    tx: Tx,
+    core: Core,
+    where: Conversation | None,
+    words: str,
+    id: str,
+    thread: str,
+    *,
+    buttons: Sequence[Button] = (),
+    reply_to: str | None = None,
+) -> None:
     """Enqueue one line about a thread, if we can send to the conversation."""
     if where is not None and core.can_send_to(where):
-        _enqueue(tx, core, where, words, id, thread, None)
+        replied = reply_to if core.surfaces[where.surface].can.replies else None
+        _enqueue(tx, core, where, words, id, thread, None, buttons=buttons, reply_to=replied)
 
 
 def enqueue_dropped_notices(tx: Tx, core: Core, dropped: Sequence[Turn], why: str, here: Conversation | None) -> None:
@@ -204,6 +215,7 @@ def _enqueue(
     handoff: str | None = None,
     buttons: Sequence[Button] = (),
     file: Attachment | None = None,
+    reply_to: str | None = None,
 ) -> None:
     now = core.clock.now()
     at, pending = deliveries.time_after_queue(tx, thread, where, now), DeliveryState.PENDING
@@ -221,6 +233,7 @@ def _enqueue(
         handoff=handoff,
         buttons=shown_buttons(tx, core, where, buttons),
         file=file,
+        reply_to=reply_to,
     )
     if deliveries.enqueue(tx, notice):
         tx.log(thread, turn, now, DeliveryOwed(where.surface))

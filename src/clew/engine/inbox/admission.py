@@ -18,7 +18,7 @@ from clew.engine.gates.button_labels import SUSPENSION_BUTTONS
 from clew.engine.gates.new_rules import apply_new_rules
 from clew.engine.gates.reply_parser import parse_reply
 from clew.engine.gates.visibility import gates_on, had_time_to_read, prompt_sent_at
-from clew.engine.inbox import bursts
+from clew.engine.inbox import bursts, edits
 from clew.engine.inbox.access import SPEAKERS, refusal, remember_owner_chat, role_of, sees_everything
 from clew.engine.inbox.command import NOTHING_PREPARED, Prepared
 from clew.engine.inbox.commands import prepare_command, run_command, run_for_watcher, without_escape
@@ -111,6 +111,12 @@ class Admission(Struct, frozen=True):
             return False
         return role_of(tx, self.core, inbound) in SPEAKERS and repeated(tx, inbound) is None
 
+    async def edited(self, inbound: Inbound) -> None:
+        await self.core.store.write(lambda tx: edits.change(tx, self.core, inbound))
+
+    async def deleted(self, surface: str, message: str) -> None:
+        await self.core.store.write(lambda tx: edits.take_back(tx, self.core, surface, message))
+
     async def known(self, surface: str) -> Sequence[KnownConversation]:
         last = await self.core.store.read(lambda tx: inbox.last_message_ids(tx, surface))
         return [KnownConversation(Conversation(surface, address), message) for address, message in sorted(last.items())]
@@ -139,6 +145,9 @@ class Admission(Struct, frozen=True):
         if inbound.pressed and inbound.quoted is not None and (code := parse_reply(inbound.text).code) is not None:
             cards.note_pressed(tx, self.core, code, inbound.conversation, inbound.quoted)
         _go_on_under(tx, self.core, inbound)
+        edit = edits.pressed(tx, inbound)
+        if edit is not None:
+            return edit if isinstance(edit, Arrival) else self.pass_on(tx, edit, threads.get(tx, edit.thread or ""))
         meaning = None if inbound.relayed else run_command(tx, self.core, inbound, prepared)
         if isinstance(meaning, Arrival):
             return meaning

@@ -88,6 +88,14 @@ def without_escape(core: Core, inbound: Inbound) -> Inbound:
     return inbound if text == inbound.text else replace(inbound, text=text)
 
 
+def text_for_agent(core: Core, inbound: Inbound) -> str:
+    """What the agent gets of a message: without the command before it, if that passes its text on. Empty: nothing."""
+    typed = _parse(core, inbound)
+    if isinstance(typed, Typed):
+        return typed.text if typed.spec.name in ("new", "queue") else ""
+    return "" if isinstance(typed, Mistake) else without_escape(core, inbound).text.strip()
+
+
 def _parse(core: Core, inbound: Inbound) -> Typed | Mistake | None:
     prefix = _prefix(core, inbound)
     return parse(inbound.text, Place.CHAT, prefix) if prefix else None

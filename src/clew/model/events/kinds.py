@@ -8,6 +8,8 @@ from enum import StrEnum
 class EventKind(StrEnum):
     # stored in the log
     MESSAGE_ACCEPTED = "message.accepted"
+    MESSAGE_EDITED = "message.edited"
+    MESSAGE_TAKEN_BACK = "message.taken_back"
     THREAD_CREATED = "thread.created"
     THREAD_STATUS = "thread.status"
     THREAD_TITLE = "thread.title"

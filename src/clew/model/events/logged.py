@@ -27,6 +27,20 @@ class MessageAccepted(Logged, frozen=True):
     fate: str
 
 
+class MessageEdited(Logged, frozen=True):
+    """The text of a queued message changed."""
+
+    event: ClassVar[EventKind] = EventKind.MESSAGE_EDITED
+    message: str
+
+
+class MessageTakenBack(Logged, frozen=True):
+    """A queued message was deleted by its author."""
+
+    event: ClassVar[EventKind] = EventKind.MESSAGE_TAKEN_BACK
+    message: str
+
+
 class ThreadCreated(Logged, frozen=True):
     """A thread began."""
 
@@ -281,6 +295,8 @@ class PersonBack(Logged, frozen=True):
 
 AnyLogged = (
     MessageAccepted
+    | MessageEdited
+    | MessageTakenBack
     | ThreadCreated
     | StatusChanged
     | TitleChanged

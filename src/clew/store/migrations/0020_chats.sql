@@ -9,3 +9,13 @@ ALTER TABLE turns ADD COLUMN album TEXT;
 
 -- The message that a delivery replies to, by the platform's id.
 ALTER TABLE deliveries ADD COLUMN reply_to TEXT;
+
+-- The new text of a message that was edited while its turn ran, until its author sends it.
+CREATE TABLE edits (
+    surface TEXT NOT NULL,
+    address TEXT NOT NULL,
+    message_id TEXT NOT NULL,
+    sender_id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (surface, address, message_id)
+);

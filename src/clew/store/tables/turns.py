@@ -138,6 +138,15 @@ def queued(tx: Tx, thread: str) -> list[Turn]:
     return ROWS.all(tx, tx.all(sql, thread))
 
 
+def open_on(tx: Tx, surface: str) -> list[Turn]:
+    """Turns that are queued or live and whose answers go to this surface. Uses the partial indexes of both."""
+    found: list[Turn] = []
+    for these in ("state = 'queued'", "state IN ('running', 'waiting')"):
+        rows = tx.all(f"SELECT {_COLUMNS} FROM turns WHERE {these} AND surface = ?", surface)
+        found += [_turn(row) for row in rows]
+    return sorted(found, key=lambda turn: turn.id)
+
+
 def count_queued(tx: Tx, thread: str) -> int:
     row = tx.one("SELECT count(*) AS n FROM turns WHERE thread = ? AND state = 'queued'", thread)
     return int(row["n"]) if row else 0

@@ -14,6 +14,7 @@ from clew.surfaces.feishu.content import read as read_content
 from clew.surfaces.feishu.places import Place
 
 SAID, PRESSED, REACTED = "im.message.receive_v1", "card.action.trigger", "im.message.reaction.created_v1"
+RECALLED = "im.message.recalled_v1"
 YES = frozenset({"thumbsup", "ok", "done", "yes", "checkmark", "lgtm", "jiayi"})  # reactions, in lower case
 NO = frozenset({"thumbsdown", "no", "crossmark"})
 
@@ -120,6 +121,13 @@ class _Event(msgspec.Struct, frozen=True):
     event: msgspec.Raw
 
 
+class Recalled(Struct, frozen=True):
+    """Somebody recalled a message. The event does not name its thread."""
+
+    message_id: str
+    chat_id: str = ""
+
+
 class Skipped(Struct, frozen=True):
     """Not for clew, and why."""
 
@@ -128,7 +136,7 @@ class Skipped(Struct, frozen=True):
 
 class Event(Struct, frozen=True):
     id: str
-    what: Said | Pressed | Reacted
+    what: Said | Pressed | Reacted | Recalled
 
 
 class Shown(Struct, frozen=True):
@@ -141,7 +149,7 @@ class Shown(Struct, frozen=True):
 def read(payload: bytes, app_id: str) -> Event | Skipped:
     try:
         event = msgspec.json.decode(payload, type=_Event)
-        kind = {SAID: Said, PRESSED: Pressed, REACTED: Reacted}.get(event.header.event_type)
+        kind = {SAID: Said, PRESSED: Pressed, REACTED: Reacted, RECALLED: Recalled}.get(event.header.event_type)
         if kind is None:
             return Skipped(f"of kind {event.header.event_type[:60]}")
         if event.header.app_id != app_id:

@@ -27,9 +27,10 @@ from clew.surfaces.feishu import events
 from clew.surfaces.feishu.api import OpenApi, Refusal
 from clew.surfaces.feishu.connection import Answer, OnEvent, listen
 from clew.surfaces.feishu.content import File
-from clew.surfaces.feishu.events import Event, Pressed, Reacted, Said, Skipped
+from clew.surfaces.feishu.events import Event, Pressed, Reacted, Recalled, Said, Skipped
 from clew.surfaces.feishu.markup import plain
 from clew.surfaces.feishu.names import Names
+from clew.surfaces.feishu.places import NAME
 from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
@@ -108,6 +109,8 @@ class Receiver:
                 await self._take_message(inbox, event.what)
             elif isinstance(event.what, Pressed):
                 data = await self._take_press(inbox, work, event.id, event.what)
+            elif isinstance(event.what, Recalled):
+                await self._take_recall(inbox, event.what)
             else:
                 await self._take_reaction(inbox, event, event.what)
             await answer(TAKEN, data)
@@ -174,6 +177,10 @@ class Receiver:
             lock, waiting = self._chats.pop(chat)
             if waiting > 1:
                 self._chats[chat] = (lock, waiting - 1)
+
+    async def _take_recall(self, inbox: Inbox, recalled: Recalled) -> None:
+        async with self._in_order(recalled.chat_id):  # behind the message itself
+            await self._retry_until_stored(partial(inbox.deleted, NAME, recalled.message_id))
 
     async def _take_press(self, inbox: Inbox, work: asyncio.TaskGroup, id: str, press: Pressed) -> object:
         inbound = events.press_to_inbound(id, press)

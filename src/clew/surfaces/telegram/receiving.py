@@ -127,6 +127,8 @@ class Receiver:
             await self._take_press(inbox, self._me, update.callback_query)
         elif update.message is not None:
             await self._take_message(inbox, self._me, update.message, update.update_id)
+        elif update.edited_message is not None:
+            await self._take_edit(inbox, self._me, update.edited_message)
 
     async def _take_message(self, inbox: Inbox, me: User, message: Message, update: int) -> None:
         if message.moved is not None:
@@ -142,6 +144,13 @@ class Receiver:
         accepted = await inbox.accept(await self._with_files(inbound, meant, folder, update))
         if meant and accepted.fate is Fate.REFUSED:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _take_edit(self, inbox: Inbox, me: User, message: Message) -> None:
+        inbound = to_inbound(message, me)
+        if isinstance(inbound, Skipped):
+            self._skip(inbound)
+        else:
+            await inbox.edited(inbound)
 
     async def _take_press(self, inbox: Inbox, me: User, query: Query) -> None:
         """Handle a button press. Always answer it; otherwise the button spins for ever."""

@@ -14,7 +14,7 @@ from clew.surfaces.telegram.places import Place
 UNKNOWN = 0  # no message has this number
 SHARED = frozenset({"supergroup", "channel"})  # chats in which a message has the same number for every bot
 NOT_SAID = frozenset({"strikethrough", "blockquote", "expandable_blockquote"})  # struck out, or a quote
-KINDS = ("message", "callback_query")  # requested kinds of updates; no edits
+KINDS = ("message", "edited_message", "callback_query")  # requested kinds of updates
 
 
 class User(msgspec.Struct, frozen=True):
@@ -159,6 +159,7 @@ class Query(msgspec.Struct, frozen=True, rename={"sender": "from"}):
 class Update(msgspec.Struct, frozen=True):
     update_id: int
     message: Message | None = None
+    edited_message: Message | None = None
     callback_query: Query | None = None
 
     @property
@@ -184,7 +185,7 @@ def read(raw: object) -> Update | Skipped:
         update = msgspec.convert(raw, Update)
     except (msgspec.ValidationError, RecursionError) as error:
         return Skipped(f"does not look as it should: {error}")
-    if update.message is None and update.callback_query is None:
+    if update.message is None and update.edited_message is None and update.callback_query is None:
         kinds = sorted(str(key) for key in raw if key != "update_id") if isinstance(raw, dict) else []
         return Skipped(f"of kind {', '.join(kinds)[:60] or 'none'}")
     return update

@@ -25,6 +25,23 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "queued_behind": ("Queued behind {ahead} more.", "已排队：前面还有 {ahead} 条。"),
     "queued_next": ("Queued: it runs next.", "已排队：接下来运行。"),
     "running_all": ("Running them in order.", "按顺序运行。"),
+    "deleted": (
+        "The deleted message was taken back; the agent has not seen it.",
+        "删除的消息已撤回；智能体没有看到它。",
+    ),
+    "deleted_too_late": (
+        "The agent already works on the deleted message; /stop stops it.",
+        "智能体已经在处理这条删除的消息；/停止 可以停止。",
+    ),
+    "edit_offered": (
+        "The running turn has your message as it was before the edit.",
+        "正在运行的任务用的是修改前的消息。",
+    ),
+    "edit_too_late": (
+        "The running turn has your message as it was before the edit; send the correction as a new message.",
+        "正在运行的任务用的是修改前的消息；请把更正作为新消息发送。",
+    ),
+    "not_your_edit": ("Only the author of the message can send the edit.", "只有消息的作者可以发送修改。"),
     "settled": ("That was settled already.", "这件事已经处理过了。"),
     "skipped": ("Skipped {count}.", "已跳过 {count} 条。"),
     "steered": ("Passed on to the running turn.", "已转给正在运行的任务。"),

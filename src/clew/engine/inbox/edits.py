@@ -1,0 +1,103 @@
+"""Messages that their author edited or deleted on the platform. While its turn is queued, an edit changes the request,
+and a deleted message is taken back. A running turn has the message already: an edit is offered, and is sent only if its
+author presses the button. Afterwards nothing happens."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from clew.engine.core import Core
+from clew.engine.delivery.enqueue import enqueue_notice
+from clew.engine.inbox.access import SPEAKERS, role_of
+from clew.engine.inbox.commands import text_for_agent
+from clew.engine.turns.completion import drop_queued
+from clew.engine.turns.suspension import none_waits
+from clew.model.delivery import Button
+from clew.model.events.logged import MessageEdited, MessageTakenBack
+from clew.model.messages import CLEW, Fate, Inbound
+from clew.model.turns import Turn, TurnState
+from clew.store import Tx
+from clew.store.tables import edits, inbox, turns
+from clew.store.tables.edits import Edit
+from clew.store.tables.inbox import Arrival
+from clew.support.text import clean
+from clew.texts import chat_messages, gate_messages
+from clew.texts.bilingual import Bilingual
+
+SEND = "edit:"  # what the button says, before the id of the message
+LABEL = Bilingual("✏️ Send the edit", "✏️ 发送修改")
+CORRECTION = "I have edited my message. It now says:"
+LONGEST_BUTTON = 64  # bytes
+_LIVE = frozenset({TurnState.RUNNING, TurnState.WAITING})
+
+
+def change(tx: Tx, core: Core, inbound: Inbound) -> None:
+    """A message has a new text: `inbound` is the message as it is now."""
+    first = inbox.find(tx, inbound.conversation, inbound.message_id)
+    turn = turns.get(tx, first.turn) if first is not None and first.turn else None
+    text = text_for_agent(core, inbound)
+    if first is None or turn is None or not text or role_of(tx, core, inbound) not in SPEAKERS:
+        return
+    if turn.state is TurnState.QUEUED and first.fate is Fate.TURN:
+        _change_queued(tx, core, turn, inbound.message_id, clean(text))
+    elif turn.state in _LIVE and clean(text) not in [said.text for said in turn.request]:
+        _offer(tx, core, turn, inbound, clean(text))
+
+
+def _change_queued(tx: Tx, core: Core, turn: Turn, message: str, text: str) -> None:
+    request = tuple(replace(said, text=text) if said.id == message else said for said in turn.request)
+    if request != turn.request and turns.set_request(tx, turn.id, request):
+        tx.log(turn.thread, turn.id, core.clock.now(), MessageEdited(message))
+
+
+def _offer(tx: Tx, core: Core, turn: Turn, inbound: Inbound, text: str) -> None:
+    """Ask once for each message; the button sends the newest text."""
+    where, message = inbound.conversation, inbound.message_id
+    edits.put(tx, where, message, Edit(text, inbound.sender_id))
+    surface, button = core.surfaces.get(where.surface), Button(LABEL, f"{SEND}{message}")
+    has_button = surface is not None and surface.can.buttons > 0 and len(button.says.encode()) <= LONGEST_BUTTON
+    words = chat_messages.EDIT_OFFERED if has_button else chat_messages.EDIT_TOO_LATE
+    buttons = (button,) if has_button else ()
+    enqueue_notice(tx, core, where, words, f"{message}@{where}:edited", turn.thread, buttons=buttons, reply_to=message)
+
+
+def pressed(tx: Tx, inbound: Inbound) -> Inbound | Arrival | None:
+    """The edit whose button was pressed, as a message of its author. None: it is another button."""
+    message = inbound.text.removeprefix(SEND)
+    if not inbound.pressed or message == inbound.text:
+        return None
+    where = inbound.conversation
+    edit, first = edits.get(tx, where, message), inbox.find(tx, where, message)
+    if edit is None or first is None or first.thread is None:
+        return Arrival(Fate.REFUSED, None, None, chat_messages.SETTLED)
+    if edit.sender_id != inbound.sender_id:
+        return Arrival(Fate.REFUSED, first.thread, None, chat_messages.NOT_YOUR_EDIT)
+    edits.remove(tx, where, message)
+    text = f"{CORRECTION}\n{edit.text}"
+    return replace(inbound, text=text, thread=first.thread, pressed=False, quoted=None, sees=())
+
+
+def take_back(tx: Tx, core: Core, surface: str, message: str) -> None:
+    """Somebody deleted a message. The platform may not say in which conversation, so it is looked for among the turns
+    that are queued or run: these are few."""
+    for turn in turns.open_on(tx, surface):
+        if message not in [said.id for said in turn.request]:
+            continue
+        name = f"{message}@{turn.conversation}:deleted"
+        if turn.state is not TurnState.QUEUED:
+            enqueue_notice(tx, core, turn.conversation, chat_messages.DELETED_TOO_LATE, name, turn.thread)
+        elif _remove(tx, core, turn, message):
+            tx.log(turn.thread, turn.id, core.clock.now(), MessageTakenBack(message))
+            enqueue_notice(tx, core, turn.conversation, chat_messages.DELETED, name, turn.thread)
+
+
+def _remove(tx: Tx, core: Core, turn: Turn, message: str) -> bool:
+    """Remove a message from a queued turn, and drop the turn if nobody's message is left in it."""
+    left = tuple(said for said in turn.request if said.id != message)
+    if any(said.author != CLEW for said in left):
+        return turns.set_request(tx, turn.id, left)
+    if turn.request_node is not None:
+        return False
+    drop_queued(tx, core, turn)
+    none_waits(tx, core, turn.thread, gate_messages.TAKEN_BACK)
+    return True
