@@ -10,7 +10,7 @@ import logging
 import mimetypes
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -179,7 +179,10 @@ class Receiver:
                 self._chats[chat] = (lock, waiting - 1)
 
     async def _take_recall(self, inbox: Inbox, recalled: Recalled) -> None:
-        async with self._in_order(recalled.chat_id):  # behind the message itself
+        """Behind the message itself. The event does not name its thread, so it waits for all of the chat."""
+        async with AsyncExitStack() as before:
+            for chat in [each for each in self._chats if each[0] == recalled.chat_id]:
+                await before.enter_async_context(self._in_order(chat))
             await self._retry_until_stored(partial(inbox.deleted, NAME, recalled.message_id))
 
     async def _take_press(self, inbox: Inbox, work: asyncio.TaskGroup, id: str, press: Pressed) -> object:
