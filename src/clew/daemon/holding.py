@@ -12,6 +12,7 @@ from clew.process import lock, scan
 from clew.store import Store
 from clew.store.migrate import open_store
 from clew.support.clock import Clock
+from clew.support.errors import StoreHeld
 from clew.support.home import Home
 
 LOST = 75  # the exit code after the lock was lost
@@ -20,8 +21,11 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def held(home: Home, clock: Clock, what: str, foreground: bool = False) -> Iterator[lock.HeldLock]:
-    """Take the home's lock. Raises StoreHeld, which names the holder."""
+    """Take the home's lock. Raises StoreHeld, which names the holder, also one of an earlier version."""
     home.prepare()
+    former = home.former_locks[1]
+    if not lock.is_free(former):
+        raise StoreHeld(lock.describe_holder(former))
     me = scan.get(os.getpid())
     holder = lock.Holder(os.getpid(), me.started if me else "", clock.now(), what, foreground=foreground)
     with lock.hold(home.lock, holder) as it:

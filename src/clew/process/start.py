@@ -82,6 +82,8 @@ def start(home: Home, say: Say) -> bool:
     while not is_answering(home):
         if why := why_given_up(home):
             raise OutOfReach(why)
+        if not lock.is_free(former := home.former_locks[1]):  # an earlier version runs, which listens elsewhere
+            raise StoreHeld(lock.describe_holder(former))
         if not is_supervised(home) and lock.is_free(home.lock):
             say("starting the daemon…")
             try:

@@ -96,6 +96,7 @@ def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) ->
 
     The supervisor is ended first, because it would restart the daemon.
     """
+    was_former = _stop_former(home)
     was_supervised = end_supervisor(home)
     stopped = _stop(home, grace, say, restart)
     if (note := read_note(home)) and note.daemon and note.daemon.pid == stopped:
@@ -107,7 +108,29 @@ def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) ->
         _sweep(home, holder.store, 0.0 if stopped else grace, restart)
     if lock.is_free(home.lock):
         remove_socket(home.socket)
-    return was_supervised or stopped is not None or bool(strays)
+    return was_former or was_supervised or stopped is not None or bool(strays)
+
+
+def _stop_former(home: Home) -> bool:
+    """End the supervisor and the daemon of an earlier version, which had their locks elsewhere. True: there was one."""
+    from clew.process import scan
+
+    is_there = False
+    for path in home.former_locks:
+        if lock.is_free(path):
+            continue
+        is_there = True
+        if (process := scan.get(_holder_pid(path))) is not None:
+            end_process(process)
+    return is_there
+
+
+def _holder_pid(path: Path) -> int:
+    """The process that a lock file names; 0 if it names none."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        data = json.loads(path.read_bytes())
+        return int(data["supervisor"]["pid"] if "supervisor" in data else data["pid"])
+    return 0
 
 
 def end_strays(home: Home) -> list[Process]:

@@ -78,6 +78,11 @@ class Home(Struct, frozen=True):
         return self.root / "supervisor.lock"
 
     @property
+    def former_locks(self) -> tuple[Path, Path]:
+        """Where earlier versions had the locks of the supervisor and of the store. One of theirs may still run."""
+        return self.run / "supervisor.lock", self.run / "clew.lock"
+
+    @property
     def socket(self) -> Path:
         """Where the daemon listens."""
         return self.place("clew.sock")
