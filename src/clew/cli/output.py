@@ -48,8 +48,12 @@ class Out:
         if self.as_json or not sys.stderr.isatty():
             return thread
         from clew.client import requests
+        from clew.support.errors import ClewError
 
-        return self.client().ask(requests.thread(thread)).handle or thread
+        try:
+            return self.client(start=False).ask(requests.thread(thread)).handle or thread
+        except ClewError:  # a hint must not fail what was done
+            return thread
 
     def result(self, value: object, line: str) -> None:
         if self.as_json:

@@ -173,6 +173,7 @@ class Gate(Struct, frozen=True):
     where: Conversation | None = None  # the conversation in which it was shown
     whole_in: int = 0  # how many messages show it completely: 1: its card; more: the parts before it too; 0: none do
     offer: str | None = None  # the pattern of the rule that is offered with a yes, decided when the gate was opened
+    choice_order: int = 1  # of its numbered answers; 0: as earlier versions showed them
     carried: bool = False  # an unsent answer of a void gate, to be used if the same request comes again
     reminded: bool = False
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from clew.engine.gates.choices import ChoiceKind, accept_choice
+from clew.engine.gates.choices import ChoiceKind, accept_choice, choices
 from clew.engine.gates.choices import _approvals as approvals
-from clew.model.gates import Asked, GateKind
+from clew.model.gates import Asked, Gate, GateKind, GateState
 
 ASKED = Asked(GateKind.COMMAND, "pytest -q", folder="/work")
 
@@ -17,3 +17,10 @@ def test_yes_is_one_and_no_is_two_whether_a_rule_is_offered_or_not(offer: str | 
     rule = [ChoiceKind.RULE] if offer else []
     assert order == [ChoiceKind.ACCEPT, ChoiceKind.DECLINE, ChoiceKind.THREAD, *rule, ChoiceKind.CANCEL]
     assert accept_choice(ASKED, offer, ChoiceKind.ACCEPT) == approvals(ASKED, offer)[0]
+
+
+@pytest.mark.parametrize(("offer", "number"), [(None, 3), ("pytest …", 4)])
+def test_on_a_card_of_an_earlier_version_the_number_of_no_still_means_no(offer: str | None, number: int) -> None:
+    gate = Gate("G", "K7Q2", "T", "t", "r", ASKED, GateState.OPEN, 1, offer=offer, choice_order=0)
+    assert choices(gate)[number - 1].word is ChoiceKind.DECLINE
+    assert [choice.word for choice in choices(gate)][:2] == [ChoiceKind.ACCEPT, ChoiceKind.THREAD]

@@ -63,3 +63,14 @@ async def test_wildcards_in_a_part_of_a_title_are_letters(tmp_path: Path) -> Non
         assert await rig.engine.threads.find("100%") == thread
         with pytest.raises(NotFound):
             await rig.engine.threads.find("up%it")
+
+
+async def test_what_cannot_be_undone_takes_no_part_of_a_name(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        thread = await started(rig, "Fix issue 1234")
+        for name in ("1234", "fix-iss"):
+            assert await rig.engine.threads.find(name) == thread
+            with pytest.raises(NotFound):
+                await rig.engine.threads.find(name, exact=True)
+        for name in ("fix-issue-1234", "last", thread[:20]):
+            assert await rig.engine.threads.find(name, exact=True) == thread

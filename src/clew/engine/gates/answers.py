@@ -230,7 +230,7 @@ def _apply_reply(tx: Tx, core: Core, reply: GateReply) -> Arrival | Inbound | No
         raise Refused(gate_messages.rule_not_shown(gate.code))
     if choice.rule is not None and reply.is_bare_in_chat(core):
         raise Refused(gate_messages.rule_by_number(gate.code, reply.typed.rest))
-    answered = apply_choice(tx, core, gate, choice, reply.author(core))
+    answered = apply_choice(tx, core, gate, choice, reply.inbound.sender)
     if not gate.asked.blocking and choice.answer.decision is Decision.REPLY:
         return replace(reply.inbound, text=answer_as_message(gate, choice.answer), thread=gate.thread)
     return Arrival(Fate.ANSWER, gate.thread, gate.turn, gate_messages.on_its_way(answered))
@@ -249,7 +249,7 @@ def _accept_all_shown(tx: Tx, core: Core, reply: GateReply) -> Arrival:
         raise reply.unseen_refusal(core, unseen[0])
     if hasty := [gate for gate in shown if reply.is_hasty(tx, gate)]:
         raise Refused(gate_messages.too_quick(hasty[0].code))
-    answered = accept_all(tx, core, shown, reply.author(core))
+    answered = accept_all(tx, core, shown, reply.inbound.sender)
     words: str = gate_messages.all_on_their_way(len(answered))
     if unseen:
         left = gate_messages.not_among_all([gate.code for gate in unseen])

@@ -47,7 +47,8 @@ def choices(gate: Gate) -> tuple[Choice, ...]:
     """The choices in the order of their numbers, which never change for a gate."""
     if gate.asked.kind is GateKind.QUESTION:
         return _options(gate.asked)
-    return _approvals(gate.asked, gate.offer)
+    found = _approvals(gate.asked, gate.offer)
+    return found if gate.choice_order else _in_former_order(found)
 
 
 def accept_choice(asked: Asked, offer: str | None, word: ChoiceKind) -> Choice:
@@ -56,6 +57,13 @@ def accept_choice(asked: Asked, offer: str | None, word: ChoiceKind) -> Choice:
         if choice.word is word:
             return choice
     raise BadInput(say("gates.no_safe_rule", title=asked.title))
+
+
+def _in_former_order(found: tuple[Choice, ...]) -> tuple[Choice, ...]:
+    """As on a card of an earlier version, which somebody may answer by number: no came before "decline and stop"."""
+    no = next(choice for choice in found if choice.word is ChoiceKind.DECLINE)
+    others = [choice for choice in found if choice is not no]
+    return (*others[:-1], no, others[-1])
 
 
 def make_reply(asked: Asked, given: tuple[tuple[str, ...], ...]) -> Answer:

@@ -61,12 +61,6 @@ class GateReply(Struct, frozen=True):
         is_outdated = gate.asked_at > max(edited, sent_time(message) or 0)
         return is_outdated or not had_time_to_read(self.received_at, edited)
 
-    def author(self, core: Core) -> str:
-        """The name of its sender; in quotes if somebody in a chat calls themselves as a local client does."""
-        inbound = self.inbound
-        is_local = inbound.conversation.surface == core.local_surface
-        return f'"{inbound.sender}"' if gate_messages.is_local(inbound.sender) and not is_local else inbound.sender
-
     def is_own(self, gate: Gate) -> bool:
         return self.thread is not None and gate.thread == self.thread.id
 

@@ -22,7 +22,7 @@ from clew.engine.inbox import bursts, edits
 from clew.engine.inbox.access import SPEAKERS, refusal, remember_owner_chat, role_of, sees_everything
 from clew.engine.inbox.command import NOTHING_PREPARED, Prepared
 from clew.engine.inbox.commands import prepare_command, run_command, run_for_watcher, without_escape
-from clew.engine.inbox.sender import message_of
+from clew.engine.inbox.sender import message_of, with_own_name
 from clew.engine.places import driver
 from clew.engine.places.new_address import follow
 from clew.engine.threads.lifecycle import Opening, open_thread
@@ -66,6 +66,7 @@ class Admission(Struct, frozen=True):
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns; the same message again gets the first one's fate."""
+        inbound = with_own_name(inbound, self.core.local_surface)
         if inbound.pressed or _looks_like_an_answer(inbound) or chat_messages.word(inbound.text) in _ANSWERS:
             await self._receipt(inbound)
         try:

@@ -25,7 +25,7 @@ from clew.model.delivery import Delivery
 from clew.model.messages import Fate, Inbound, Role
 from clew.model.threads import SuspendedBy, Thread, ThreadFilter
 from clew.store import Tx
-from clew.store.tables import bindings, deliveries, gates, places, threads, turns
+from clew.store.tables import bindings, deliveries, gates, handles, places, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Damaged
 from clew.support.display.as_code import plain_or_code
@@ -179,6 +179,9 @@ def _by_id(command: Command, id: str) -> Thread | None:
         threads.matching(command.tx, wanted) if known is None else [each for each in known if each.startswith(wanted)]
     )
     ends = [seen.thread.id for seen in _listed(command) if seen.thread.id.endswith(wanted)]
+    handled = handles.thread_of(command.tx, id.lower())
+    if handled is not None and (known is None or handled in known):
+        return threads.get(command.tx, handled)
     names = found if len(found) == 1 else ends
     return threads.get(command.tx, names[0]) if len(names) == 1 else None
 

@@ -42,9 +42,9 @@ SLICE = 500  # threads per part of a search
 SHORT = 60  # characters of an answer that may be only what clew says of an empty one
 
 
-async def find(core: Core, prefix: str) -> str:
+async def find(core: Core, prefix: str, *, exact: bool = False) -> str:
     """The id of the only thread that this names: see `find_thread`."""
-    return await core.store.read(lambda tx: find_thread(tx, prefix))
+    return await core.store.read(lambda tx: find_thread(tx, prefix, exact=exact))
 
 
 async def page(core: Core, wanted: ThreadFilter) -> Page:

@@ -168,8 +168,8 @@ class ThreadService:
             )
         return await self.retitle(thread, title) if title is not None else await self.get(thread)
 
-    async def find(self, prefix: str) -> str:
-        return await thread_views.find(self._core, prefix)
+    async def find(self, prefix: str, *, exact: bool = False) -> str:
+        return await thread_views.find(self._core, prefix, exact=exact)
 
     async def page(self, wanted: ThreadFilter) -> Page:
         return await thread_views.page(self._core, wanted)

@@ -27,20 +27,21 @@ def no_thread(name: str) -> NotFound:
     return NotFound(chat_messages.no_thread(name))
 
 
-def find_thread(tx: Tx, name: str) -> str:
+def find_thread(tx: Tx, name: str, *, exact: bool = False) -> str:
     """The id of the thread that is meant by an id or its beginning, a handle, `last`, the beginning of a handle, or a
-    part of the title; whatever fits first. Raises Ambiguous if it fits several threads."""
+    part of the title; whatever fits first. Raises Ambiguous if it fits several threads. `exact`: only by its id or its
+    beginning, its whole handle, or `last`: for what cannot be undone."""
     wanted = name.strip()
     if not wanted:
         raise BadInput(say("threads.not_a_thread_id", prefix=repr(name)))
     by_id = threads.matching(tx, wanted.upper()) if wanted.isascii() and wanted.isalnum() else []
     if len(by_id) == 1 or wanted.upper() in by_id:
         return by_id[0]
-    exact = handles.thread_of(tx, wanted.lower()) or (turns.newest_thread(tx) if wanted.lower() == LAST else None)
-    if exact is not None:
-        return exact
-    candidates = by_id or handles.matching(tx, wanted.lower(), MOST + 1)
-    if not candidates and len(wanted) >= SHORTEST:
+    named = handles.thread_of(tx, wanted.lower()) or (turns.newest_thread(tx) if wanted.lower() == LAST else None)
+    if named is not None:
+        return named
+    candidates = by_id or ([] if exact else handles.matching(tx, wanted.lower(), MOST + 1))
+    if not candidates and len(wanted) >= SHORTEST and not exact:
         candidates = threads.titled(tx, wanted, MOST + 1)
     if not candidates:
         raise NotFound(say("threads.no_thread_found", prefix=name))

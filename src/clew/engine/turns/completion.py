@@ -56,9 +56,11 @@ class End(Struct, frozen=True):
     made: Artifacts = NOTHING_MADE  # copies of the files that the answer links to
 
 
-def newest_text(recorded: str, seen: str) -> str:
-    """The answer of a turn that did not complete. The runtime's record may lack the newest text that clew has seen."""
-    return recorded if recorded.startswith(seen) else seen
+def newest_text(recorded: str, seen: Sequence[str]) -> str:
+    """The answer of a turn that did not complete: the newest of the runtime's own and of the texts that clew has seen,
+    in their order. The runtime's record may lack the end of a text, or the newest one; clew may have missed some."""
+    *earlier, newest = seen or ("",)
+    return newest if not recorded or recorded in earlier or newest.startswith(recorded) else recorded
 
 
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:

@@ -122,17 +122,21 @@ class TurnConsumer:
         self._timeout.reschedule(None if self._progress.busy else now + limit)
 
     def end(self, ended: TurnEnded) -> End:
-        text = ended.text if ended.state is TurnState.COMPLETED else newest_text(ended.text, self.partial())
+        text = self._core.storable(ended.text)
+        text = text if ended.state is TurnState.COMPLETED else newest_text(text, self._texts())
         unwritten = tuple(map(cleaned, self._take_unsaved()))
         tokens, images = self._progress.tokens, self._progress.images
         return End(ended.state, self._core.storable(text), ended.problem, tokens, ended.messages, unwritten, images)
 
     def partial(self) -> str:
         """The newest text, complete or not."""
+        texts = self._texts()
+        return texts[-1] if texts else ""
+
+    def _texts(self) -> list[str]:
         open_now = list(self._core.live.open_texts(self.thread.id).values())
         done = [item.body for item in self._progress.items.values() if item.kind == TEXT and item.body]
-        texts = [text for text in (*done, *open_now) if text]
-        return texts[-1] if texts else ""
+        return [text for text in (*done, *open_now) if text]
 
     async def _handle(self, event: Event) -> None:
         if isinstance(event, TextDone):

@@ -178,7 +178,7 @@ class Recovery:
 
     async def _cut(self, thread: Thread, turn: Turn, record: TurnRecord) -> None:
         leftover = await self._core.read_with_retry(lambda tx: _leftover(tx, thread, turn, record))
-        text = self._core.storable(newest_text(record.text, _last_text(leftover)))
+        text = self._core.storable(newest_text(record.text, _texts(leftover)))
         end = End(TurnState.INTERRUPTED, text, None, record.usage, record.messages)
         begun = begun_without_end(leftover, record)
         if turn.origin is Origin.GREETING and not leftover.taken:  # nobody has asked for anything
@@ -217,6 +217,5 @@ def _was_begun(tx: Tx, turn: Turn) -> bool:
     return found is not None and found.runtime_turn is not None
 
 
-def _last_text(leftover: Leftover) -> str:
-    texts = [item.body for item in leftover.items if item.kind == TEXT and item.body]
-    return texts[-1] if texts else ""
+def _texts(leftover: Leftover) -> list[str]:
+    return [item.body for item in leftover.items if item.kind == TEXT and item.body]

@@ -39,4 +39,4 @@ async def adopt(state: AppState, body: schemas.Adopt) -> Response:
 @router.post("/threads/{thread}/release", gives=ReleasedView, summary="Release an adopted session")
 async def release(state: AppState, thread: str) -> Response:
     """Its own program can continue it at once, with `command`."""
-    return json_response(await state.engine.adoption.release(await state.engine.threads.find(thread)))
+    return json_response(await state.engine.adoption.release(await state.engine.threads.find(thread, exact=True)))

@@ -134,12 +134,12 @@ async def stop(state: AppState, thread: str) -> Response:
 
 @router.post("/threads/{thread}/done", gives=ThreadView, summary="Mark a thread as completed")
 async def done(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.threads.done(await state.engine.threads.find(thread)))
+    return json_response(await state.engine.threads.done(await state.engine.threads.find(thread, exact=True)))
 
 
 @router.post("/threads/{thread}/cancel", gives=ThreadView, summary="Cancel a thread for good")
 async def cancel(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.threads.cancel(await state.engine.threads.find(thread)))
+    return json_response(await state.engine.threads.cancel(await state.engine.threads.find(thread, exact=True)))
 
 
 @router.post("/threads/{thread}/fork", gives=ThreadView, status=201, summary="Fork a thread")

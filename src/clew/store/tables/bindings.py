@@ -73,7 +73,7 @@ def known_at(tx: Tx, where: Conversation, limit: int) -> tuple[str, ...]:
     rows = tx.all(
         "SELECT thread FROM bindings WHERE surface = ? AND address = ?"
         " UNION SELECT i.thread FROM inbox i WHERE i.surface = ? AND i.address = ? AND i.thread IS NOT NULL"
-        " AND i.fate <> 'refused' AND NOT EXISTS (SELECT 1 FROM bindings b WHERE b.thread = i.thread)"
+        " AND i.fate IN ('turn', 'steer') AND NOT EXISTS (SELECT 1 FROM bindings b WHERE b.thread = i.thread)"
         " ORDER BY 1 DESC LIMIT ?",
         where.surface,
         where.address,

@@ -40,6 +40,7 @@ class _GateRow(Struct):
     closed_at: Moment | None
     whole_in: Count
     offer: str | None
+    choice_order: Count
 
 
 _COLUMNS = ", ".join(_GateRow.__struct_fields__)
@@ -52,7 +53,7 @@ def insert(tx: Tx, gate: Gate) -> None:
     where = gate.where
     tx.run(
         f"INSERT INTO gates ({_COLUMNS}, subject)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         gate.id,
         gate.code,
         gate.thread,
@@ -75,6 +76,7 @@ def insert(tx: Tx, gate: Gate) -> None:
         gate.closed_at,
         gate.whole_in,
         gate.offer,
+        gate.choice_order,
         _digest(gate.asked.subject),
     )
 
@@ -320,6 +322,7 @@ def _gate(row: Row) -> Gate:
         reminded=bool(row["reminded"]),
         whole_in=row["whole_in"],
         offer=row["offer"],
+        choice_order=row["choice_order"],
     )
 
 
