@@ -5,11 +5,12 @@ from clew.support.version import __version__
 TYPE_CHECKING = False  # not from typing: everything imports this file, also what has to stay small
 if TYPE_CHECKING:
     from clew.client.api import Clew
+    from clew.client.simple import run
     from clew.daemon.notifier import notify_with
 
-__all__ = ["Clew", "__version__", "notify_with"]
+__all__ = ["Clew", "__version__", "notify_with", "run"]
 
-_LATER = {"Clew": "clew.client.api", "notify_with": "clew.daemon.notifier"}
+_LATER = {"Clew": "clew.client.api", "notify_with": "clew.daemon.notifier", "run": "clew.client.simple"}
 
 
 def __getattr__(name: str) -> object:

@@ -76,7 +76,7 @@ def test_public_names_and_signatures_are_pinned() -> None:
     found = {name: shape(each) for name, each in vars(Clew).items() if name in PUBLIC or name[0] != "_"}
     assert found == {name: words.replace("'", "") for name, words in PUBLIC.items()}
     assert shape(package.notify_with) == NOTIFY_WITH
-    assert package.__all__ == ["Clew", "__version__", "notify_with"]
+    assert package.__all__ == ["Clew", "__version__", "notify_with", "run"]
     assert all(getattr(Clew, name).__doc__ for name in PUBLIC if name[0] != "_")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -127,19 +128,46 @@ def test_the_documented_program_ends_if_its_token_is_wrong(clew: Clew, tmp_path:
 @pytest.mark.process
 @pytest.mark.parametrize("command", [found] if (found := shutil.which("curl")) else [])
 def test_the_documented_curl_calls_converse_and_approve(clew: Clew, tmp_path: Path, command: str) -> None:
-    script = block("sh", "curl")
+    out = shell(block("sh", "MESSAGE"), environment(clew, MESSAGE="!approve make deploy\\n!text It is out."), tmp_path)
+    told = re.findall(r"^event: (\w+)$", out, re.MULTILINE)
+    assert told[0] == "metadata" and told[-1] == "done" and '"content":"It is out."' in out
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", [found] if (found := shutil.which("curl")) else [])
+def test_the_documented_curl_calls_end_if_nothing_is_asked(clew: Clew, tmp_path: Path, command: str) -> None:
+    out = shell(block("sh", "MESSAGE"), environment(clew, MESSAGE="!text It is out."), tmp_path)
+    assert '"content":"It is out."' in out
+    [thread] = Client(clew.home).get("threads")["threads"]
+    assert thread["workspace"] == str(tmp_path)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", [found] if (found := shutil.which("curl")) else [])
+def test_the_first_lines_of_the_page_ask_and_get_json(clew: Clew, tmp_path: Path, command: str) -> None:
+    """Pasted as they are, but for the port, which is another one in each test."""
+    script = block("sh")
+    assert script.count("\n") == 5
+    address = clew.json("status")["daemon"]["http"]
+    script = script.replace("7621", address.rpartition(":")[2]).replace("what does this repo do?", "!text It is out.")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    out = shell(script, {**os.environ, "PATH": path, "CLEW_HOME": str(clew.root)}, tmp_path)
+    answer = json.loads(out.splitlines()[-1])
+    assert (answer["content"], answer["finish_reason"]) == ("It is out.", "completed")
+
+
+def test_the_docs_name_one_port_for_clew() -> None:
+    pages = [path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")]
+    assert {port for page in pages for port in re.findall(r"port[ =]+(\d{4,5})", page)} == {"7621"}
+    assert set(re.findall(r"127\.0\.0\.1:(\d+)", PAGE)) == {"7621"}
+
+
+def shell(script: str, environ: dict[str, str], folder: Path) -> str:
     done = subprocess.run(
-        ["sh", "-eu"],
-        input=script,
-        env=environment(clew, MESSAGE="!approve make deploy\\n!text It is out."),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
+        ["sh", "-eu"], input=script, env=environ, cwd=folder, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
-    told = re.findall(r"^event: (\w+)$", done.stdout, re.MULTILINE)
-    assert told[0] == "metadata" and told[-1] == "done" and '"content":"It is out."' in done.stdout
+    return done.stdout
 
 
 def test_the_documented_alerts_use_existing_metrics() -> None:

@@ -141,6 +141,38 @@ class RuntimeLost(RuntimeTrouble):
     code = "runtime_lost"
 
 
+class RunError(ClewError):
+    """`clew.run` has no answer. `thread` is the thread that it started."""
+
+    code = "run"
+
+    def __init__(self, message: str, thread: str = "") -> None:
+        super().__init__(message)
+        self.thread = thread
+
+
+class TurnFailed(RunError):
+    """The turn of `clew.run` failed, or somebody stopped it."""
+
+    code = "turn_failed"
+
+
+class WaitsForPerson(RunError):
+    """The agent asks something, so the turn of `clew.run` waits for a person."""
+
+    code = "waits_for_person"
+    exit = 5
+    status = 409
+
+
+class TimedOut(RunError):
+    """The turn of `clew.run` was not over in time. It goes on."""
+
+    code = "timed_out"
+    exit = 6
+    status = 504
+
+
 def error_of(code: str, message: str) -> ClewError:
     """An error of the class that has this code; a plain ClewError if the code is unknown."""
     kinds = {kind.code: kind for kind in _kinds(ClewError) if "code" in vars(kind)}  # others are built in other ways

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,6 +146,26 @@ async def test_a_conversation_keeps_its_runtime(api: Api) -> None:
     api.engine._core.runtimes["other"] = api.runtime  # type: ignore[index]
     refused = await chat(api, "!text two", id="m2", runtime="other")
     assert refused.last.data["code"] == "refused" and "is with scripted" in refused.last.data["message"]
+
+
+async def test_a_conversation_works_in_the_folder_that_its_first_message_names(api: Api, tmp_path: Path) -> None:
+    folder, other = tmp_path / "项目", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    first = await chat(api, "!text one", workspace=str(folder))
+    thread = (await api.client.get(f"/api/threads/{first.events[0].data['thread']}")).json()
+    assert thread["workspace"] == str(folder)
+    assert (await chat(api, "!text two", id="m2", workspace=str(folder))).last.kind == "done"
+    refused = (await chat(api, "!text three", id="m3", workspace=str(other))).last
+    assert refused.data["code"] == "refused" and f"works in {folder}" in refused.data["message"]
+    folder.rmdir()
+    assert (await chat(api, "!text one", workspace=str(folder))).last.data["content"] == "one"  # the first fate counts
+
+
+async def test_a_conversation_in_a_folder_that_does_not_exist_is_refused(api: Api) -> None:
+    refused = (await chat(api, "!text one", workspace="/no/such/folder")).last
+    assert refused.data["code"] == "refused" and "is not a folder" in refused.data["message"]
+    assert (await api.client.get("/api/threads")).json()["threads"] == []
 
 
 async def test_frames_contain_no_terminal_control_characters(api: Api) -> None:

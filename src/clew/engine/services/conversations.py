@@ -1,5 +1,6 @@
 """Conversations of chat front ends: accepts a message, reports the status of its turn, and lists all messages. Such a
-conversation belongs to the local surface: its client fetches the answers. It decides only which runtime is allowed."""
+conversation belongs to the local surface: its client fetches the answers. It decides only which runtime and
+folder are allowed."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.gates import suspension_prompt
 from clew.engine.inbox.admission import Admission, repeated, write_fate
+from clew.engine.threads.lifecycle import real_folder
 from clew.engine.threads.lookup import existing_thread
 from clew.engine.turns.sessions import Sessions
 from clew.model import history
@@ -22,7 +24,7 @@ from clew.store import Tx
 from clew.store.tables import bindings, continuity, gates, inbox, items, log, nodes, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.support.coded import with_texts
-from clew.support.errors import NotFound
+from clew.support.errors import BadInput, NotFound
 from clew.support.text import visible
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
@@ -82,9 +84,10 @@ class ConversationService:
 
     async def accept(self, inbound: Inbound) -> AcceptedMessage:
         """Accept a message; it is committed when this returns. A repeated message gets the first one's fate."""
+        inbound, no_folder = _with_real_folder(inbound)
 
         def body(tx: Tx) -> tuple[Accepted, TurnStatus | None, bool]:
-            accepted = self._decide(tx, inbound)
+            accepted = self._decide(tx, inbound, no_folder)
             standing = _newest_of(tx, accepted.turn) if accepted.turn else None
             return accepted, standing, standing is not None and _knows_thread(tx, standing)
 
@@ -112,11 +115,12 @@ class ConversationService:
     async def look(self, conversation_id: str, limit: int, before: str | None) -> ConversationView:
         return await self._core.store.read(lambda tx: self._look(tx, conversation_id, limit, before))
 
-    def _decide(self, tx: Tx, inbound: Inbound) -> Accepted:
+    def _decide(self, tx: Tx, inbound: Inbound, no_folder: str | None) -> Accepted:
         seen = repeated(tx, inbound)
         if seen is not None:
             return seen
-        if (trouble := self._runtime_problem(tx, inbound)) is not None:
+        trouble = self._runtime_problem(tx, inbound) or no_folder or _other_folder(tx, inbound)
+        if trouble is not None:
             return write_fate(tx, self._core, inbound, Arrival(Fate.REFUSED, None, None, trouble))
         return self._admission.decide(tx, inbound)
 
@@ -147,6 +151,25 @@ class ConversationService:
             (*found, *(() if before else _unstored(tx, thread))),
             walked[-1].prev if len(walked) == limit else None,
         )
+
+
+def _with_real_folder(inbound: Inbound) -> tuple[Inbound, str | None]:
+    """The message with the folder that it names for a new thread; or why that folder cannot be used."""
+    if inbound.workspace is None:
+        return inbound, None
+    try:
+        return replace(inbound, workspace=real_folder(inbound.workspace)), None
+    except BadInput as error:
+        return inbound, error.words
+
+
+def _other_folder(tx: Tx, inbound: Inbound) -> str | None:
+    """Why the folder that it names cannot be used: its thread works in another one."""
+    bound = bindings.thread_at(tx, inbound.conversation) if inbound.workspace else None
+    thread = threads.get(tx, bound) if bound else None
+    if thread is None or thread.workspace == inbound.workspace:
+        return None
+    return say("threads.other_workspace", folder=thread.workspace)
 
 
 def _knows_thread(tx: Tx, standing: TurnStatus) -> bool:

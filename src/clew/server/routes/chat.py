@@ -37,6 +37,7 @@ async def chat(state: AppState, body: schemas.Chat, idempotency_key: Key = None)
         sender=body.sender,
         text=body.message,
         runtime=body.runtime,
+        workspace=body.workspace,
         begins=state.new_id(),
         sees=body.sees,
     )

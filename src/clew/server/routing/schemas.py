@@ -66,6 +66,9 @@ class Chat(Body):
         MessageId | None, Meta(description="your own random id; the same id again joins the same turn")
     ] = None
     runtime: Annotated[Name | None, Meta(description="only for a new conversation")] = None
+    workspace: Annotated[
+        Path | None, Meta(description="the folder to work in, as a full path; only for a new conversation")
+    ] = None
     sees: Annotated[
         Annotated[tuple[Name, ...], Meta(max_length=100)] | None,
         Meta(description="ids or codes of the gates that you show as open: a short reply answers only these"),

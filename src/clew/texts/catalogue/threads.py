@@ -84,6 +84,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "This conversation is with {name}; leave `runtime` out, or begin another conversation.",
         "这个对话使用的智能体是 {name}；请不要指定 `runtime`，或另开一个对话。",
     ),
+    "other_workspace": (
+        "This conversation works in {folder}; leave `workspace` out, or begin another conversation.",
+        "这个对话在 {folder} 中工作；请不要指定 `workspace`，或另开一个对话。",
+    ),
     "runtime_gone": ("there is no such runtime any more", "这个智能体已不存在"),
     "unknown_runtime": (
         "There is no runtime named {name}; known here: {known}.",

@@ -121,4 +121,29 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "left_running": ("an earlier daemon left it running", "上一个守护进程退出时它还在运行"),
     "never_asked": ("it was never asked", "还没有询问过智能体"),
+    # `clew.run` in Python
+    "run_failed": (
+        "The turn failed: {why} `clew read {thread}` shows it.",
+        "这一轮失败了：{why} `clew read {thread}` 可查看。",
+    ),
+    "run_in_a_loop": (
+        "clew.run blocks, so it cannot be called while an event loop runs. Use `async with clew.Clew()` there.",
+        "clew.run 会阻塞，不能在事件循环运行时调用。请改用 `async with clew.Clew()`。",
+    ),
+    "run_stopped": ("somebody stopped it.", "有人停止了它。"),
+    "run_suspended": (
+        "The turn waits for a person: {why} `clew resume {thread} --supplement '…'` answers.",
+        "这一轮在等人处理：{why} 用 `clew resume {thread} --supplement '…'` 回复。",
+    ),
+    "run_timed_out": (
+        "The turn was not over in {seconds} s. It goes on: `clew watch {thread}` follows it, `clew stop {thread}` stops"
+        " it.",
+        "这一轮在 {seconds} 秒内没有结束，仍在继续：`clew watch {thread}` 可跟随，`clew stop {thread}` 可停止。",
+    ),
+    "run_waits": (
+        "The agent asks {codes}, and the turn waits for a person: `clew gates {code}` shows what it asks. A `policy` or"
+        " a rule lets it go on without asking. Thread: {thread}.",
+        "智能体提出了 {codes}，这一轮在等人回答：`clew gates {code}` 显示它问什么。"
+        "用 `policy` 或规则可让它不经询问继续。会话：{thread}。",
+    ),
 }
