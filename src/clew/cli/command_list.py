@@ -62,6 +62,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "up": ("commands.daemon", "Start the daemon."),
         "down": ("commands.daemon", "Stop the daemon and everything it started."),
         "restart": ("commands.daemon", "Stop the daemon and start it again."),
+        "update": ("commands.update", "Update clew, and go back if the new version does not start."),
         "logs": ("commands.daemon", "Show the daemon's log."),
         "ps": ("commands.ps", "List the processes of clew and their roles."),
         "service": ("commands.service", "Start the daemon at login, by systemd or launchd."),

@@ -44,7 +44,7 @@ _POLL = 0.05
 def restart_daemon(home: Home, grace: float, say: Say) -> None:
     """Restart the daemon. Kept programs go on. Raises the reason if it cannot run."""
     home.prepare()
-    if _would_end_us(home, restart=True):
+    if would_end_us(home, restart=True):
         raise Refused(
             "a restart would end this agent and this process. Use the command `clew restart`, which handles that."
         )
@@ -56,7 +56,7 @@ def restart_daemon(home: Home, grace: float, say: Say) -> None:
 def run_detached(home: Home, words: Sequence[str], *, restart: bool) -> bool:
     """Run the same command in a process that is not part of the agent: a command of an agent ends with the daemon,
     before it could start the next one. False: not needed, this process is not part of an agent."""
-    if not _would_end_us(home, restart):
+    if not would_end_us(home, restart):
         return False
     holder = lock.read(home.lock)
     if restart and holder and holder.foreground:
@@ -79,7 +79,7 @@ def run_detached(home: Home, words: Sequence[str], *, restart: bool) -> bool:
     return True
 
 
-def _would_end_us(home: Home, restart: bool) -> bool:
+def would_end_us(home: Home, restart: bool) -> bool:
     """Whether this process belongs to an agent that ends with the daemon. A kept agent survives a restart."""
     from clew.process import kept_programs
     from clew.process.scan import VARIABLE, Mark

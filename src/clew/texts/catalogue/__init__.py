@@ -32,6 +32,7 @@ AREAS = (
     "surfaces",
     "threads",
     "turns",
+    "update",
 )
 
 _HOLE = re.compile(r"\{(\w+)\}")
