@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.terminal import Terminal
-from tests.helpers.daemons import Clew
+from tests.helpers.daemons import SCRIPTED, Clew
 from tests.surfaces.feishu.apps import App
 from tests.surfaces.telegram.bots import Bot
 
@@ -73,3 +73,23 @@ async def test_connect_feishu_checks_the_app_and_writes_it_down(app: App, clew: 
     await app.connected()
     rows = await asyncio.to_thread(clew.json, "surfaces")
     assert {row["name"]: row["delivery"] for row in rows}["feishu"] == "idempotent"
+
+
+def test_connect_alone_lists_what_can_be_connected_and_what_it_needs(tmp_path: Path) -> None:
+    token = '[surfaces.telegram]\ntoken = "123456:abcdefghijklmnopqrstuvwxyz"\n'
+    with Clew(tmp_path / "home", f"{SCRIPTED}{token}") as clew:
+        rows = {row["surface"]: row for row in clew.json("connect")}
+        assert {name: row["connected"] for name, row in rows.items()} == {"feishu": False, "telegram": True}
+        assert [need["name"] for need in rows["feishu"]["needs"]] == ["app_id", "app_secret"]
+        out = clew("connect")
+        assert "@BotFather" in out and "App Secret" in out and "not connected" in out
+
+
+def test_a_target_that_is_not_connected_names_the_command_that_connects_it(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        thread = clew.json("run", "!text hello")["thread"]
+        for words in (["start", "!text hello", "--notify", "telegram"], ["handoff", thread, "telegram"]):
+            refused = clew.run(*words)
+            assert refused.code == 2 and "`clew connect telegram` sets it up" in refused.err
+        odd = clew.run("start", "!text hello", "--notify", "pigeon")
+        assert odd.code == 2 and "clew connect" not in odd.err

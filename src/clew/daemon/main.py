@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from clew.config import logs
+from clew.config import logs, plugins
 from clew.config import settings as config_settings
 from clew.daemon import holding
 from clew.daemon.assemble import Parts, assemble, close_all, left_out, reattach_runtimes
@@ -180,6 +180,7 @@ def build_engine(
         workspace=settings.threads.workspace or _own_workspace(home),
         live=live,
         files=home.files,
+        connectable=frozenset(plugins.connectable()),
     )
 
 

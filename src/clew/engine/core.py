@@ -38,6 +38,7 @@ class Core(Struct, frozen=True):
     workspace: str  # for threads that begin where there is no folder
     files: Path | None = None  # where what agents made is kept until it is sent; None: it stays where it is
     turn_end_listeners: tuple[TurnEndListener, ...] = ()
+    connectable: frozenset[str] = frozenset()  # surfaces that `clew connect` can set up
     local_surface: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
     answers: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by conversation of a front end: what it was asked

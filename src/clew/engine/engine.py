@@ -70,10 +70,13 @@ class Engine:
         files: Path | None = None,
         preparers: Sequence[Preparer] = (),
         turn_end_listeners: Sequence[TurnEndListener] = (),
+        connectable: frozenset[str] = frozenset(),
     ) -> None:
         self.live = live or Live(config.turns.longest_text)
         listeners = (TaskCompletion(clock), *turn_end_listeners)
-        self._core = Core(store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files, listeners)
+        self._core = Core(
+            store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files, listeners, connectable
+        )
         self._adopted_sessions = AdoptedSessions(self._core)
         sessions = Sessions(self._core, self._adopted_sessions)
         self._shared_sessions = SharedSessions(self._core, sessions, self._adopted_sessions)

@@ -28,6 +28,30 @@ def test_runtimes_are_listed_with_their_health(tmp_path: Path) -> None:
         assert "LOGIN" in clew("runtimes")
 
 
+def test_agents_that_are_neither_installed_nor_configured_are_one_line(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home", settings(tmp_path), env={"PATH": "/usr/bin:/bin"}) as clew:
+        listed = clew.run("runtimes")
+        names = [line.split()[0] for line in listed.out.splitlines()]
+        assert names == ["NAME", "codex", "player", "scripted"]  # codex is missing, but in config.toml
+        assert "claude-acp, codex-acp, gemini, hermes, opencode; clew runtimes --all" in listed.err
+        assert "gemini" in clew("runtimes", "--all")
+        clew.up()
+        status = clew.run("status")
+        assert "gemini" not in status.out and "clew runtimes --all" in status.err
+
+
+def test_doctor_begins_with_what_is_broken_and_folds_missing_agents(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home", settings(tmp_path), env={"PATH": "/usr/bin:/bin"}) as clew:
+        lines = clew.run("doctor").out.splitlines()
+        assert lines[0].startswith("✘ codex")
+        checks = [line.split()[1] for line in lines if line[:1] in "✔✘"]
+        assert set(checks[1:3]) == {"player", "scripted"} and set(checks[3:6]) == {"config", "daemon", "surfaces"}
+        assert lines[-1].startswith("· not installed, and not needed: ") and "hermes, opencode, gemini" in lines[-1]
+        assert "gemini" in {row["check"] for row in clew.run("doctor", "--json").json}
+        folded = clew.run("doctor", env={"LC_ALL": "zh_CN.UTF-8"}).out.splitlines()[-1]
+        assert folded.startswith("· 未安装，也不需要：")
+
+
 def test_ping_tries_an_agent_and_reports_a_missing_login(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", settings(tmp_path)) as clew:
         assert [step["step"] for step in clew.json("ping", "player")] == ["start", "turn", "stop"]

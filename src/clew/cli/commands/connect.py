@@ -47,7 +47,7 @@ def surfaces_command(out: Out) -> None:
 
 
 @click.command("connect", short_help="Set up a chat app, step by step.")
-@click.argument("surface", metavar="SURFACE", shell_complete=connectable)
+@click.argument("surface", metavar="[SURFACE]", required=False, shell_complete=connectable)
 @click.option(
     "--set",
     "given",
@@ -58,8 +58,8 @@ def surfaces_command(out: Out) -> None:
 @click.option("--no-wait", is_flag=True, help="Do not wait for a first message.")
 @json_option
 @click.pass_obj
-def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: bool) -> None:
-    """Set up a chat app, step by step. Completion lists those that can be set up.
+def connect_command(out: Out, surface: str | None, given: tuple[str, ...], no_wait: bool) -> None:
+    """Set up a chat app, step by step. Without SURFACE, list those that can be set up, and what each needs.
 
     It asks for the needed values, checks them, writes config.toml, restarts the daemon, waits for a message from you,
     lets you in, and greets you there.
@@ -69,6 +69,9 @@ def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: boo
     from clew.process.stop import restart_daemon
     from clew.support.home import Home
 
+    if surface is None:
+        _list(out)
+        return
     plan = plugins.connecting(surface)
     values = _values(plan, dict(_pair(each) for each in given))
     connected = asyncio.run(plan.check(values))
@@ -85,6 +88,40 @@ def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: boo
     out.result(
         {"surface": surface, "who": connected.who, "person": person}, f"{surface} is connected as {connected.who}"
     )
+
+
+def _list(out: Out) -> None:
+    """What can be connected, and what `clew connect` will ask for."""
+    from clew.cli.view.text_width import table
+    from clew.config import plugins, settings
+    from clew.support.home import Home
+
+    tables = settings.load(Home.find().config).surfaces
+    rows = [
+        {
+            "surface": name,
+            "connected": name in tables,
+            "needs": [{"name": field.name, "words": field.words} for field in _asked(name)],
+        }
+        for name in plugins.connectable()
+    ]
+    if out.as_json:
+        out.json(rows)
+        return
+    lines = []
+    for name in plugins.connectable():
+        needs = [field.words for field in _asked(name)] or ["nothing"]
+        lines.append((name, "connected" if name in tables else "not connected", needs[0]))
+        lines += [("", "", each) for each in needs[1:]]
+    for line in table([("SURFACE", "STATE", "NEEDS"), *lines]):
+        out.line(line)
+    out.say("clew connect SURFACE sets one up, step by step")
+
+
+def _asked(surface: str) -> list[Field]:
+    from clew.config import plugins
+
+    return [field for field in plugins.connecting(surface).FIELDS if field.is_asked]
 
 
 def _pair(text: str) -> tuple[str, str]:

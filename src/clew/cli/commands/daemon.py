@@ -113,6 +113,7 @@ def status_command(out: Out) -> None:
         return
     for line in [*_status_lines(status), *_waiting(out, status)]:
         out.line(line)
+    out.say("clew runtimes --all lists agents that are not installed, too; clew connect the chats to set up")
 
 
 def _print_unreachable(out: Out, error: OutOfReach) -> None:

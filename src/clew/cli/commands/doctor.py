@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from clew.support.home import Home
 
 
+_MATTERS = ("daemon", "surfaces", "config")  # of what works, the first to know
 _MARKS = {True: "✔", False: "✘", None: "·"}
 
 
@@ -24,24 +26,25 @@ _MARKS = {True: "✔", False: "✘", None: "·"}
 @json_option
 @click.pass_obj
 def doctor_command(out: Out, clean: bool) -> None:
-    """Check everything and say what to fix. Exit 1 if something is broken, 3 if the daemon hangs. Needs no daemon, and
-    changes nothing.
+    """Check everything and say what to fix; what is broken comes first. Exit 1 if something is broken, 3 if the daemon
+    hangs. Needs no daemon, and changes nothing.
 
     Only --clean does: it ends processes left by a daemon that is gone, if their mark proves that they belong to clew.
     """
     from clew.cli.doctor.checks import all_checks
     from clew.support.home import Home
+    from clew.texts.catalogue import say
 
     if clean:
         for line in clean_up(Home.find()):
             out.say(in_locale(line))
-    findings = []
-    for finding in all_checks(Home.find()):
-        findings.append(finding)
-        if not out.as_json:
-            out.line(_line(finding))
+    out.hint(in_locale(say("doctor.checking")))
+    findings = list(all_checks(Home.find()))
     if out.as_json:
         out.json([_row(finding) for finding in findings])
+    else:
+        for line in _lines(findings):
+            out.line(line)
     if broken := [finding.exit for finding in findings if finding.ok is False]:
         raise click.exceptions.Exit(max(broken))
 
@@ -87,6 +90,31 @@ def _row(finding: Finding) -> dict[str, object]:
     """The finding for scripts: the texts in English, and their codes."""
     texts = coded_in(detail=finding.detail, todo=finding.todo)
     return {"check": finding.check, "ok": finding.ok, "detail": finding.detail, "todo": finding.todo, "texts": texts}
+
+
+def _lines(findings: Sequence[Finding]) -> list[str]:
+    """What is broken first, then what works for you; agents that nobody asked for in one line."""
+    from clew.cli.doctor.finding import NotInstalled
+    from clew.texts.catalogue import say
+
+    missing = [finding.check for finding in findings if isinstance(finding, NotInstalled)]
+    shown = [finding for finding in findings if not isinstance(finding, NotInstalled)]
+    lines = [_line(finding) for finding in sorted(shown, key=_rank)]
+    if missing:
+        lines.append(f"{_MARKS[None]} {in_locale(say('doctor.not_installed_all', names=', '.join(missing)))}")
+    return lines
+
+
+def _rank(finding: Finding) -> int:
+    from clew.cli.doctor.finding import AgentFinding
+
+    if finding.ok is False:
+        return 0
+    if finding.ok is None:
+        return 4
+    if isinstance(finding, AgentFinding):
+        return 1
+    return 2 if finding.check in _MATTERS else 3
 
 
 def _line(finding: Finding) -> str:

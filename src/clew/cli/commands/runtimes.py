@@ -26,20 +26,26 @@ class Row:
 
 
 @click.command("runtimes", short_help="List agents and their health.")
+@click.option("--all", "list_all", is_flag=True, help="List agents that are not installed, too.")
 @json_option
 @click.pass_obj
-def runtimes_command(out: Out) -> None:
-    """List agents: version, health, login, and capabilities.
+def runtimes_command(out: Out, list_all: bool) -> None:
+    """List agents that are installed or in config.toml: version, health, login, and capabilities.
 
     Each installed agent is started for a moment. Needs no daemon; if one runs, it reports the health of its agents.
     """
     import asyncio
 
+    out.hint("looking at the agents…")
     rows = asyncio.run(_check_all())
     if out.as_json:
         out.json([asdict(row) for row in rows])
         return
     from clew.cli.view.text_width import table
+
+    needed = _configured()
+    hidden = [] if list_all else [row.name for row in rows if row.health == "missing" and row.name not in needed]
+    rows = [row for row in rows if row.name not in hidden]
 
     lines = [(row.name, row.health, row.version or "–", _login(row), " ".join(row.can)) for row in rows]
     for line in table([("NAME", "HEALTH", "VERSION", "LOGIN", "CAN"), *lines]):
@@ -47,7 +53,19 @@ def runtimes_command(out: Out) -> None:
     for row in rows:
         if row.todo:
             out.say(f"{row.name}: {in_locale(row.todo)}")
+    if hidden:
+        from clew.texts.catalogue import say
+
+        out.say(in_locale(say("doctor.not_installed_all", names=", ".join(hidden))))
     out.hint("clew ping RUNTIME tries one; clew run --runtime RUNTIME 'say hello'")
+
+
+def _configured() -> set[str]:
+    from clew.cli.doctor.agents import configured
+    from clew.config import settings
+    from clew.support.home import Home
+
+    return configured(settings.load(Home.find().config))
 
 
 def _login(row: Row) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 
-from clew.cli.doctor.finding import not_checked
+from clew.cli.doctor.finding import AgentFinding, NotInstalled, not_checked
 from clew.config import plugins
 from clew.config.plugin import Finding
 from clew.config.settings import Config
@@ -26,7 +26,7 @@ def agents(settings: Config) -> Iterator[Finding]:
         if isinstance(runtime, TriesSandbox) and (finding := asyncio.run(_sandbox(runtime, settings))) is not None:
             yield finding
     reported = plugins.load(plugins.RUNTIMES)[1]  # by the check of the plugins
-    yield from (Finding(each.name, False, each.error) for each in troubles if each not in reported)
+    yield from (AgentFinding(each.name, False, each.error) for each in troubles if each not in reported)
 
 
 def configured(settings: Config) -> set[str]:
@@ -64,15 +64,15 @@ async def _agent(runtime: Runtime, needed: set[str]) -> Finding:
         found = await look(runtime)
     except ClewError as error:
         if runtime.name in needed:
-            return Finding(runtime.name, False, error.words)
+            return AgentFinding(runtime.name, False, error.words)
         if error.code.endswith("_missing"):
             advice = error.advice if isinstance(error, RuntimeTrouble) else ""
-            return Finding(runtime.name, None, say("doctor.not_installed"), advice or error.words)
-        return Finding(runtime.name, None, error.words, say("doctor.not_used"))
+            return NotInstalled(runtime.name, None, say("doctor.not_installed"), advice or error.words)
+        return AgentFinding(runtime.name, None, error.words, say("doctor.not_used"))
     except Exception as error:  # a plugin's code
-        return Finding(runtime.name, False, not_checked(error))
+        return AgentFinding(runtime.name, False, not_checked(error))
     finally:
         await runtime.close()
     if not found.path:
-        return Finding(runtime.name, True, say("doctor.ping_it", name=runtime.name))
-    return Finding(runtime.name, True, say("doctor.agent_works", version=found.version, path=found.path))
+        return AgentFinding(runtime.name, True, say("doctor.ping_it", name=runtime.name))
+    return AgentFinding(runtime.name, True, say("doctor.agent_works", version=found.version, path=found.path))

@@ -16,6 +16,14 @@ class Unanswered(Finding):
     exit: ClassVar[int] = 3
 
 
+class AgentFinding(Finding):
+    """Of an agent that is installed, or that a setting names."""
+
+
+class NotInstalled(Finding):
+    """Of an agent that is not installed, and that no setting names."""
+
+
 def not_checked(error: Exception) -> Text:
     """A check that failed."""
     return say("doctor.not_checked", error=f"{type(error).__name__}: {error}")

@@ -75,6 +75,8 @@ def resolve_target(tx: Tx, core: Core, target: str, *, may_choose: bool) -> Conv
     if surface is None or not surface.can.chat or not surface.can.send:
         chats = [name for name, each in sorted(core.surfaces.items()) if each.can.chat and each.can.send]
         known = chat_messages.listed(chats)
+        if surface is None and wanted.surface in core.connectable:
+            raise BadInput(say("threads.not_connected", surface=wanted.surface, known=known))
         raise BadInput(say("handoffs.not_a_chat_surface", surface=repr(wanted.surface), known=known))
     if trouble := core.trouble(tx, surface.name):
         raise Refused(say("handoffs.not_connected", surface=surface.name, trouble=trouble))

@@ -196,6 +196,8 @@ def _resolved(core: Core, target: str) -> Conversation:
     surface = core.surfaces.get(wanted.surface)
     if surface is None or not surface.can.send:
         known = chat_messages.listed(sorted(name for name, known in core.surfaces.items() if known.can.send))
+        if surface is None and wanted.surface in core.connectable:
+            raise BadInput(say("threads.not_connected", surface=wanted.surface, known=known))
         raise BadInput(
             say("threads.not_a_notify_target", target=repr(target), surface=repr(wanted.surface), known=known)
         )

@@ -146,6 +146,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     # Agents
     "not_installed": ("available: not installed", "可用，但未安装"),
+    "not_installed_all": (
+        "not installed, and not needed: {names}; clew runtimes --all says how to get them",
+        "未安装，也不需要：{names}；clew runtimes --all 说明如何安装",
+    ),
+    "checking": ("checking…", "正在检查…"),
     "not_used": (
         "no setting uses it, so this may be intended",
         "没有设置用到它，所以这可能是有意的",

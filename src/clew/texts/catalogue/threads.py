@@ -76,6 +76,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The workspace {path} is not a folder; give the full path of one that exists.",
         "{path} 不是目录；请给出已有目录的完整路径。",
     ),
+    "not_connected": (
+        "{surface} is not connected. `clew connect {surface}` sets it up, step by step. Available now: {known}.",
+        "{surface} 尚未连接。`clew connect {surface}` 会一步步设置。现在可用：{known}。",
+    ),
     "not_a_notify_target": (
         "{target} is not a notify target: there is no surface {surface}. Available: {known}.",
         "{target} 不能接收通知：没有平台 {surface}。可用：{known}。",
