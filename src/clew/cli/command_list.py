@@ -29,7 +29,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "fork": ("commands.lifecycle", "Start a new thread from the history of another one."),
         "title": ("commands.lifecycle", "Change the title of a thread."),
         "set": ("commands.lifecycle", "Change the model, effort or policy of a thread."),
-        "done": ("commands.lifecycle", "Mark a thread as completed."),
+        "done": ("commands.lifecycle", "Mark threads as completed."),
         "cancel": ("commands.lifecycle", "Cancel a thread for good."),
     },
     "Answer and allow": {

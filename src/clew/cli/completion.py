@@ -41,6 +41,10 @@ def check_thread_id(ctx: click.Context, param: click.Parameter, given: str | Non
     return _newest_here(ctx.find_object(Out)) if given == "." and not ctx.resilient_parsing else given
 
 
+def check_thread_ids(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(checked for name in given if (checked := check_thread_id(ctx, param, name)) is not None)
+
+
 def _newest_here(out: Out | None) -> str:
     from clew.client import requests
     from clew.support.errors import NotFound

@@ -34,7 +34,7 @@ from clew.support.home import Home
 
 __all__ = ["Clew", "Event", "Sent"]
 
-Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
+Status = Literal["idle", "running", "waiting", "suspended", "completed", "cancelled"]
 Policy = Literal["careful", "sandbox", "trusted", "read-only", "yolo"]
 
 _ENDED = frozenset({"completed", "failed", "interrupted"})

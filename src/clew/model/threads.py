@@ -106,3 +106,4 @@ class ThreadFilter(Struct, frozen=True):
     running: bool = False  # only threads with a live turn, whatever their stored status
     since: str | None = None  # the oldest id to look at
     among: tuple[str, ...] | None = None  # only these
+    waiting: bool = False  # only threads that wait for a person: at an open gate, or suspended

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -181,3 +183,60 @@ def test_settings_are_changed_and_shown(clew: Clew) -> None:
 def test_a_wrong_setting_is_wrong_usage(clew: Clew, given: list[str]) -> None:
     result = clew.run("set", chat(clew), *given)
     assert result.code == 2 and result.err
+
+
+def test_waiting_threads_are_those_that_ask_or_are_suspended(clew: Clew) -> None:
+    idle = chat(clew)
+    asks = clew.run("run", "!approve make deploy", "--json").json["thread"]
+    failed = clew.json("start", "!error broken")["thread"]
+    clew.wait_for(failed, "thread.status", status="suspended")
+    waiting = {thread["id"] for thread in clew.json("threads", "--status", "waiting")}
+    assert {asks, failed} <= waiting and idle not in waiting
+    [code] = clew.json("show", asks)["gates"]
+    clew.json("approve", code)
+    clew.json("wait", asks)
+    assert asks not in {thread["id"] for thread in clew.json("threads", "--status", "waiting")}
+    clew("cancel", failed)
+
+
+def test_several_threads_are_done_and_a_working_one_is_refused(clew: Clew) -> None:
+    one, two = chat(clew), chat(clew)
+    gate = clew.gate("busy")
+    busy = clew.json("start", "!hold busy")["thread"]
+    gate.wait()
+    result = clew.run("done", one, busy, two, "--json")
+    assert result.code == 1 and "still works" in result.err
+    assert [thread["id"] for thread in result.json] == [one, two]
+    gate.release()
+    assert clew.json("resume", one, "!text again")["fate"] == "turn"
+
+
+def test_done_needs_threads_or_an_age_but_not_both(clew: Clew) -> None:
+    thread = chat(clew)
+    for words in (["done"], ["done", thread, "--idle-for", "1d"], ["done", thread, "--dry-run"], ["done", ""]):
+        assert clew.run(*words).code == 2
+    assert "no length of time" in clew.run("done", "--idle-for", "soon").err
+
+
+def test_old_idle_chats_are_done_and_can_be_resumed(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        old, fresh = chat(clew), chat(clew)
+        asks = clew.run("run", "!approve make deploy", "--json").json["thread"]
+        assert clew.json("done", "--idle-for", "30d") == []
+        clew("down")
+        make_older(clew, [old, asks], days=31)
+        assert [thread["id"] for thread in clew.json("done", "--idle-for", "30d", "--dry-run")] == [old]
+        assert clew.json("show", old)["status"] == "idle"
+        assert f"{clew.handle(old)} is completed" in clew("done", "--idle-for", "30d")
+        assert [clew.json("show", thread)["status"] for thread in (old, fresh)] == ["completed", "idle"]
+        assert clew.json("done", "--idle-for", "30d") == []
+        assert clew.json("resume", old, "!text again")["fate"] == "turn"
+
+
+def make_older(clew: Clew, threads: list[str], days: int) -> None:
+    """As if all that happened in them had happened earlier."""
+    earlier = days * 86_400_000
+    with closing(sqlite3.connect(clew.home.database)) as database, database:
+        for thread in threads:
+            database.execute("UPDATE threads SET created_at = created_at - ? WHERE id = ?", (earlier, thread))
+            database.execute("UPDATE turns SET ended_at = ended_at - ? WHERE thread = ?", (earlier, thread))

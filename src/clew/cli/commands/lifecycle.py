@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
-from clew.cli.completion import POLICIES, thread_argument, thread_settings
-from clew.cli.language import in_locale
+from clew.cli.completion import POLICIES, check_thread_ids, thread_argument, thread_ids, thread_settings
+from clew.cli.language import in_locale, said
 from clew.cli.output import Out, json_option, prompt_text
+from clew.cli.view.text_width import one_line
 from clew.cli.view.threads import named
+from clew.support.errors import BadInput, Refused
+
+if TYPE_CHECKING:
+    from clew.client.sync import Client
+    from clew.model.views import ThreadView
 
 
 @click.command("resume", short_help="Resume a finished or suspended thread with new information.")
@@ -47,17 +57,67 @@ def stop_command(out: Out, thread: str) -> None:
     out.hint(f"clew read {name} shows how far it got; clew send {name} '…' continues")
 
 
-@click.command("done", short_help="Mark a thread as completed.")
-@thread_argument()
+@click.command("done", short_help="Mark threads as completed.")
+@click.argument("threads", nargs=-1, metavar="[THREAD]...", shell_complete=thread_ids, callback=check_thread_ids)
+@click.option("--idle-for", metavar="TIME", help="All idle chats in which nothing happened for so long, such as 30d.")
+@click.option("--dry-run", is_flag=True, help="With --idle-for: only list them.")
 @json_option
 @click.pass_obj
-def done_command(out: Out, thread: str) -> None:
-    """Mark a thread as completed. `clew resume` reopens it."""
+def done_command(out: Out, threads: tuple[str, ...], idle_for: str | None, dry_run: bool) -> None:
+    """Mark threads as completed: those that are named, or idle chats without activity. `clew resume` reopens them.
+
+    --idle-for leaves alone what runs, waits or is queued, tasks, and sessions that other programs use too.
+    """
+    from clew.client import requests
+    from clew.client.idle_chats import idle_chats
+    from clew.support.durations import parse_duration
+
+    if bool(threads) == (idle_for is not None):
+        raise click.UsageError("name threads, or give --idle-for TIME.")
+    if dry_run and idle_for is None:
+        raise click.UsageError("--dry-run goes with --idle-for.")
+    client = out.client()
+    if len(threads) == 1:
+        view = client.ask(requests.done(threads[0]))
+        out.result(view, f"{named(view)} is {view.status}")
+        out.hint(f"clew resume {named(view)} --supplement '…' reopens it")
+        return
+    if idle_for is not None:
+        found = list(idle_chats(client, int(time.time() * 1000), parse_duration(idle_for)))
+        if not found:
+            out.say("no idle chat is that old")
+        if dry_run:
+            _print_done(out, found, "would be completed")
+            return
+        threads = tuple(view.id for view in found)
+    _complete(out, client, threads)
+
+
+def _complete(out: Out, client: Client, threads: Sequence[str]) -> None:
+    """Complete each of them. One that is refused does not keep the others open: exit 1 in the end."""
     from clew.client import requests
 
-    view = out.client().ask(requests.done(thread))
-    out.result(view, f"{named(view)} is {view.status}")
-    out.hint(f"clew resume {named(view)} --supplement '…' reopens it")
+    done, refused = [], []
+    for name in threads:
+        try:
+            done.append(client.ask(requests.done(name)))
+        except (Refused, BadInput) as error:
+            refused.append(error.words)
+    _print_done(out, done, "is completed")
+    for words in refused:
+        out.say(f"clew: {in_locale(words)}")
+    if refused:
+        raise click.exceptions.Exit(1)
+
+
+def _print_done(out: Out, views: Sequence[ThreadView], state: str) -> None:
+    if out.as_json:
+        out.json(views)
+        return
+    for view in views:
+        out.line(f"{named(view)} {state}: {one_line(said(view, 'title'))}")
+    if views:
+        out.hint("clew threads --history lists completed threads; clew resume THREAD --supplement '…' reopens one")
 
 
 @click.command("cancel", short_help="Cancel a thread for good.")

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 @click.command("threads", short_help="List threads, newest first.")
 @click.option("--history", is_flag=True, help="List completed and cancelled threads.")
-@click.option("--status", type=click.Choice(["idle", "running", "suspended", "completed", "cancelled"]))
+@click.option(
+    "--status",
+    type=click.Choice(["idle", "running", "waiting", "suspended", "completed", "cancelled"]),
+    help="waiting: for a person, at an open gate or suspended.",
+)
 @click.option("--text", metavar="WORDS", help="Search in id, title, folder and newest answer.")
 @click.option("--workspace", metavar="FOLDER", type=click.Path(resolve_path=False))
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)

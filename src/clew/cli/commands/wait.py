@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.completion import check_thread_id, thread_ids
+from clew.cli.completion import check_thread_ids, thread_ids
 from clew.cli.language import said
 from clew.cli.output import Out, json_option
 from clew.cli.view import outcome
@@ -26,12 +26,8 @@ class _TimedOut(Exception):
     pass
 
 
-def _names(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(checked for name in given if (checked := check_thread_id(ctx, param, name)) is not None)
-
-
 @click.command("wait", short_help="Wait until threads end; the exit code says how.")
-@click.argument("threads", nargs=-1, metavar="[THREAD]...", shell_complete=thread_ids, callback=_names)
+@click.argument("threads", nargs=-1, metavar="[THREAD]...", shell_complete=thread_ids, callback=check_thread_ids)
 @click.option("--any", "first_only", is_flag=True, help="Wait only for the first of them.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Give up after this time.")
 @json_option

@@ -30,7 +30,7 @@ from clew.server.routing.functions import Router
 
 router = Router("/api", "threads")
 
-Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
+Status = Literal["idle", "running", "waiting", "suspended", "completed", "cancelled"]
 
 
 @router.post("/threads", gives=Accepted, status=201, summary="Start a thread with its first message")
@@ -81,12 +81,11 @@ async def threads(
     before: Annotated[str, Meta(max_length=64)] | None = None,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Response:
-    running = status == "running"
-    stored = ThreadStatus(status) if status and not running else None
+    running, waiting = status == "running", status == "waiting"
+    stored = ThreadStatus(status) if status and not (running or waiting) else None
     after = await state.engine.threads.find(before) if before else None
-    return json_response(
-        await state.engine.threads.page(ThreadFilter(history, stored, text, workspace, after, limit, running))
-    )
+    wanted = ThreadFilter(history, stored, text, workspace, after, limit, running, waiting=waiting)
+    return json_response(await state.engine.threads.page(wanted))
 
 
 @router.get("/threads/{thread}", gives=ThreadView, summary="Show a thread")

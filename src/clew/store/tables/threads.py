@@ -163,6 +163,7 @@ def ids(tx: Tx, after: str, limit: int) -> list[str]:
 
 
 _LIVE = "SELECT l.thread FROM turns l WHERE l.state IN ('running', 'waiting')"
+_WAITING = "SELECT g.thread FROM gates g WHERE g.state = 'open' UNION SELECT id FROM threads WHERE status = 'suspended'"
 _ACTIVE = "status NOT IN ('completed', 'cancelled')"  # with threads whose status is damaged
 _HISTORY = "status IN ('completed', 'cancelled')"
 _FOUND = (  # matches the id, the title, the folder, or the newest answer
@@ -197,6 +198,8 @@ def _conditions(wanted: ThreadFilter) -> tuple[list[str], list[str]]:
 
 
 def _view(wanted: ThreadFilter) -> str:
+    if wanted.waiting:
+        return f"id IN ({_WAITING})"
     if wanted.running:
         return f"id IN ({_LIVE})"
     return _VIEWS[wanted.status] if wanted.status else _HISTORY if wanted.history else _ACTIVE
