@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clew.config.settings import Config
     from clew.model.views import ThreadView
 
-POLICIES = ("read-only", "careful", "trusted", "yolo")
+POLICIES = ("read-only", "careful", "sandbox", "trusted", "yolo")
 TIMEOUT = 1.0  # seconds; a person waits for the completion
 VARIABLE = "_CLEW_COMPLETE"
 

@@ -49,7 +49,7 @@ class Policy(StrEnum):
         return _BY_LOOSENESS.index(self) > _BY_LOOSENESS.index(other)
 
 
-_BY_LOOSENESS = (Policy.READ_ONLY, Policy.CAREFUL, Policy.TRUSTED, Policy.YOLO)
+_BY_LOOSENESS = (Policy.READ_ONLY, Policy.CAREFUL, Policy.SANDBOX, Policy.TRUSTED, Policy.YOLO)
 
 
 class Question(Struct, frozen=True):

@@ -141,7 +141,7 @@ async def test_policies_are_offered_without_yolo_which_must_be_typed(rig: Rig) -
     await say(rig, "/policy", id="m1")
     await rig.delivered("m1@room:a:words")
     card = next(sent for sent in rig.room.sent if sent.id == "m1@room:a:words")
-    assert {button.says for button in card.buttons} == {"/policy trusted", "/policy read-only"}
+    assert {button.says for button in card.buttons} == {"/policy sandbox", "/policy trusted", "/policy read-only"}
     assert "yolo" in card.text
 
 

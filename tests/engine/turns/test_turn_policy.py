@@ -14,6 +14,7 @@ from clew.model.surface import SurfaceCan
 from clew.model.threads import ThreadKind
 from clew.store.tables import rules
 from clew.testing.scripted_runtime import ScriptedRuntime
+from clew.testing.scripted_runtime.session import ScriptedSession
 from tests.helpers.rig import Rig, Room
 
 SANDBOXED = Config(threads=ThreadsConfig(runtime="scripted", policy="sandbox"))
@@ -22,15 +23,20 @@ AFTER, NEVER = 2**47, 1  # milliseconds: a rule until then applies, or has expir
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Policy]:
-    """The policies with which sessions are opened."""
+    """The policies that sessions are opened with, or get later."""
     found: list[Policy] = []
-    real = ScriptedRuntime.open
+    real, real_reseat = ScriptedRuntime.open, ScriptedSession.reseat
 
     async def noted(self: ScriptedRuntime, seat: Seat) -> Session:
         found.append(seat.policy)
         return await real(self, seat)
 
+    async def noted_later(self: ScriptedSession, seat: Seat) -> None:
+        found.append(seat.policy)
+        await real_reseat(self, seat)
+
     monkeypatch.setattr(ScriptedRuntime, "open", noted)
+    monkeypatch.setattr(ScriptedSession, "reseat", noted_later)
     return found
 
 

@@ -19,7 +19,7 @@ from clew.support.errors import Refused
 
 LAST = 12  # passages of `/history`
 ALL = 400  # passages in which `/diff` looks
-POLICIES = ("read-only", "careful", "trusted", "yolo")
+POLICIES = ("read-only", "careful", "sandbox", "trusted", "yolo")
 EFFORTS = ("low", "medium", "high")  # shown if the runtime names none
 REMOVE = frozenset({"remove", "rm", "删除", "移除"})
 

@@ -192,7 +192,7 @@ def set_command(out: Out, thread: str, settings: dict[str, str]) -> None:
 
     \b
     clew set THREAD model=NAME effort=high
-    clew set THREAD policy=read-only        or careful, trusted, yolo
+    clew set THREAD policy=read-only        or careful, sandbox, trusted, yolo
     """
     from clew.client import requests
 

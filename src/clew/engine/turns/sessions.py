@@ -60,7 +60,7 @@ class Sessions:
             session = self._open.get(key)
             if key not in self._busy:
                 self._attach_modes[key] = "warm"
-            if session is not None and for_turn and key not in self._busy:
+            if session is not None and for_turn:  # recovery may not have released it yet
                 session = await self._with_settings_of(thread, key, session)
             is_new = session is None
             if session is None:

@@ -100,7 +100,7 @@ class Change(Body):
     title: Title | None = None
     model: Annotated[Name | None, Meta(description="holds from the next turn, like `effort` and `policy`")] = None
     effort: Name | None = None
-    policy: Literal["careful", "trusted", "read-only", "yolo"] | None = None
+    policy: Literal["careful", "sandbox", "trusted", "read-only", "yolo"] | None = None
     sender: Name = "you"
 
 
