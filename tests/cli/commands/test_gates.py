@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -141,9 +142,9 @@ def test_one_gate_is_shown_completely_with_the_commands_to_answer_it(clew: Clew)
         f"{code}: the agent asks to run a command",
         "    pytest -q -k name",
         f"  clew approve {code}           allow",
+        f"  clew deny {code}              decline",
         f"  clew approve {code} --thread  allow it in this thread from now on",
         f"  clew approve {code} --rule    allow `pytest …` here for 2 h",
-        f"  clew deny {code}              decline",
         f"  clew deny {code} --stop       decline and stop the turn",
     ]
 
@@ -435,7 +436,7 @@ def test_run_without_a_terminal_ends_at_a_gate_and_continues_after_yes(clew: Cle
     result = clew.run("run", f"!text before\n!approve {TRICKY}\n!text done", "--title", "run and ask")
     thread = clew.json("threads", "--text", "run and ask")[0]
     (code,) = thread["gates"]
-    assert (result.code, result.out) == (1, "before\n")
+    assert (result.code, result.out) == (5, "before\n")
     assert f"{code}: the agent asks to run a command\n    {SHOWN}\n" in result.err
     assert f"\n  clew approve {code} " in result.err and "\u0441" not in result.err
     assert result.err.endswith(
@@ -448,7 +449,7 @@ def test_run_without_a_terminal_ends_at_a_gate_and_continues_after_yes(clew: Cle
 
 
 def test_run_as_json_reports_the_open_gates(clew: Clew) -> None:
-    result = clew.json("run", "!approve one", code=1)
+    result = clew.json("run", "!approve one", code=5)
     assert set(result) == SHAPES["run"] | {"gates"}
     assert (result["state"], result["error"]) == ("waiting", None)
     assert result["gates"] == clew.json("show", result["thread"])["gates"]
@@ -461,7 +462,7 @@ def test_run_continues_without_asking_if_a_policy_or_rule_allows(clew: Clew, tmp
     assert (result.code, result.out) == (0, "done\n")
     assert re.search(r"· \w+: yes by clew \(.*deploy \*.*\): deploy --now\n", result.err)
     asked = clew.run("run", "!ask Which? | red", "--policy", "yolo")
-    assert asked.code == 1, "a question is always for a person"
+    assert asked.code == 5, "a question is always for a person"
 
 
 KEYS = "y, n or a number; any other text goes to the agent"
@@ -652,7 +653,7 @@ def test_a_pipe_that_ends_before_the_answer_names_the_open_gate(clew: Clew) -> N
     assert clew.json("gates", code)["state"] == "open"
     as_json = by_pipe(clew, "!approve one", args=("--json",))
     told = json.loads(as_json.out)
-    assert (as_json.code, told["state"]) == (5, "waiting") and clew.json("gates", told["gates"][0])["state"] == "open"
+    assert (as_json.code, told["state"]) == (1, "waiting") and clew.json("gates", told["gates"][0])["state"] == "open"
 
 
 # In `watch`
@@ -682,7 +683,7 @@ def test_watch_of_all_threads_shows_the_state_of_each_thread(clew: Clew) -> None
     clew.end(watching)
     own = [line.removesuffix("\n") for line in news if line.startswith(f"{name}  ")]
     assert any("waiting" in line and line.endswith(f"asks: clew gates {asking.code}") for line in own)
-    assert len(own) == len(set(own)), "no line is repeated"
+    assert all(line != before for before, line in pairwise(own)), "no line is repeated"
 
 
 def test_run_shows_a_non_blocking_question_without_waiting(clew: Clew) -> None:
