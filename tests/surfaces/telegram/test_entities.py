@@ -210,3 +210,30 @@ def test_the_parser_is_imported_only_to_send() -> None:
     code = "import sys; import clew.surfaces.telegram.surface; print('markdown_it' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def calls_for(markdown: str) -> int:
+    """Count the calls that showing a text takes, which is the same on a busy machine."""
+    count = 0
+
+    def note(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        shown(markdown)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("piece", ["`x` ", "*x* ", "**`x` y** "])
+def test_the_work_grows_with_the_length_and_not_with_its_square(piece: str) -> None:
+    shown(piece)  # the parser is made once
+    assert calls_for(piece * 400) < 6 * calls_for(piece * 100)
+
+
+def test_a_style_written_twice_around_the_same_words_counts_once() -> None:
+    assert looks("**__both__**") == [("bold", "both")]

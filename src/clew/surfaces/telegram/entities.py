@@ -6,8 +6,9 @@ is shown as it was written. Telegram has nothing to parse that could fail.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ RULE = "———"
 _STYLES = {"strong": "bold", "em": "italic", "s": "strikethrough"}
 _ALWAYS = frozenset({"text_link", "pre"})  # kept first if there are too many: without them something would be lost
 _ALONE = frozenset({"pre", "code"})  # Telegram nests nothing in them, and styles cannot contain them
+_PRE = frozenset({"pre"})  # a quote cannot contain it
 
 
 class Entity(Struct, frozen=True):
@@ -98,7 +100,7 @@ def _with_note(look: _Text, note: str) -> Shown:
         whole.add(note)
         whole.styled("italic", start)
     entities = list(_entities(whole.text, whole.spans))
-    kept = sorted(entities, key=lambda each: each.type in _ALWAYS, reverse=True)[:MOST]
+    kept = frozenset(sorted(entities, key=lambda each: each.type in _ALWAYS, reverse=True)[:MOST])
     return Shown(whole.text, tuple(each for each in entities if each in kept))
 
 
@@ -295,28 +297,41 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def _entities(text: str, spans: Sequence[_Span]) -> Iterator[Entity]:
     """Spans as Telegram takes them: nested, or apart; no style around code; not empty."""
     at = list(accumulate((1 + (char > "\uffff") for char in text), initial=0))
-    cut = [piece for span in spans for piece in _pieces(span, spans)]
+    barriers = {types: _starting(spans, types) for types in (_ALONE, _PRE)}
+    cut = [piece for span in _outermost(spans) for piece in _pieces(span, barriers)]
     trimmed = (span if span.type == "pre" else _trimmed(text, span) for span in cut)
     kept = [span for span in trimmed if span.start < span.end]
     for span in sorted(kept, key=lambda span: (span.start, -span.end)):
         yield Entity(span.type, at[span.start], at[span.end] - at[span.start], span.language, span.url)
 
 
-def _pieces(span: _Span, spans: Iterable[_Span]) -> Iterator[_Span]:
-    """The span without what it may not contain; nothing if another one of its type contains it."""
-    if any(each.type == span.type and _is_within(span, each) for each in spans):
-        return
-    barriers = _ALONE if span.type in _STYLES.values() else {"pre"} if span.type == "blockquote" else ()
+def _outermost(spans: Iterable[_Span]) -> Iterator[_Span]:
+    """The spans without those that another one of their type contains."""
+    reached: dict[str, int] = {}  # by type: where the spans so far end
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if span.end > reached.get(span.type, -1):
+            reached[span.type] = span.end
+            yield span
+
+
+def _starting(spans: Iterable[_Span], types: frozenset[str]) -> list[_Span]:
+    return sorted((span for span in spans if span.type in types), key=_start)
+
+
+def _start(span: _Span) -> int:
+    return span.start
+
+
+def _pieces(span: _Span, barriers: Mapping[frozenset[str], Sequence[_Span]]) -> Iterator[_Span]:
+    """The span without what it may not contain."""
+    kind = _ALONE if span.type in _STYLES.values() else _PRE if span.type == "blockquote" else None
+    found = barriers[kind] if kind is not None else ()
     start = span.start
-    for each in sorted((each for each in spans if each.type in barriers), key=lambda each: each.start):
-        if span.start <= each.start < span.end:
-            yield replace(span, start=start, end=each.start)
-            start = each.end
+    first, last = (bisect_left(found, at, key=_start) for at in (span.start, span.end))
+    for each in found[first:last]:
+        yield replace(span, start=start, end=each.start)
+        start = each.end
     yield replace(span, start=start)
-
-
-def _is_within(span: _Span, other: _Span) -> bool:
-    return span is not other and other.start <= span.start and span.end <= other.end
 
 
 def _trimmed(text: str, span: _Span) -> _Span:
