@@ -127,6 +127,16 @@ async def test_somebody_else_who_may_speak_can_stop_it(tmp_path: Path) -> None:
         assert (await rig.ended(turn.turn)).state is TurnState.INTERRUPTED
 
 
+async def test_a_press_forged_in_another_chat_stops_nothing(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Phone(can=CAN)) as rig:
+        turn = await begun(rig, "!hold here\n!text done", "here")
+        await rig.allow("8")
+        forged = await says(rig, f"/stop {turn.turn}", "8", room="b", pressed=True, quoted="message-1")
+        assert (forged.fate, forged.words) == (Fate.REFUSED, chat_messages.SETTLED)
+        rig.scripted.holds.release("here")
+        assert (await rig.ended(turn.turn)).text == "done"
+
+
 async def test_once_stopped_it_has_no_button(tmp_path: Path) -> None:
     phone = Phone(can=CAN)
     async with Rig(tmp_path, room=phone) as rig:
