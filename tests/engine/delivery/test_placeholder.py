@@ -6,12 +6,15 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clew.engine.delivery.placeholder import LOOK
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Accepted, Conversation, Fate, Person, Role
 from clew.model.surface import Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.model.turns import TurnState
 from clew.store.tables import people
+from clew.support.clock import SystemClock
 from clew.texts import chat_messages
+from tests.engine.gates.test_lifecycle import YES, asked
 from tests.helpers.rig import TIMEOUT, Rig, Room
 
 CAN = SurfaceCan(chat=True, edit=True, edit_every=0.01, buttons=8)
@@ -92,6 +95,47 @@ async def test_somebody_types_until_the_agent_asks(tmp_path: Path) -> None:
         assert set(phone.typed) == {rig.where()}
         rig.scripted.holds.release("here")
         await rig.saw("gate.opened")
+
+
+class Counting(SystemClock):
+    """Counts the waits between two looks at a turn of no chat, which take no time."""
+
+    looks = 0
+
+    async def sleep(self, seconds: float) -> None:
+        self.looks += seconds == LOOK
+        await super().sleep(0 if seconds == LOOK else seconds)
+
+
+async def test_nobody_looks_again_and_again_where_to_type_for_a_turn_of_no_chat_or_at_a_gate(tmp_path: Path) -> None:
+    phone, clock = Phone(can=STREAM), Counting()
+    async with Rig(tmp_path, room=phone, clock=clock) as rig:
+        await rig.start("!hold here\n!text done")
+        await rig.held("here")
+        await rig.allow("7")
+        await says(rig, "!approve make\n!text done", room="b")
+        await rig.saw("gate.opened")
+        await begun(rig, "!hold there\n!text done", "there")
+        before = len(phone.typed)
+        async with asyncio.timeout(TIMEOUT), phone.news:
+            await phone.news.wait_for(lambda: len(phone.typed) >= before + 20)
+        assert clock.looks <= 2 and set(phone.typed[-10:]) == {rig.where()}
+        rig.scripted.holds.release("here")
+        rig.scripted.holds.release("there")
+
+
+async def test_after_the_answer_somebody_types_again(tmp_path: Path) -> None:
+    phone = Phone(can=STREAM)
+    async with Rig(tmp_path, room=phone) as rig:
+        await rig.allow("7")
+        await says(rig, "!approve make\n!hold here\n!text done")
+        (gate,) = await asked(rig)
+        await rig.engine.gates.answer(gate.code, YES)
+        await rig.held("here")
+        before = len(phone.typed)
+        async with asyncio.timeout(TIMEOUT), phone.news:
+            await phone.news.wait_for(lambda: len(phone.typed) >= before + 3)
+        rig.scripted.holds.release("here")
 
 
 async def test_its_button_stops_that_turn_once(tmp_path: Path) -> None:

@@ -79,14 +79,51 @@ async def show(
     core: Core, turn: Turn, progress: Callable[[], Progress], written: Callable[[], str], changed: asyncio.Event
 ) -> None:
     """Keep the placeholder up to date until cancelled, also if the turn moves to another conversation."""
+    hint = _TypingHint(core)
     async with asyncio.TaskGroup() as group:
-        if any(surface.can.typing for surface in core.surfaces.values()):
-            group.create_task(_keep_typing(core, turn, progress))
-        await _keep_editing(core, turn, progress, written, changed)
+        group.create_task(hint.run(progress))
+        if hint.can_type(turn.conversation):
+            row = await core.read_with_retry(lambda tx: placeholder(tx, turn.id))
+            hint.show_in(row.conversation if row is not None else None)
+        await _keep_editing(core, turn, progress, written, changed, hint)
+
+
+class _TypingHint:
+    """Shows in the chat of the turn that somebody writes. It reads nothing: whoever edits the placeholder says where
+    that is."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._where: Conversation | None = None
+        self._is_told = asyncio.Event()
+
+    def can_type(self, where: Conversation | None) -> bool:
+        surface = _editable_surface(self._core, where)
+        return surface is not None and surface.can.typing > 0
+
+    def show_in(self, where: Conversation | None) -> None:
+        self._where = where if self.can_type(where) else None
+        self._is_told.set()
+
+    async def run(self, progress: Callable[[], Progress]) -> None:
+        while True:
+            await self._is_told.wait()
+            if self._where is None or progress().gates:  # nobody is there, or the turn waits for a person
+                self._is_told.clear()
+                continue
+            surface = self._core.surfaces[self._where.surface]
+            with suppress(NotSent):  # it is only a hint
+                await cast(ShowsTyping, surface).typing(self._where)
+            await self._core.clock.sleep(surface.can.typing)
 
 
 async def _keep_editing(
-    core: Core, turn: Turn, progress: Callable[[], Progress], written: Callable[[], str], changed: asyncio.Event
+    core: Core,
+    turn: Turn,
+    progress: Callable[[], Progress],
+    written: Callable[[], str],
+    changed: asyncio.Event,
+    hint: _TypingHint,
 ) -> None:
     began, last, gone = core.clock.monotonic(), None, None
     surface = _editable_surface(core, turn.conversation)
@@ -98,8 +135,9 @@ async def _keep_editing(
         changed.clear()
         await core.clock.sleep(pause)
         text = working(progress(), core.clock.monotonic() - began)
-        look = partial(_shown, core=core, turn=turn, text=text, live=_newest(written()))
-        shown = await core.read_with_retry(look)
+        look = partial(_look, core=core, turn=turn, text=text, live=_newest(written()))
+        where, shown = await core.read_with_retry(look)
+        hint.show_in(where)
         if shown is None or shown[0] == gone:
             continue
         surface = core.surfaces[shown[0].conversation.surface]
@@ -124,30 +162,23 @@ async def _wait(changed: asyncio.Event, seconds: float | None) -> None:
         return
 
 
-async def _keep_typing(core: Core, turn: Turn, progress: Callable[[], Progress]) -> None:
-    """Show in the chat of the turn that somebody writes, unless the turn waits for a person."""
-    while True:
-        row = None if progress().gates else await core.read_with_retry(lambda tx: placeholder(tx, turn.id))
-        surface = _editable_surface(core, row.conversation) if row is not None else None
-        if surface is not None and surface.can.typing and row is not None and row.conversation is not None:
-            with suppress(NotSent):  # it is only a hint
-                await cast(ShowsTyping, surface).typing(row.conversation)
-        await core.clock.sleep(surface.can.typing if surface is not None and surface.can.typing else LOOK)
-
-
-def _shown(tx: Tx, core: Core, turn: Turn, text: str, live: str) -> tuple[Receipt, Outgoing] | None:
-    """The placeholder's receipt, and what it shows now. None: there is none yet, or it is over."""
+def _look(
+    tx: Tx, core: Core, turn: Turn, text: str, live: str
+) -> tuple[Conversation | None, tuple[Receipt, Outgoing] | None]:
+    """Where the placeholder is, and, once it is sent there, its receipt and what it shows now. None: there is none, or
+    it is over."""
     row = placeholder(tx, turn.id)
-    surface = _editable_surface(core, row.conversation) if row is not None else None
-    if row is None or row.message_id is None or row.conversation is None or surface is None:
-        return None
-    now, where = turns.get(tx, turn.id), row.conversation
+    where = row.conversation if row is not None else None
+    surface = _editable_surface(core, where)
+    if row is None or row.message_id is None or where is None or surface is None:
+        return where, None
+    now = turns.get(tx, turn.id)
     buttons = () if now is None or now.stop_asked else shown_buttons(tx, core, where, stop_button(core, turn, where))
     name, said = f"{turn.id}:{DeliveryKind.PLACEHOLDER}", localized(tx, core, where, text)
     live = live if surface.can.stream else ""
     kind = DeliveryKind.PLACEHOLDER
     outgoing = Outgoing(name, kind, where, turn.thread, turn.id, said, buttons=buttons, live=live)
-    return Receipt(where, row.message_id), outgoing
+    return where, (Receipt(where, row.message_id), outgoing)
 
 
 def stop_button(core: Core, turn: Turn, where: Conversation | None) -> tuple[Button, ...]:
