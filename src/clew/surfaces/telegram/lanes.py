@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -17,7 +17,7 @@ class Lanes(Generic[T]):
     def __init__(self, group: asyncio.TaskGroup, handle: Callable[[T], Awaitable[None]]) -> None:
         self._group = group
         self._handle = handle
-        self._confirmed: int | None = None
+        self.confirmed: int | None = None  # the number after the last update that is handled with all before it
         self._window: dict[int, bool] = {}  # by number, in order of arrival: whether it is handled
         self._waiting: dict[Hashable, deque[tuple[int, T]]] = {}
         self._advanced = asyncio.Event()
@@ -25,7 +25,7 @@ class Lanes(Generic[T]):
     @property
     def offset(self) -> int | None:
         """The number of the first update that is not handled; None: none has come yet."""
-        return next(iter(self._window), self._confirmed)
+        return next(iter(self._window), self.confirmed)
 
     @property
     def is_busy(self) -> bool:
@@ -44,14 +44,20 @@ class Lanes(Generic[T]):
         if len(waiting) == 1:
             self._group.create_task(self._work(lane, waiting))
 
-    async def advance(self, seconds: float) -> None:
-        """Wait until some update is handled, at most so long."""
-        self._advanced.clear()
+    async def advance(self, since: int | None, wait: Coroutine[object, object, None]) -> None:
+        """Wait until more than `since` is confirmed, at most until `wait` is over."""
+        tasks = {asyncio.ensure_future(wait), asyncio.ensure_future(self._confirmed_after(since))}
         try:
-            async with asyncio.timeout(seconds):
-                await self._advanced.wait()
-        except TimeoutError:
-            return
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _confirmed_after(self, since: int | None) -> None:
+        while self.confirmed == since:
+            self._advanced.clear()
+            await self._advanced.wait()
 
     async def _work(self, lane: Hashable, waiting: deque[tuple[int, T]]) -> None:
         while waiting:
@@ -65,5 +71,5 @@ class Lanes(Generic[T]):
     def _confirm(self) -> None:
         while (first := next(iter(self._window), None)) is not None and self._window[first]:
             del self._window[first]
-            self._confirmed = first + 1
-        self._advanced.set()
+            self.confirmed = first + 1
+            self._advanced.set()

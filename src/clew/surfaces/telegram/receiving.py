@@ -38,7 +38,8 @@ from clew.texts.catalogue import say
 log = logging.getLogger(__name__)
 
 POLL = 30  # seconds that one call waits for updates
-PACE = 0.25  # seconds between two calls while an update is being handled: they return it at once
+PAGE = 100  # updates that one call returns at most, the unconfirmed ones first
+PACE, LONGEST_PACE = 0.25, 10.0  # seconds between two calls while an update is being handled: they return it at once
 DOWNLOADS = 8  # at the same time
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
 TOAST = 200  # characters of the answer to a button press
@@ -58,6 +59,9 @@ class Receiver:
         self._me: User | None = None
         self._logged: set[str] = set()
         self._stuck: set[int] = set()  # updates that are tried again and again
+        self._why = ""  # they are
+        self._is_full = False  # a call returns only updates that are being handled
+        self._pace = PACE
         self._tries: dict[int, int] = {}  # by update: how often its file could not be fetched
         self._downloads = asyncio.Semaphore(DOWNLOADS)
 
@@ -79,13 +83,21 @@ class Receiver:
         self._me = self._me or await self._get_me()
         self.reached.set()
         seconds = 0 if self.trouble or lanes.is_busy else POLL  # to notice a recovery at once
-        known = lanes.unconfirmed  # before the call: one may be handled meanwhile
-        for raw in await self._api.poll(lanes.offset, KINDS, seconds):
-            if number(raw) not in known:
-                self._add(lanes, raw)
-        self._recover()
+        known, since = lanes.unconfirmed, lanes.confirmed  # before the call: one may be handled meanwhile
+        fresh = [raw for raw in await self._api.poll(lanes.offset, KINDS, seconds) if number(raw) not in known]
+        for raw in fresh:
+            self._add(lanes, raw)
+        self._is_full = len(lanes.unconfirmed) >= PAGE
+        self._update_trouble()
         if lanes.is_busy:
-            await lanes.advance(PACE)
+            await self._wait_to_advance(lanes, since, has_news=any(number(raw) is not None for raw in fresh))
+
+    async def _wait_to_advance(self, lanes: Lanes[Update], since: int | None, *, has_news: bool) -> None:
+        """Wait until more can be confirmed; ever longer while nothing moves, since each call returns the same."""
+        if has_news:
+            self._pace = PACE
+        await lanes.advance(since, self._clock.sleep(self._pace))
+        self._pace = min(2 * self._pace, LONGEST_PACE) if lanes.confirmed == since else PACE
 
     def _add(self, lanes: Lanes[Update], raw: object) -> None:
         update, at = read(raw), number(raw)
@@ -110,7 +122,8 @@ class Receiver:
                 break
             except (NotSent, Refusal, StoreError) as error:
                 self._stuck.add(update.update_id)
-                self._set_trouble(_describe(error))
+                self._why = _describe(error)
+                self._update_trouble()
                 await self._clock.sleep(_retry_after(error) or wait)
                 wait = min(2 * wait, LONGEST_WAIT)
             except Exception:  # one update must not stop the others
@@ -119,7 +132,7 @@ class Receiver:
         self._tries.pop(update.update_id, None)
         if update.update_id in self._stuck:
             self._stuck.discard(update.update_id)
-            self._recover()
+            self._update_trouble()
 
     async def _take_once(self, inbox: Inbox, update: Update) -> None:
         assert self._me is not None
@@ -221,8 +234,13 @@ class Receiver:
             log.warning("%s", words)
         self.trouble = words
 
-    def _recover(self) -> None:
-        if self._stuck:
+    def _update_trouble(self) -> None:
+        """Say what holds up the updates; nothing, if they come in."""
+        why = self._why if self._stuck else ""
+        if self._is_full:
+            why = say("surfaces.telegram_full", count=str(PAGE), why=why or say("surfaces.telegram_slow"))
+        if why:
+            self._set_trouble(why)
             return
         if self.trouble:
             log.info("messages come in again")

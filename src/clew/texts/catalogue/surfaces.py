@@ -130,6 +130,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "你的另一个 clew 正在接收这个机器人的消息：请停止它（以它的 CLEW_HOME 运行 `clew down`），"
         "或用 @BotFather 为这个 clew 另建一个机器人",
     ),
+    "telegram_full": (
+        "{count} updates of Telegram are not handled yet; new ones come in once the oldest is: {why}",
+        "有 {count} 条 Telegram 更新尚未处理完；最早的一条处理完后才会收到新的：{why}",
+    ),
+    "telegram_slow": ("it is still being handled", "它仍在处理中"),
     "telegram_no_token": (
         "the environment variable {name} of [surfaces.telegram] is not set where clew runs",
         "`[surfaces.telegram]` 指定的环境变量 {name} 在 clew 运行的环境中没有设置",
