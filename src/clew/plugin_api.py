@@ -46,6 +46,7 @@ from clew.model.shared_sessions import PastTurn
 from clew.model.surface import (
     Backlog,
     Down,
+    Gone,
     Inbox,
     InDoubt,
     Never,
@@ -106,6 +107,7 @@ __all__ = [
     "GateClosed",
     "GateKind",
     "GateOpened",
+    "Gone",
     "GrowingText",
     "Health",
     "HealthState",

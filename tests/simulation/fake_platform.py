@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from clew.model.delivery import Button, DeliveryKind
 from clew.model.messages import Conversation, Fate, Inbound
-from clew.model.surface import Backlog, Down, Inbox, InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
+from clew.model.surface import Backlog, Down, Gone, Inbox, InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.support.errors import StoreError
 from tests.simulation.clock import EPOCH
 
@@ -201,7 +201,7 @@ class SimulatedSurface:
             self._fail(outgoing)
         if outgoing.conversation.address == self._platform.gone and loop_time() >= self._platform.gone_at:
             self._platform.tell(f"{outgoing.id} is refused: {self._platform.gone} is gone")
-            raise Never(GONE)
+            raise Gone(GONE)
         post = self._platform.show(outgoing)
         await asyncio.sleep(chance.random() * 0.2)
         if chance.random() < self._platform.faults / 2:

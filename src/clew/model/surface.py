@@ -113,6 +113,11 @@ class Never(NotSent):
     """The platform refused it permanently. The reason is shown to a person."""
 
 
+class Gone(Never):
+    """The conversation takes nothing any more: it was deleted, or clew was removed or blocked there. Only then an
+    answer may be brought to another conversation."""
+
+
 class KnownConversation(Struct, frozen=True):
     """A conversation that clew takes part in."""
 

@@ -25,7 +25,7 @@ async def a_message_in_an_opened_thread_has_that_conversation(stage: Stage, fold
 
 
 async def an_answer_whose_thread_was_deleted_goes_to_its_chat(stage: Stage, folder: Path) -> None:
-    """If people delete a thread of the platform while the agent works, sending there raises `Never`: then the answer
+    """If people delete a thread of the platform while the agent works, sending there raises `Gone`: then the answer
     comes to the chat that the thread was in, with a line that says why."""
     async with Daemon(stage, folder) as clew:
         if not clew.surface.can.threads:

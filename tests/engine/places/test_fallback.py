@@ -1,12 +1,18 @@
-"""A question whose conversation is gone is asked in another one, and never twice in the same."""
+"""A question or an answer whose conversation is gone comes to another one, and never twice to the same."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from clew.model.messages import Conversation
-from clew.model.surface import InDoubt, Never, Outgoing, Receipt, SurfaceCan
-from clew.store.tables import places
+import pytest
+
+from clew.model.delivery import Delivery
+from clew.model.messages import Conversation, Person, Role
+from clew.model.surface import Gone, InDoubt, Never, NotSent, Outgoing, Receipt, SurfaceCan
+from clew.store.tables import deliveries, people, places
+from clew.support.errors import BadInput
 from tests.engine.gates.test_lifecycle import YES, asked, executions
 from tests.helpers.rig import Rig, Room
 
@@ -17,10 +23,16 @@ class Closing(Room):
     """A platform on which some conversations are gone."""
 
     gone: tuple[str, ...] = ("a",)
+    refusal: type[NotSent] = Gone
+
+    def resolve(self, address: str) -> Conversation:
+        if not address:
+            raise BadInput("no home is configured")
+        return super().resolve(address)
 
     async def send(self, outgoing: Outgoing) -> Receipt:
         if outgoing.conversation.address in self.gone:
-            raise Never("the topic was deleted")
+            raise self.refusal("the topic was deleted")
         return await super().send(outgoing)
 
 
@@ -70,3 +82,67 @@ async def test_a_long_card_still_fits_after_an_unconfirmed_send(tmp_path: Path) 
         await rig.delivered(f"{gate.id}:ask")
         first, again = [sent for sent in room.sent if sent.id == room.sent[0].id]
         assert "may be a repeat" in again.note and len(again.text) + len(again.note) < 400 and first.text == again.text
+
+
+@asynccontextmanager
+async def chat(folder: Path, refusal: type[NotSent] = Gone) -> AsyncIterator[Rig]:
+    """A chat in which Ann, the owner, and Bob may write; nothing reaches Bob in `a`."""
+    room = Closing(can=SurfaceCan(chat=True))
+    room.refusal = refusal
+    async with Rig(folder, room=room) as rig:
+        for id, role in (("7", Role.OWNER), ("8", Role.DRIVER)):
+            person = Person("room", id, id, role, 0, "test")
+            await rig.store.write(lambda tx, person=person: people.add(tx, person))  # type: ignore[misc]
+        yield rig
+
+
+async def refused(rig: Rig, *, in_group: bool = False) -> Delivery:
+    """Let the agent answer Bob; return the answer after its first refusal, as it was left by that."""
+    accepted = await rig.say("!text secret", sender_id="8", in_group=in_group)
+    name = f"{accepted.turn}:final"
+    await rig.until(lambda entry: entry.kind == "delivery.failed" and entry.data["delivery"] == name)
+    row = await rig.store.read(lambda tx: deliveries.get(tx, name))
+    assert row is not None
+    return row
+
+
+async def set_home(rig: Rig) -> None:
+    await rig.store.write(lambda tx: places.set_home(tx, HOME))
+
+
+async def test_an_answer_whose_content_is_refused_goes_nowhere_else(tmp_path: Path) -> None:
+    async with chat(tmp_path, Never) as rig:
+        await set_home(rig)
+        answer = await refused(rig, in_group=True)
+        assert (answer.state, answer.error) == ("failed", "the topic was deleted") and not rig.room.sent
+
+
+async def test_an_answer_of_a_group_that_is_gone_comes_home(tmp_path: Path) -> None:
+    async with chat(tmp_path) as rig:
+        await set_home(rig)
+        answer = await refused(rig, in_group=True)
+        await rig.delivered(answer.id)
+        assert [sent.conversation for sent in rig.room.sent] == [HOME, HOME] and rig.room.texts[-1] == "secret"
+
+
+@pytest.mark.parametrize("in_group", [True, None])
+async def test_a_private_answer_never_comes_to_a_group(tmp_path: Path, in_group: bool | None) -> None:
+    async with chat(tmp_path) as rig:
+        await set_home(rig)
+        if in_group:  # otherwise nothing is known about the home
+            await rig.ended((await rig.say("!text hello", sender_id="7", room="home", in_group=True)).turn)
+        answer = await refused(rig)
+        assert (answer.state, answer.error) == ("failed", "the topic was deleted")
+        assert "secret" not in rig.room.texts
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+async def test_a_private_answer_comes_to_the_direct_chat_of_the_owner(tmp_path: Path, is_named: bool) -> None:
+    async with chat(tmp_path) as rig:
+        greeted = await rig.say("!text hello", sender_id="7", room="home")
+        await rig.delivered(f"{greeted.turn}:final")
+        if is_named:
+            await set_home(rig)
+        answer = await refused(rig)
+        await rig.delivered(answer.id)
+        assert rig.room.sent[-1].conversation == HOME and rig.room.texts[-1] == "secret"

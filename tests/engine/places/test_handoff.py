@@ -19,7 +19,7 @@ from clew.engine.turns.suspension import hold_backlog
 from clew.model.gate_views import GateView
 from clew.model.messages import Accepted, Conversation, Fate, Inbound, Person, PromptMessage, Role
 from clew.model.runtime import TurnRequest
-from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Receipt, SurfaceCan, TryAgain
+from clew.model.surface import Down, Gone, InDoubt, Never, NotSent, Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.model.threads import SessionKey, ThreadKind
 from clew.model.turns import Origin
 from clew.model.views import HandoffView
@@ -79,7 +79,7 @@ class Deleting(Phone):
     async def send(self, outgoing: Outgoing) -> Receipt:
         if outgoing.conversation.address in self.deleted:
             self.tries.append(outgoing)
-            raise Never("the topic was deleted")
+            raise Gone("the topic was deleted")
         return await super().send(outgoing)
 
 
@@ -114,8 +114,11 @@ async def hand(rig: Rig, thread: str | None, to: str = "phone", **more: object) 
     return await rig.engine.handoffs.look(asked.id, 60)
 
 
-async def said_there(rig: Rig, text: str, where: str, surface: str = "phone") -> tuple[Fate, str | None, str | None]:
-    inbound = Inbound(Conversation(surface, where), rig.clock.ulid(), "ann", text, sender_id="7")
+async def said_there(
+    rig: Rig, text: str, where: str, surface: str = "phone", *, in_group: bool = False
+) -> tuple[Fate, str | None, str | None]:
+    here = Conversation(surface, where)
+    inbound = Inbound(here, rig.clock.ulid(), "ann", text, sender_id="7", in_group=in_group)
     accepted = await rig.engine.inbox.accept(inbound)
     return accepted.fate, accepted.thread, accepted.turn
 
@@ -411,7 +414,7 @@ async def test_an_answer_that_every_chat_refuses_fails_with_a_reason(tmp_path: P
     phone = Deleting(deleted={"home", "home/1", "group", "group/7", "pocket"})
     async with desk_and_phone(tmp_path, phone) as rig:
         await rig.store.write(lambda tx: places.set_away(tx, Conversation("phone", "pocket"), 1))
-        _, _, turn = await said_there(rig, "!text two", "group/7")
+        _, _, turn = await said_there(rig, "!text two", "group/7", in_group=True)
         failures = count(1)
         await rig.until(
             lambda entry: (

@@ -15,7 +15,7 @@ import pytest
 from clew.config import settings as config_settings
 from clew.model.delivery import Button, DeliveryKind
 from clew.model.messages import Conversation, Fate, Inbound
-from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Surface, TryAgain, Units
+from clew.model.surface import Down, Gone, InDoubt, Never, NotSent, Outgoing, Surface, TryAgain, Units
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, ClewError, ConfigError, StoreError
 from clew.support.home import Home
@@ -503,8 +503,8 @@ async def test_without_threads_none_is_opened(surface: FeishuSurface, app: App) 
         (99991400, {"headers": {"x-ogw-ratelimit-reset": "9"}}, TryAgain, "too many calls"),
         (0, {"status": 429, "headers": {"Retry-After": "9"}}, TryAgain, "too many calls"),
         (230020, {}, TryAgain, "too many calls"),
-        (230002, {"msg": "Bot/User can NOT be out of the chat."}, Never, "out of the chat"),
-        (230013, {"msg": "Bot has NO availability to this user."}, Never, "NO availability"),
+        (230002, {"msg": "Bot/User can NOT be out of the chat."}, Gone, "out of the chat"),
+        (230013, {"msg": "Bot has NO availability to this user."}, Gone, "NO availability"),
         (99991672, {"msg": "Access denied. im:message:send_as_bot"}, Down, "give the app that permission"),
         (230049, {}, InDoubt, "refuses"),
         (1663, {"status": 500}, InDoubt, "HTTP 500"),
@@ -581,7 +581,7 @@ async def test_a_left_chat_and_a_deleted_message_fail_permanently(surface: Feish
         await surface.edit(receipt, owed("other"))
     await app.do("chat", id=ALONE, removed=True)
     trouble = await failure(surface, owed("hello", id="U2:final"))
-    assert type(trouble) is Never and "out of the chat" in trouble.reason
+    assert type(trouble) is Gone and "out of the chat" in trouble.reason
 
 
 # The token

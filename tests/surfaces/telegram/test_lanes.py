@@ -10,15 +10,18 @@ from clew.surfaces.telegram.lanes import Lanes
 async def test_only_what_is_handled_with_all_before_it_is_confirmed() -> None:
     done = {name: asyncio.Event() for name in ("a1", "b1", "a2", "c1")}
     handled: list[str] = []
+    news = asyncio.Condition()
 
     async def handle(name: str) -> None:
         await done[name].wait()
-        handled.append(name)
+        async with news:
+            handled.append(name)
+            news.notify_all()
 
     async def settle(name: str) -> int | None:
         done[name].set()
-        while name not in handled:
-            await asyncio.sleep(0)
+        async with news:
+            await news.wait_for(lambda: name in handled)
         return lanes.offset
 
     async with asyncio.TaskGroup() as group:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from clew.config import settings as config_settings
 from clew.model.delivery import Button, DeliveryKind
 from clew.model.messages import Conversation, Fate, Inbound
-from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface, TryAgain
+from clew.model.surface import Down, Gone, InDoubt, Never, NotSent, Outgoing, Receipt, Surface, TryAgain
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, StoreError
 from clew.support.home import Home
@@ -622,9 +622,11 @@ async def test_the_files_of_two_bots_are_kept_apart(bot: Bot, later: Bot, tmp_pa
     ("code", "description", "kind", "parameters"),
     [
         (429, "Too Many Requests: retry after 9", TryAgain, {"retry_after": 9}),
-        (400, "Bad Request: chat not found", Never, {}),
-        (400, "Bad Request: message thread not found", Never, {}),
-        (403, "Forbidden: bot was blocked by the user", Never, {}),
+        (400, "Bad Request: chat not found", Gone, {}),
+        (400, "Bad Request: message thread not found", Gone, {}),
+        (400, "Bad Request: TOPIC_CLOSED", Gone, {}),
+        (400, "Bad Request: message is too long", Never, {}),
+        (403, "Forbidden: bot was blocked by the user", Gone, {}),
         (401, "Unauthorized", Down, {}),
         (500, "Internal Server Error", InDoubt, {}),
         (502, "Bad Gateway", InDoubt, {}),
@@ -711,7 +713,7 @@ async def test_an_unreachable_platform_is_down(surface: TelegramSurface, bot: Bo
 async def test_a_chat_that_removed_the_bot_fails_permanently(surface: TelegramSurface, bot: Bot) -> None:
     await bot.do("chat", id=GROUP, kicked=True)
     trouble = await failure(surface, words("hello", conversation=Conversation("telegram", str(GROUP))))
-    assert type(trouble) is Never and "kicked" in trouble.reason
+    assert type(trouble) is Gone and "kicked" in trouble.reason
 
 
 async def test_a_message_that_is_gone_cannot_be_edited(surface: TelegramSurface, bot: Bot) -> None:

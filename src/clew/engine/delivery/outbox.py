@@ -22,7 +22,7 @@ from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.events.kinds import EventKind
 from clew.model.events.logged import DeliveryFailed, DeliverySent
 from clew.model.messages import Conversation
-from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
+from clew.model.surface import Down, Gone, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
 from clew.store import Entry, Tx
 from clew.store.tables import deliveries
 from clew.support import crash
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 OnHandoffSent = Callable[[Tx, Delivery, Conversation], None]
 OnHandoffRefused = Callable[[Tx, Delivery, str], None]
 
-OnRefused = Callable[[Tx, Core, Delivery], None]
+OnRefused = Callable[[Tx, Core, Delivery, bool], None]  # the last: its conversation is gone
 
 
 class Outbox:
@@ -283,7 +283,8 @@ class Outbox:
             if delivery.kind is DeliveryKind.HANDOFF:
                 tx.attempt(partial(self._on_handoff_refused, tx, delivery, failure.reason), None)
             if delivery.kind in _NEEDED or delivery.part is not None:
-                tx.attempt(partial(self._on_refused, tx, self._core, delivery), None)
+                is_gone = isinstance(failure, Gone)
+                tx.attempt(partial(self._on_refused, tx, self._core, delivery, is_gone), None)
             return
         in_doubt = isinstance(failure, InDoubt) or delivery.in_doubt
         due = now + int(self._wait(delivery, failure) * 1000)

@@ -1,25 +1,27 @@
-"""Brings a question or an answer to another conversation if its own refuses it for good (topic deleted, clew removed
-from the group). It never answers a question."""
+"""Brings a question that its conversation refuses for good to another one, and an answer if its conversation is gone
+(topic deleted, clew removed from the group). An answer to a private message is never brought to a group. It never
+answers a question."""
 
 from __future__ import annotations
 
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_notice
 from clew.engine.gates import cards, suspension_prompt
-from clew.engine.places.targets import home_or_none
+from clew.engine.places.targets import home_or_none, owner_chat
 from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.events.logged import DeliveryOwed
 from clew.model.gates import Gate, GateState
 from clew.model.messages import Conversation
 from clew.store import Tx
-from clew.store.tables import deliveries, gates, places, threads, turns
+from clew.store.tables import deliveries, gates, inbox, places, threads, turns
 from clew.support.display.as_code import plain_or_code
 from clew.texts import chat_messages, gate_messages
 
 
-def take_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
+def take_elsewhere(tx: Tx, core: Core, refused: Delivery, is_gone: bool) -> None:
     if refused.kind in (DeliveryKind.FINAL, DeliveryKind.FILE):
-        _answer_elsewhere(tx, core, refused)
+        if is_gone:
+            _answer_elsewhere(tx, core, refused)
     else:
         _ask_elsewhere(tx, core, refused)
 
@@ -29,7 +31,8 @@ def _answer_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
     surface, for which its parts were made."""
     thread, row = threads.get(tx, refused.thread), deliveries.get(tx, refused.id)
     where = refused.conversation
-    to = _elsewhere(tx, core, where) if where is not None and _is_chat(core, where) else None
+    ways = _ways(tx, core, where) if where is not None and _is_chat(core, where) else []
+    to = next((way for way in ways if _may_read(tx, core, refused, way)), None)
     if where is None or thread is None or row is None or to is None or to.surface != where.surface:
         return
     why = chat_messages.answer_elsewhere(plain_or_code(thread.title), row.error or "")
@@ -37,6 +40,29 @@ def _answer_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
     now = core.clock.now()
     if deliveries.readdress(tx, refused.id, to, now, deliveries.time_after_queue(tx, thread.id, to, now)):
         tx.log(thread.id, refused.turn, now, DeliveryOwed(to.surface))
+
+
+def _may_read(tx: Tx, core: Core, refused: Delivery, way: Conversation) -> bool:
+    """Whether the answer may come there: the chat of its topic, or, if not all that asked for it was written in a
+    group, only a direct chat."""
+    if refused.conversation is not None and core.parent_of(refused.conversation) == way:
+        return True
+    turn = turns.get(tx, refused.turn) if refused.turn is not None else None
+    was_public = turn is not None and bool(turn.request) and all(message.among for message in turn.request)
+    return was_public or _is_direct(tx, core, way)
+
+
+def _is_direct(tx: Tx, core: Core, where: Conversation) -> bool:
+    """Whether it is known that only one person reads there: the direct chat of the owner, or one whose newest message
+    for an agent was not written in a group."""
+    if owner_chat(tx, core, where.surface) == where:
+        return True
+    newest = inbox.newest_for_agent(tx, where)
+    if newest is None:
+        return False
+    name, message_id = newest
+    turn = turns.get(tx, name)
+    return turn is not None and any(each.id == message_id and not each.among for each in turn.request)
 
 
 def _is_chat(core: Core, where: Conversation) -> bool:
@@ -49,7 +75,7 @@ def _ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
     thread = threads.get(tx, refused.thread)
     if refused.part is not None:
         _mark_incomplete(tx, core, refused)
-    to = _elsewhere(tx, core, refused.conversation) if refused.conversation else None
+    to = next(iter(_ways(tx, core, refused.conversation)), None) if refused.conversation else None
     if thread is None or to is None:
         return
     for gate in _asked_by(tx, refused):
@@ -70,7 +96,7 @@ def _mark_incomplete(tx: Tx, core: Core, refused: Delivery) -> None:
             cards.part_failed(tx, core, gate)
 
 
-def _elsewhere(tx: Tx, core: Core, refused_by: Conversation) -> Conversation | None:
+def _ways(tx: Tx, core: Core, refused_by: Conversation) -> list[Conversation]:
     """The chat of a topic, else the home of the surface and its chat, else the away target and its chat. Each is tried
     after the one before it refused, so it ends."""
     ways: list[Conversation] = []
@@ -81,7 +107,7 @@ def _elsewhere(tx: Tx, core: Core, refused_by: Conversation) -> Conversation | N
         ways = ways[ways.index(refused_by) + 1 :]
     elif (chat := core.parent_of(refused_by)) is not None:
         ways = [chat, *ways]
-    return next((place for place in ways if place != refused_by and core.can_send_to(place)), None)
+    return [place for place in ways if place != refused_by and core.can_send_to(place)]
 
 
 def _asked_by(tx: Tx, refused: Delivery) -> list[Gate]:

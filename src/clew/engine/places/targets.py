@@ -91,7 +91,7 @@ def home_of(tx: Tx, core: Core, surface: Surface) -> Conversation:
     try:
         return places.home(tx, surface.name) or surface.resolve("")
     except BadInput as none:
-        if (direct := _owner_chat(tx, core, surface.name)) is not None:
+        if (direct := owner_chat(tx, core, surface.name)) is not None:
             return direct
         raise Refused(say("handoffs.no_home", surface=surface.name, reason=none.words)) from none
 
@@ -104,7 +104,7 @@ def home_or_none(tx: Tx, core: Core, name: str) -> Conversation | None:
         return None
 
 
-def _owner_chat(tx: Tx, core: Core, surface: str) -> Conversation | None:
+def owner_chat(tx: Tx, core: Core, surface: str) -> Conversation | None:
     """The direct chat of the owner, as long as they may write."""
     found = places.owner_chat(tx, surface)
     if found is None:

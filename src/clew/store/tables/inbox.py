@@ -83,6 +83,17 @@ def has_messages(tx: Tx, where: Conversation) -> bool:
     return tx.one(sql, where.surface, where.address) is not None
 
 
+def newest_for_agent(tx: Tx, where: Conversation) -> tuple[str, str] | None:
+    """The turn and the id of the newest message of a conversation that began a turn."""
+    row = tx.one(
+        "SELECT turn, message_id FROM inbox WHERE surface = ? AND address = ? AND fate = 'turn' AND turn IS NOT NULL"
+        " ORDER BY received_at DESC LIMIT 1",
+        where.surface,
+        where.address,
+    )
+    return (row["turn"], row["message_id"]) if row else None
+
+
 def last_received_at(tx: Tx, where: Conversation) -> int | None:
     """When the newest message of a conversation was stored, whatever its fate."""
     sql = "SELECT max(received_at) AS newest FROM inbox WHERE surface = ? AND address = ?"

@@ -15,6 +15,7 @@ from clew.model.messages import Attachment, Conversation
 from clew.model.surface import (
     Backlog,
     Down,
+    Gone,
     Inbox,
     InDoubt,
     Never,
@@ -48,6 +49,7 @@ OPENED = "Reply here, in this thread. 请在本话题中回复。"
 _CARDS = frozenset({DeliveryKind.PLACEHOLDER, DeliveryKind.ASK, DeliveryKind.REDRAW})  # edited later
 _CONTENT = frozenset({230001, 230025, 230099, 11310})  # the platform refused the format, not the message
 _GONE = frozenset({230011, 230110})  # the message was recalled or deleted
+_CLOSED = frozenset({230002, 230013})  # clew is not in the chat any more, or its person cannot use clew any more
 _NOT_REPLIED = _GONE | {230001, 230071}  # or it cannot be replied to
 _ON_ITS_WAY = 230049  # a message with the same key is being sent now
 
@@ -234,7 +236,7 @@ class FeishuSurface:
         names = [item.get("message_id") for item in found if not item.get("deleted")]
         name = next((name for name in names if isinstance(name, str)), None)
         if name is None:
-            raise Never(say("surfaces.feishu_thread_gone"))
+            raise Gone(say("surfaces.feishu_thread_gone"))
         self._anchor(thread, name)
         return name
 
@@ -271,7 +273,7 @@ def _place(conversation: Conversation) -> Place:
     try:
         return place(conversation.address)
     except BadInput as error:
-        raise Never(error.words) from error
+        raise Gone(error.words) from error
 
 
 def _message_id(message: Mapping[str, Any]) -> str:
@@ -292,4 +294,4 @@ def _to_not_sent(refusal: Refusal) -> NotSent:
         return Down(say("surfaces.feishu_refused"))
     if refusal.code in NOT_ALLOWED:
         return Down(say("surfaces.feishu_not_allowed", reply=refusal.words))
-    return Never(words)
+    return Gone(words) if refusal.code in _CLOSED else Never(words)

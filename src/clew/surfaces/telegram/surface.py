@@ -16,6 +16,7 @@ from clew.model.messages import Attachment, Conversation
 from clew.model.surface import (
     Backlog,
     Down,
+    Gone,
     Inbox,
     InDoubt,
     Never,
@@ -49,6 +50,7 @@ LARGEST_PHOTO = 10 << 20  # bytes; a larger picture is sent as a document
 HEARD = "👀"
 NOTHING = "(no text)"  # Telegram takes no empty message
 
+_GONE = ("chat not found", "message thread not found", "topic_deleted", "topic_closed")  # parts of its refusals
 _PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
 _LOUD = frozenset({DeliveryKind.FINAL, DeliveryKind.ASK, DeliveryKind.HANDOFF})  # sent with a notification sound
 
@@ -278,7 +280,7 @@ def _place(conversation: Conversation) -> Place:
     try:
         return place(conversation.address)
     except BadInput as error:
-        raise Never(error.words) from error
+        raise Gone(error.words) from error
 
 
 def _with_live(outgoing: Outgoing) -> Outgoing:
@@ -327,4 +329,5 @@ def _to_not_sent(refusal: Refusal) -> NotSent:
         return Down(say("surfaces.telegram_refused"))
     if refusal.code >= 500:
         return InDoubt(words, refusal.retry_after)  # it may have failed after the message was taken
-    return Never(words)
+    is_gone = refusal.code == 403 or any(each in refusal.words.lower() for each in _GONE)
+    return Gone(words) if is_gone else Never(words)
