@@ -44,9 +44,12 @@ class Lanes(Generic[T]):
         if len(waiting) == 1:
             self._group.create_task(self._work(lane, waiting))
 
-    async def advance(self, since: int | None, wait: Coroutine[object, object, None]) -> None:
+    async def advance(self, since: int | None, wait: Coroutine[object, object, object]) -> None:
         """Wait until more than `since` is confirmed, at most until `wait` is over."""
-        tasks = {asyncio.ensure_future(wait), asyncio.ensure_future(self._confirmed_after(since))}
+        tasks: set[asyncio.Future[object]] = {
+            asyncio.ensure_future(wait),
+            asyncio.ensure_future(self._confirmed_after(since)),
+        }
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
