@@ -98,6 +98,7 @@ def press(words: Bilingual) -> Bilingual:
 AT_THE_COMPUTER = Bilingual("Answer it at the computer: `clew threads` lists it.", "请在本机答复；见 `clew threads`。")
 NOT_SAID_TO_CLEW = say("messages.not_said_to_clew")
 STOPPED = say("turns.stopped")
+SHOWN_AGAIN = say("turns.shown_again")
 RUNNING_ALL = say("turns.running_all")
 NOTHING_TO_MERGE = say("turns.nothing_to_merge")
 NOBODY_WAITS = say("gates.nobody_waits")

@@ -189,3 +189,17 @@ async def test_once_stopped_it_has_no_button(tmp_path: Path) -> None:
         await rig.ended(turn.turn)
         await rig.delivered(f"{turn.turn}:placeholder:over")
         assert not phone.edits[-1][1].buttons
+
+
+async def test_a_copy_whose_receipt_was_lost_is_ended_after_a_press(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Phone(can=CAN)) as rig:
+        first = await begun(rig, "!hold one\n!text done", "one")
+        [shown] = [sent for sent in rig.room.sent if sent.id == f"{first.turn}:placeholder"]
+        pressed = await says(rig, shown.buttons[0].says, pressed=True, quoted="message-lost")
+        assert pressed.fate is Fate.COMMAND
+        await rig.delivered(f"{first.turn}:lost:over")
+        again = await says(rig, shown.buttons[0].says, pressed=True, quoted="message-lost")
+        assert again.fate is Fate.REFUSED
+        await rig.ended(first.turn)
+    ended = [(outgoing.text, outgoing.buttons) for message, outgoing in rig.room.edits if message == "message-lost"]
+    assert ended == [(chat_messages.SHOWN_AGAIN, ())]

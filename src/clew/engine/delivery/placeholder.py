@@ -237,6 +237,23 @@ def enqueue_end(tx: Tx, core: Core, turn: Turn, state: TurnState, done: Sequence
         )
 
 
+def note_pressed(tx: Tx, core: Core, turn: Turn, where: Conversation, message_id: str) -> None:
+    """A button was pressed on a placeholder whose receipt was lost. Now its id is known: it is the placeholder itself,
+    if that is in doubt, else a copy, which is ended, since nothing else would do that."""
+    sent = [
+        each for each in deliveries_named(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}") if each.conversation == where
+    ]
+    if not sent or deliveries.by_receipt(tx, where, message_id) is not None:
+        return
+    now = core.clock.now()
+    if any(deliveries.record_found(tx, each.id, message_id, now) for each in sent):
+        return
+    id, kind = next_free_id(tx, f"{turn.id}:lost"), DeliveryKind.PLACEHOLDER
+    copy = Delivery(id, kind, turn.thread, turn.id, where, "", DeliveryState.SENT, now)
+    deliveries.record_copy(tx, copy, message_id, now)
+    _enqueue_last_edit(tx, core, turn, copy, chat_messages.SHOWN_AGAIN)
+
+
 def _enqueue_last_edit(tx: Tx, core: Core, turn: Turn, shown: Delivery, text: str) -> None:
     surface = _editable_surface(core, shown.conversation)
     if surface is None or shown.state is DeliveryState.SUPERSEDED:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.delivery.language import CHINESE, language_of
-from clew.engine.delivery.placeholder import placeholder
+from clew.engine.delivery.placeholder import note_pressed, placeholder
 from clew.engine.gates import suspension_prompt
 from clew.engine.gates.answers import refuse_secrets
 from clew.engine.gates.lifecycle import stop_turn
@@ -205,7 +205,9 @@ def do_stop(command: Command) -> str:
 def _stop_shown_turn(command: Command) -> str:
     """The button of a placeholder names its turn: it stops no later one, and counts once. What a press says can be
     forged, so it counts only in the conversation that shows the placeholder."""
-    turn = turns.get(command.tx, command.rest)
+    turn, pressed = turns.get(command.tx, command.rest), command.inbound.quoted
+    if turn is not None and pressed is not None:
+        note_pressed(command.tx, command.core, turn, command.where, pressed)
     running = turns.live(command.tx, turn.thread) if turn is not None else None
     if turn is None or running is None or running.id != turn.id or running.stop_asked:
         raise Refused(chat_messages.SETTLED)

@@ -43,6 +43,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "not_your_edit": ("Only the author of the message can send the edit.", "只有消息的作者可以发送修改。"),
     "settled": ("That was settled already.", "这件事已经处理过了。"),
+    "shown_again": ("(This message was sent once more; it goes on there.)", "（这条消息又发了一遍，进展见那一条。）"),
     "skipped": ("Skipped {count}.", "已跳过 {count} 条。"),
     "steered": ("Passed on to the running turn.", "已转给正在运行的任务。"),
     "stopped": ("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。"),
