@@ -42,3 +42,42 @@ WHERE surface = 'webhook' AND substr(address, 1, (length(address) - 1) / 2) NOT 
 UPDATE gates SET address = substr(address, 1, (length(address) - 1) / 2)
 WHERE surface = 'webhook' AND substr(address, 1, (length(address) - 1) / 2) NOT LIKE '%/%'
     AND address = substr(address, 1, (length(address) - 1) / 2) || '/' || substr(address, 1, (length(address) - 1) / 2);
+UPDATE steers SET address = substr(address, 1, (length(address) - 1) / 2)
+WHERE surface = 'webhook' AND substr(address, 1, (length(address) - 1) / 2) NOT LIKE '%/%'
+    AND address = substr(address, 1, (length(address) - 1) / 2) || '/' || substr(address, 1, (length(address) - 1) / 2)
+    AND NOT EXISTS (
+        SELECT 1 FROM steers o WHERE o.surface = 'webhook' AND o.message_id = steers.message_id
+            AND o.address = substr(steers.address, 1, (length(steers.address) - 1) / 2)
+    );
+UPDATE places SET address = substr(address, 1, (length(address) - 1) / 2)
+WHERE surface = 'webhook' AND substr(address, 1, (length(address) - 1) / 2) NOT LIKE '%/%'
+    AND address = substr(address, 1, (length(address) - 1) / 2) || '/' || substr(address, 1, (length(address) - 1) / 2)
+    AND NOT EXISTS (
+        SELECT 1 FROM places o WHERE o.surface = 'webhook'
+            AND o.address = substr(places.address, 1, (length(places.address) - 1) / 2)
+    );
+UPDATE homes SET address = substr(address, 1, (length(address) - 1) / 2)
+WHERE surface = 'webhook' AND substr(address, 1, (length(address) - 1) / 2) NOT LIKE '%/%'
+    AND address = substr(address, 1, (length(address) - 1) / 2) || '/' || substr(address, 1, (length(address) - 1) / 2);
+UPDATE away SET address = substr(address, 1, (length(address) - 1) / 2)
+WHERE surface = 'webhook' AND substr(address, 1, (length(address) - 1) / 2) NOT LIKE '%/%'
+    AND address = substr(address, 1, (length(address) - 1) / 2) || '/' || substr(address, 1, (length(address) - 1) / 2);
+UPDATE handoffs SET address = substr(address, 1, (length(address) - 1) / 2)
+WHERE surface = 'webhook' AND substr(address, 1, (length(address) - 1) / 2) NOT LIKE '%/%'
+    AND address = substr(address, 1, (length(address) - 1) / 2) || '/' || substr(address, 1, (length(address) - 1) / 2);
+UPDATE handoffs SET opened = substr(opened, 1, (length(opened) - 1) / 2)
+WHERE surface = 'webhook' AND substr(opened, 1, (length(opened) - 1) / 2) NOT LIKE '%/%'
+    AND opened = substr(opened, 1, (length(opened) - 1) / 2) || '/' || substr(opened, 1, (length(opened) - 1) / 2);
+-- These hold the surface too, as webhook:NAME/NAME.
+UPDATE handoffs SET asked_in = 'webhook:' || substr(asked_in, 9, (length(asked_in) - 9) / 2)
+WHERE asked_in LIKE 'webhook:%' AND substr(asked_in, 9, (length(asked_in) - 9) / 2) NOT LIKE '%/%'
+    AND asked_in = 'webhook:' || substr(asked_in, 9, (length(asked_in) - 9) / 2)
+        || '/' || substr(asked_in, 9, (length(asked_in) - 9) / 2);
+UPDATE handoffs SET former = 'webhook:' || substr(former, 9, (length(former) - 9) / 2)
+WHERE former LIKE 'webhook:%' AND substr(former, 9, (length(former) - 9) / 2) NOT LIKE '%/%'
+    AND former = 'webhook:' || substr(former, 9, (length(former) - 9) / 2)
+        || '/' || substr(former, 9, (length(former) - 9) / 2);
+UPDATE threads SET notify_target = 'webhook:' || substr(notify_target, 9, (length(notify_target) - 9) / 2)
+WHERE notify_target LIKE 'webhook:%' AND substr(notify_target, 9, (length(notify_target) - 9) / 2) NOT LIKE '%/%'
+    AND notify_target = 'webhook:' || substr(notify_target, 9, (length(notify_target) - 9) / 2)
+        || '/' || substr(notify_target, 9, (length(notify_target) - 9) / 2);
