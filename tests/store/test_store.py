@@ -92,6 +92,21 @@ async def test_many_writers_share_commits(path: Path) -> None:
     await _close(store)
 
 
+async def test_a_disk_that_fails_in_a_part_of_a_body_is_named_as_such(path: Path) -> None:
+    """SQLite has then ended the transaction, with the savepoint of the part."""
+    store = open_store(path, SystemClock())
+
+    def part(tx: Tx) -> None:
+        tx.run("ROLLBACK")
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with pytest.raises(StoreError, match="no room left"):
+        await store.write(lambda tx: tx.attempt(lambda: part(tx), None))
+    await store.write(lambda tx: _note(tx, "after"))
+    assert await store.read(_names) == ["after"]
+    await _close(store)
+
+
 async def test_a_full_disk_fails_the_whole_commit_and_loses_nothing_before_it(path: Path) -> None:
     store = open_store(path, SystemClock())
     await store.write(lambda tx: _note(tx, "before"))

@@ -90,13 +90,13 @@ class Tx:
         logged, actions = len(self._logged), len(self._actions)
         self._connection.run("SAVEPOINT part", ())
         try:
-            return part()
+            done = part()
         except UnreadableRow:
             self._connection.run("ROLLBACK TO part", ())
             del self._logged[logged:], self._actions[actions:]
-            return otherwise
-        finally:
-            self._connection.run("RELEASE part", ())
+            done = otherwise
+        self._connection.run("RELEASE part", ())  # not after another error: SQLite may have ended the transaction
+        return done
 
     def finish(self) -> Committed:
         """Write and number what was logged. The executor calls it, once, when the body has ended."""
