@@ -18,12 +18,12 @@ from clew.engine.places.targets import home_or_none
 from clew.engine.progress import Progress, advance
 from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.events import Activity, ActivityKind, Phase
-from clew.model.messages import Accepted, Fate, Role
+from clew.model.messages import Accepted, Conversation, Fate, Role
 from clew.model.surface import Never, Outgoing, Receipt, SurfaceCan
 from clew.model.turns import TurnState
 from clew.runtimes.codex.threads import as_input
 from clew.store import Tx
-from clew.store.tables import deliveries, turns
+from clew.store.tables import deliveries, places, turns
 from clew.support.errors import NotFound, Refused
 from clew.surfaces.telegram.settings import TelegramConfig
 from clew.texts import chat_messages
@@ -116,6 +116,19 @@ async def test_a_watcher_may_not_send(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         await paired(rig, role=Role.WATCHER)
         assert (await say(rig, "!text hi")).fate is Fate.REFUSED
+
+
+@pytest.mark.parametrize("allowed", [("7",), ("7", "8")])
+async def test_a_watcher_whose_row_cannot_be_read_gains_nothing_from_the_config(
+    tmp_path: Path, allowed: tuple[str, ...]
+) -> None:
+    config = Config(threads=ThreadsConfig(runtime="scripted"), surfaces={"room": TelegramConfig(allow=allowed)})
+    async with Rig(tmp_path, room=Homeless(can=CHAT), config=config) as rig:
+        person = "INSERT INTO people VALUES ('room', '7', 'Ann', 'watcher', 'then', 'me')"
+        await rig.store.write(lambda tx: (tx.run(person), places.set_owner_chat(tx, Conversation("room", "a"), "7")))
+        assert (await say(rig, "!text hi")).fate is Fate.REFUSED
+        assert await home(rig) is None
+        assert not [kind for kind in rig.kinds() if kind.startswith("turn.")]
 
 
 async def test_after_five_wrong_codes_pairing_is_locked(tmp_path: Path) -> None:

@@ -111,8 +111,9 @@ def owner_chat(tx: Tx, core: Core, surface: str) -> Conversation | None:
         return None
     where, owner = found
     person = people.get(tx, surface, owner)
-    is_owner = person.role is Role.OWNER if person is not None else owner in core.allowed(surface)
-    return where if is_owner else None
+    if person is None:
+        return where if owner in core.allowed(surface) and not people.has_row(tx, surface, owner) else None
+    return where if person.role is Role.OWNER else None
 
 
 def topic_at_home(tx: Tx, core: Core, thread: str, home: Conversation) -> Conversation | None:

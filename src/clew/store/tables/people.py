@@ -34,10 +34,15 @@ class PairingRequest(Struct, frozen=True):
 
 
 def get(tx: Tx, surface: str, id: str) -> Person | None:
-    """A person whose row cannot be read is unknown."""
+    """None also if the row cannot be read; `has_row` tells."""
     row = tx.one(f"SELECT {_PERSON} FROM people WHERE surface = ? AND id = ?", surface, id)
     known = PEOPLE.readable(tx, [row] if row else [])
     return known[0] if known else None
+
+
+def has_row(tx: Tx, surface: str, id: str) -> bool:
+    """Whether the person was given a role, also if the row cannot be read."""
+    return tx.one("SELECT 1 FROM people WHERE surface = ? AND id = ?", surface, id) is not None
 
 
 def mark_stranger_told(tx: Tx, surface: str, id: str, now: int, lasts: int) -> bool:
