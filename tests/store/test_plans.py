@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.model.messages import Conversation
 from clew.model.threads import ThreadFilter, ThreadStatus
-from clew.store import Row, Tx, metrics
+from clew.store import Row, Tx, damage, metrics
 from clew.store.migrate import open_store
 from clew.store.tables import bindings, deliveries, inbox, log, nodes, threads, turns
 from clew.support.clock import SystemClock
@@ -86,6 +87,41 @@ class Planner(Tx):
     def _explain(self, sql: str, params: tuple[object, ...]) -> None:
         rows = self._connection.all(f"EXPLAIN QUERY PLAN {sql}", params)
         self.plans += [row["detail"] for row in rows]
+
+
+LIVE = {f"{page.table}: {page.condition}": page for page in damage.pages(live=True)}
+SMALL = ("rules", "people")  # a person wrote each row
+FEW = {  # by table: the indexes that hold only open rows, or find the rows of one turn or thread
+    "threads": ("threads_active",),
+    "turns": ("turns_queued", "turns_live", "(id=?)"),
+    "items": ("sqlite_autoindex_items_1 (turn=?",),
+    "steers": ("steers_open", "(surface=? AND address=? AND message_id=?)"),
+    "gates": ("gates_open", "gates_turn", "(id=?)"),
+    "deliveries": ("deliveries_open", "(id=?)"),
+    "handoffs": ("handoffs_open", "(id=?)"),
+    "bindings": ("bindings_thread (thread=?", "bindings_driver"),
+    "continuity": ("sqlite_autoindex_continuity_1 (thread=?",),
+}
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("name", LIVE)
+async def test_the_check_at_every_start_reads_only_open_rows(tmp_path: Path, name: str, is_first: bool) -> None:
+    page = LIVE[name]
+    if page.table in SMALL:
+        return
+    after = () if is_first else ("0",) * len(damage.TABLES[page.table].key)
+    store = open_store(tmp_path / "clew.db", SystemClock())
+
+    def body(tx: Tx) -> list[str]:
+        planner = Planner(tx)
+        damage.check(planner, replace(page, after=after))
+        return planner.plans
+
+    plans = [plan.split(" ", 2) for plan in await store.read(body)]
+    await asyncio.to_thread(store.close)
+    read = [(rest[0], rest[1]) for verb, *rest in plans if verb in ("SCAN", "SEARCH") and rest[0] in FEW]
+    assert read and all(any(index in how for index in FEW[table]) for table, how in read), plans
 
 
 @pytest.mark.parametrize("name", HOT)

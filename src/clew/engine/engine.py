@@ -14,6 +14,7 @@ from pathlib import Path
 
 from clew.config.settings import Config
 from clew.engine.core import Core
+from clew.engine.delivery.enqueue import enqueue_notice
 from clew.engine.delivery.outbox import Outbox
 from clew.engine.delivery.reactions import Reactions
 from clew.engine.gates.expiry import GateExpiry
@@ -45,7 +46,7 @@ from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.takeover import Takeover
 from clew.model.runtime import Runtime
 from clew.model.surface import Surface
-from clew.store import BadRow, Store
+from clew.store import BadRow, Store, Tx
 from clew.support.clock import Clock
 from clew.texts.catalogue import say
 
@@ -97,7 +98,7 @@ class Engine:
         self.status = StatusService(self._core)
         self.events = EventService(store)
         self.stored_responses = StoredResponses(store, clock)
-        self.repair = RepairService(store, clock, self._after_repair)
+        self.repair = RepairService(store, clock, self._tell_lost, self._after_repair)
         self.away = AwayService(self._core)
         self.access = Access(self._core)
         self.figures = Figures(self._core)
@@ -134,6 +135,18 @@ class Engine:
                 group.create_task(self._receive(surface))
             ready()
             await recovered
+
+    def _tell_lost(self, tx: Tx, bad: BadRow) -> bool:
+        """Enqueue a notice where a message came from that is lost with this row. False if nobody can be told."""
+        where = bad.message.where if bad.message else None
+        if where is None or not self._core.can_send_to(where):
+            return False
+
+        def notify() -> bool:
+            enqueue_notice(tx, self._core, where, say("daemon.message_lost"), f"{bad.key}:lost", bad.thread or "")
+            return True
+
+        return tx.attempt(notify, False)
 
     def _after_repair(self, done: Sequence[BadRow]) -> None:
         """Threads and conversations may go on that were held up by a row that was set aside."""

@@ -415,12 +415,15 @@ class LoginView(Struct, frozen=True):
 
 
 class DamagedRow(Struct, frozen=True):
-    """A row of the database that cannot be read. `clew repair` sets it aside."""
+    """A row of the database that cannot be read. `clew repair` sets it aside, unless `stays` says why not."""
 
     table: str
     key: str
     thread: str | None  # to which it belongs, as far as the row says
     reason: str
+    stays: str | None = None  # `history`: nodes are never changed; `newer`: a newer clew may have written it
+    message: str | None = None  # a message that does not run now: `told` or `not_told` to its conversation
+    conversation: str | None = None  # of that message; None: the row does not say it
 
 
 class StatusView(Struct, frozen=True):

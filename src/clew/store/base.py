@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from clew.model.events.logged import Logged
+from clew.model.messages import Conversation
 from clew.support.coded import plain, with_texts
 from clew.support.errors import StoreError, UnreadableRow
 
@@ -31,6 +32,12 @@ class Entry(Struct, frozen=True):
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Lost(Struct, frozen=True):
+    """A message that was to run, and cannot."""
+
+    where: Conversation | None  # None: the row does not say it
+
+
 class BadRow(Struct, frozen=True):
     """A row that cannot be read: by another program, a failing disk, or a bug."""
 
@@ -39,6 +46,8 @@ class BadRow(Struct, frozen=True):
     thread: str | None  # to which it belongs, as far as the row says
     reason: str
     where: tuple[object, ...] = ()  # the values of its primary key
+    is_newer: bool = False  # it can be read but for a word that a newer version may know
+    message: Lost | None = None  # a person's message that is lost with it, if it was set aside
 
 
 class Connection(Protocol):

@@ -3,8 +3,10 @@ read is noted in the transaction, so that the store can name it, and costs only 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Generic, TypeVar
+from enum import Enum
+from typing import Annotated, Any, Generic, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -18,12 +20,20 @@ T = TypeVar("T")
 Moment = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]  # Unix milliseconds, up to the year 9999
 Count = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 _LONGEST = 200  # characters of a key or a reason
+_WORD = re.compile("[a-z][a-z_]{0,39}")  # as the values of our enumerations look
+# Conditions for `live`. An index serves each of them, so that the check at every start is quick; most select keys
+# first, because SQLite would otherwise read the whole table in the order of its key.
+RUNNING = "SELECT id FROM turns WHERE state IN ('running', 'waiting')"
+OF_OPEN_TURNS = (
+    "thread IN (SELECT thread FROM turns WHERE state = 'queued')",
+    "thread IN (SELECT thread FROM turns WHERE state IN ('running', 'waiting'))",
+)
 _TROUBLES = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
 
 
 class Rows(Generic[T]):
     """The rows of one table. `shape` has the type of each column that `make` needs; `key` are the columns of the
-    primary key; `live`: the condition for rows that work may still wait for."""
+    primary key; `live`: the conditions for rows that work may still wait for."""
 
     def __init__(
         self,
@@ -31,7 +41,7 @@ class Rows(Generic[T]):
         shape: type[Struct],
         make: Callable[[Any], T],
         key: tuple[str, ...] = ("id",),
-        live: str = "1 = 1",
+        live: tuple[str, ...] = ("1 = 1",),
     ) -> None:
         self.table = table
         self.key = key
@@ -72,9 +82,35 @@ class Rows(Generic[T]):
             thread = row["id"] if self.table == "threads" else row.get("thread")
             key = "/".join(_shown(row.get(column)) for column in self.key)
             values = tuple(row.get(column) for column in self.key)
-            bad = BadRow(self.table, key, _shown(thread) if thread else None, _shown(error), values)
+            bad = BadRow(
+                self.table, key, _shown(thread) if thread else None, _shown(error), values, self._is_of_newer(row)
+            )
             tx.bad.append(bad)
             return bad
+
+    def _is_of_newer(self, row: Row) -> bool:
+        """Whether only words keep us from reading the row that a newer version may know."""
+        known = {name: words[0] for name, words in self._words().items() if _is_unknown(row.get(name), words)}
+        try:
+            filled = {**row, **known}
+            msgspec.convert(filled, self._shape)
+            self._make(filled)
+        except _TROUBLES:
+            return False
+        return bool(known)
+
+    def _words(self) -> dict[str, list[str]]:
+        """The words of each column that has an enumeration."""
+        return {
+            column.name: [each.value for each in kind]
+            for column in msgspec.structs.fields(self._shape)
+            for kind in get_args(column.type) or (column.type,)
+            if isinstance(kind, type) and issubclass(kind, Enum)
+        }
+
+
+def _is_unknown(value: object, words: list[str]) -> bool:
+    return isinstance(value, str) and value not in words and _WORD.fullmatch(value) is not None
 
 
 def _shown(value: object) -> str:

@@ -125,7 +125,8 @@ async def test_a_watcher_whose_row_cannot_be_read_gains_nothing_from_the_config(
     config = Config(threads=ThreadsConfig(runtime="scripted"), surfaces={"room": TelegramConfig(allow=allowed)})
     async with Rig(tmp_path, room=Homeless(can=CHAT), config=config) as rig:
         person = "INSERT INTO people VALUES ('room', '7', 'Ann', 'watcher', 'then', 'me')"
-        await rig.store.write(lambda tx: (tx.run(person), places.set_owner_chat(tx, Conversation("room", "a"), "7")))
+        await rig.store.write(lambda tx: tx.run(person))
+        await rig.store.write(lambda tx: places.set_owner_chat(tx, Conversation("room", "a"), "7"))
         assert (await say(rig, "!text hi")).fate is Fate.REFUSED
         assert await home(rig) is None
         assert not [kind for kind in rig.kinds() if kind.startswith("turn.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -26,10 +26,12 @@ def repair_command(out: Out, apply: bool) -> None:
     """Show the rows of the database that cannot be read. Each holds up its own thread only.
 
     With --apply, or after a question on a terminal, they are set aside, with what belongs to them: removed from their
-    tables, and kept as they are in the table set_aside. Never starts the daemon. Exit 1 if damaged rows stay.
+    tables, and kept as they are in the table set_aside. History is never changed, and what a newer clew may have
+    written stays. Never starts the daemon. Exit 1 if damaged rows stay.
     """
     found, _ = _ask(apply=False)
-    is_agreed = bool(found) and (apply or _agrees(out, found))
+    movable = [each for each in found if each.stays is None]
+    is_agreed = bool(movable) and (apply or _agrees(out, movable))
     done, is_running = _ask(apply=True) if is_agreed else ((), False)
     if out.as_json:
         out.json({"damaged": found, "set_aside": done})
@@ -37,9 +39,25 @@ def repair_command(out: Out, apply: bool) -> None:
         _print(out, found, done)
     if is_running and any(each.table in LIVE for each in done):
         out.hint("clew restart continues the turns that waited for them")
-    if found and not is_agreed:
+    for line in _remarks(found, done):
+        out.say(line)
+    if movable and not is_agreed:
         out.say("clew repair --apply sets them aside")
+    if len(movable) < len(found) or (movable and not is_agreed):
         raise click.exceptions.Exit(1)
+
+
+def _remarks(found: Sequence[DamagedRow], done: Sequence[DamagedRow]) -> Iterator[str]:
+    """What stays, and whose messages are lost."""
+    if any(each.stays == "history" for each in found):
+        yield "damaged nodes stay where they are: history is never changed, and their threads show it"
+    if any(each.stays == "newer" for each in found):
+        names = ", ".join(f"{each.table} {each.key}" for each in found if each.stays == "newer")
+        yield f"a newer clew may have written {names}: they stay; update clew to read them"
+    for each in done:
+        if each.message == "not_told":
+            sender = f"from {each.conversation}" if each.conversation else "from an unknown place"
+            yield f"a message {sender} does not run ({each.table} {each.key}), and nobody there was told"
 
 
 def _agrees(out: Out, found: Sequence[DamagedRow]) -> bool:

@@ -128,7 +128,8 @@ async def damaged_rows(state: AppState) -> Response:
 
 @router.post("/api/repair", gives=list[DamagedRow], summary="Set aside the rows of the database that cannot be read")
 async def repair(state: AppState) -> Response:
-    """They are copied to the table `set_aside`, with what belongs to them, and removed."""
+    """They are copied to the table `set_aside`, with what belongs to them, and removed. Nodes of the history stay, and
+    rows that a newer clew may have written."""
     return json_response(await state.engine.repair.apply())
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
-from clew.store.rows import Count, Moment, Rows
+from clew.store.rows import OF_OPEN_TURNS, Count, Moment, Rows
 
 
 class _BindingRow(Struct):
@@ -124,4 +124,4 @@ def _binding(row: Row) -> Binding:
     return Binding(Conversation(row["surface"], row["address"]), row["thread"], bool(row["drives"]))
 
 
-ROWS = Rows("bindings", _BindingRow, _binding, key=("surface", "address"))
+ROWS = Rows("bindings", _BindingRow, _binding, key=("surface", "address"), live=OF_OPEN_TURNS)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from clew.model.gates import Policy
 from clew.model.threads import Continuity, ForkPoint, SessionBegan, SessionKey
 from clew.store.base import Row, Tx
-from clew.store.rows import Count, Moment, Rows
+from clew.store.rows import OF_OPEN_TURNS, Count, Moment, Rows
 from clew.store.texts import loaded, stored
 
 _KEY = "thread = ? AND runtime = ? AND role = ?"
@@ -181,4 +181,4 @@ def _link(row: Row) -> RuntimeLink:
     )
 
 
-ROWS = Rows("continuity", _SessionRow, _link, key=("thread", "runtime", "role"))
+ROWS = Rows("continuity", _SessionRow, _link, key=("thread", "runtime", "role"), live=OF_OPEN_TURNS)

@@ -434,4 +434,5 @@ def move(tx: Tx, old: Conversation, new: Conversation) -> None:
     tx.run(f"UPDATE deliveries SET address = ? WHERE {here}", new.address, old.surface, old.address)
 
 
-ROWS = Rows("deliveries", _DeliveryRow, _delivery, live="state NOT IN ('sent', 'failed', 'no_target', 'superseded')")
+_OPEN = "SELECT id FROM deliveries WHERE state IN ('pending', 'sending')"
+ROWS = Rows("deliveries", _DeliveryRow, _delivery, live=(f"id IN ({_OPEN})",))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew.model.gates import Answer, Asked, Gate, GateState
 from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
-from clew.store.rows import Count, Moment, Rows
+from clew.store.rows import RUNNING, Count, Moment, Rows
 from clew.store.texts import loaded, stored
 from clew.support.coded import plain
 
@@ -326,4 +326,12 @@ def _gate(row: Row) -> Gate:
     )
 
 
-ROWS = Rows("gates", _GateRow, _gate, live="state NOT IN ('taken', 'void', 'expired')")
+ROWS = Rows(
+    "gates",
+    _GateRow,
+    _gate,
+    live=(
+        "id IN (SELECT id FROM gates WHERE state = 'open')",
+        f"id IN (SELECT id FROM gates WHERE state = 'answered' AND turn IN ({RUNNING}))",
+    ),
+)

@@ -190,4 +190,4 @@ def move(tx: Tx, old: Conversation, new: Conversation) -> None:
     )
 
 
-ROWS = Rows("handoffs", _HandoffRow, _handoff, live="state NOT IN ('completed', 'failed')")
+ROWS = Rows("handoffs", _HandoffRow, _handoff, live=(f"id IN (SELECT id FROM handoffs WHERE {_OPEN})",))

@@ -234,5 +234,9 @@ def _arrival(row: Row) -> Arrival:
 
 
 _KEY = ("surface", "address", "message_id")
-ROWS = Rows("inbox", _InboxRow, _arrival, key=_KEY, live="1 = 0")  # work waits for none of them
-STEERS = Rows("steers", _SteerRow, _steer, key=_KEY, live="state NOT IN ('taken', 'queued')")
+ROWS = Rows("inbox", _InboxRow, _arrival, key=_KEY, live=())  # work waits for none of them
+_OPEN = (
+    "(surface, address, message_id) IN"
+    " (SELECT surface, address, message_id FROM steers WHERE state IN ('offered', 'sent'))"
+)
+STEERS = Rows("steers", _SteerRow, _steer, key=_KEY, live=(_OPEN,))

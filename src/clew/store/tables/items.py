@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from clew.model.turns import Item
 from clew.store.base import Row, Tx
-from clew.store.rows import Count, Rows
+from clew.store.rows import RUNNING, Count, Rows
 from clew.store.texts import loaded, stored
 
 
@@ -83,4 +83,4 @@ def _item(row: Row) -> Item:
     )
 
 
-ROWS = Rows("items", _ItemRow, _item, key=("turn", "item"))
+ROWS = Rows("items", _ItemRow, _item, key=("turn", "item"), live=(f"turn IN ({RUNNING})",))

@@ -87,4 +87,4 @@ def _entry(row: Row) -> Entry:
     return Entry(row["seq"], row["thread"], row["turn"], row["kind"], row["at"], msgspec.json.decode(row["data"]))
 
 
-ROWS = Rows("log", _EntryRow, _entry, key=("seq",), live="1 = 0")  # work waits for none of them
+ROWS = Rows("log", _EntryRow, _entry, key=("seq",), live=())  # work waits for none of them

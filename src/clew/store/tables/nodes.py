@@ -75,5 +75,5 @@ def _checked(row: Row) -> Node:
     return node
 
 
-ROWS = Rows("nodes", _NodeRow, _node, key=("hash",), live="1 = 0")  # work waits for none of them
-CONTENTS = Rows("nodes", _NodeRow, _checked, key=("hash",), live="1 = 0")
+ROWS = Rows("nodes", _NodeRow, _node, key=("hash",), live=())  # work waits for none of them
+CONTENTS = Rows("nodes", _NodeRow, _checked, key=("hash",), live=())

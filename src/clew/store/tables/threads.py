@@ -339,4 +339,4 @@ def move_notices(tx: Tx, old: Conversation, new: Conversation) -> None:
     tx.run("UPDATE threads SET notify_target = ? WHERE notify_target = ?", str(new), str(old))
 
 
-ROWS = Rows("threads", _ThreadRow, _thread)
+ROWS = Rows("threads", _ThreadRow, _thread, live=(_ACTIVE,))

@@ -12,7 +12,7 @@ from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SessionKey
 from clew.model.turns import Burst, Origin, Problem, Turn, TurnState, Usage
 from clew.store.base import Row, Tx
-from clew.store.rows import Count, Moment, Rows
+from clew.store.rows import RUNNING, Count, Moment, Rows
 from clew.store.texts import loaded, stored
 
 
@@ -377,4 +377,6 @@ def move(tx: Tx, old: Conversation, new: Conversation) -> list[Turn]:
     return [turn for turn in moved if turn.state is not TurnState.QUEUED]
 
 
-ROWS = Rows("turns", _TurnRow, _turn, live="state NOT IN ('completed', 'failed', 'interrupted')")
+ROWS = Rows(
+    "turns", _TurnRow, _turn, live=("id IN (SELECT id FROM turns WHERE state = 'queued')", f"id IN ({RUNNING})")
+)

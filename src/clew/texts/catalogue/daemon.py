@@ -12,6 +12,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "A row cannot be read: its text is not UTF-8. `clew repair` shows such rows and sets them aside.",
         "有一行无法读取：其中的文本不是 UTF-8。可用 `clew repair` 查看并移出这样的行。",
     ),
+    "fate_lost": (
+        "This message was accepted before. What became of it cannot be read any more: its row was damaged.",
+        "这条消息之前已经收到；记录它的那一行已损坏，无法再读出处理结果。",
+    ),
+    "message_lost": (
+        "A message from here does not run: its row in the database was damaged. Please send it again.",
+        "这里有一条消息不再运行：它在数据库中的那一行已损坏。请重新发送。",
+    ),
     # The API: any request
     "unexpected": (
         "internal error in clew ({error}); `clew logs` tells more",
