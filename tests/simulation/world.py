@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from clew.config.settings import Config, GatesConfig, TurnsConfig
+from clew.config.settings import Config, GatesConfig, InboxConfig, TurnsConfig
 from clew.engine.engine import Engine
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Conversation, Person, PromptMessage, Role
@@ -122,6 +122,7 @@ class World:
         self.orders = random.Random(f"orders {self.seed}")
         self.acts: list[people.Act] = []
         self.patience = GatesConfig(self.chance.choice((0.0, 20.0, 1800.0)), self.chance.choice((0.0, 0.0, 15.0, 60.0)))
+        self.inbox = InboxConfig(debounce=1.0 if self.seed % 9 == 1 else 0.0)  # by seed: it draws no chance
         self._answered: set[str] = set()
 
     @property
@@ -205,7 +206,7 @@ class World:
         engine = Engine(
             store=store,
             clock=self.clock,
-            config=Config(turns=TurnsConfig(parallel=4), gates=self.patience),
+            config=Config(turns=TurnsConfig(parallel=4), gates=self.patience, inbox=self.inbox),
             incarnation=f"daemon-{self.lives}",
             runtimes={"codex": runtime},
             surfaces=life.surfaces,

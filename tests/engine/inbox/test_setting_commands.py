@@ -240,6 +240,7 @@ async def test_folders_are_listed_and_chosen_by_number_or_relative_path(rig: Rig
     await words(rig, "/new")
     third = await say(rig, "!text three")
     assert (await rig.engine.threads.get(third.thread or "")).workspace == str(below)
+    assert "1. " not in await words(rig, "/dir", Role.DRIVER)  # other chats' folders are not theirs to see
     for text in ("/dir nowhere", "/dir 99", "/dir ../../../../../../nowhere"):
         assert "not a folder" in await words(rig, text, fate=Fate.REFUSED)
 

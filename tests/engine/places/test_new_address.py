@@ -32,9 +32,10 @@ def addresses(rig: Rig, part: str) -> list[str]:
 async def test_the_thread_its_settings_and_the_home_follow(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CAN)) as rig:
         await rig.allow("7")
+        assert (await says(rig, "/model big")).fate is Fate.COMMAND  # without a thread: for the next one here
         first = await says(rig, "!text 你好")
         await rig.ended(first.turn)
-        for command in ("/home", "/model big", "/away"):
+        for command in ("/home", "/away"):
             assert (await says(rig, command)).fate is Fate.COMMAND
         await moved(rig)
         second = await says(rig, "!text hello", "new")

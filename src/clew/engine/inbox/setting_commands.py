@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from clew.engine.delivery.enqueue import enqueue_notice
+from clew.engine.inbox.access import sees_everything
 from clew.engine.inbox.command import Command, Reply, option_buttons
 from clew.engine.threads import lifecycle, settings
 from clew.model.gates import Effect, Policy, Rule, Scope
@@ -150,7 +151,8 @@ def do_runtime(command: Command) -> str:
 
 def do_dir(command: Command) -> str | Reply:
     """Show or choose the folder of the next thread: by path, also relative to the current one, or by number."""
-    recent = threads.workspaces(command.tx, AMONG)[:OFFERED]
+    may_see = sees_everything(command.tx, command.core, command.inbound)  # folders of threads of other chats
+    recent = threads.workspaces(command.tx, AMONG)[:OFFERED] if may_see else []
     if not command.rest:
         lines = [f"{number}. {plain_or_code(path)}" for number, path in enumerate(recent, 1)]
         how = [command.tell("folder_how")] if lines else []

@@ -164,7 +164,8 @@ class Update(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Place | None:
-        message = self.message or (self.callback_query.message if self.callback_query is not None else None)
+        pressed = self.callback_query.message if self.callback_query is not None else None
+        message = self.message or self.edited_message or pressed  # an edit comes behind its message
         return message.place if message is not None else None
 
 
