@@ -7,12 +7,20 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import wraps
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 
+import clew.engine
+import clew.texts
 from clew.engine.threads.lifecycle import real_folder
 from clew.store.base import Store
+
+for _package in (clew.engine, clew.texts):  # a module that is first imported in a body reads its own file
+    for _module in walk_packages(_package.__path__, f"{_package.__name__}."):
+        import_module(_module.name)
 
 _LOOKS = ("stat", "lstat", "open", "scandir", "listdir", "readlink")
 _ALLOWED = real_folder.__code__  # one look at the folder that `/dir` names
