@@ -265,7 +265,7 @@ def test_approve_all_as_json_is_a_list(clew: Clew) -> None:
 
 def test_the_reason_of_a_denial_reaches_the_agent(clew: Clew) -> None:
     asking = ask(clew, "!approve one")
-    assert clew("deny", asking.code, "--reason", "not on a Friday") == f"{asking.code}: no, on its way to the agent\n"
+    assert clew("deny", asking.code, "not on a Friday") == f"{asking.code}: no, on its way to the agent\n"
     assert ended(clew, asking)["text"] == "declined: not on a Friday"
 
 

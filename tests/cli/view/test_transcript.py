@@ -35,3 +35,8 @@ def test_a_short_output_is_shown_whole() -> None:
 
 def test_a_message_of_a_person_keeps_its_line_breaks() -> None:
     assert "one  \ntwo" in entry_text(Passage("person", "ann", "one\ntwo", 0, "T"))
+
+
+def test_an_answer_before_an_activity_is_shown_once() -> None:
+    text = entry_text(answer(ItemView("0", "text", "done", "", "done", None, None), CHANGE))
+    assert text.count("done") == 1 and text.index("done") < text.index("a.py")

@@ -118,7 +118,10 @@ async def test_choices_lists_runtimes_policies_and_targets(api: Api) -> None:
     await talked(api, 1)
     choices = (await api.client.get("/api/choices")).json()
     assert [each["name"] for each in choices["runtimes"]] == ["scripted"] and choices["default_runtime"] == "scripted"
-    assert choices["policies"] == ["careful", "trusted", "read-only", "yolo"] and choices["default_policy"] == "careful"
+    assert (
+        choices["policies"] == ["careful", "sandbox", "trusted", "read-only", "yolo"]
+        and choices["default_policy"] == "careful"
+    )
     assert choices["workspaces"] == [choices["default_workspace"]] and choices["targets"] == []
 
 

@@ -190,15 +190,18 @@ def _seconds(text: str) -> float:
 
 @click.command("deny", short_help="Deny a gate.")
 @gate_argument()
-@click.option("--reason", default="", metavar="TEXT", help="The reason; the agent reads it.")
+@click.argument("why", required=False, metavar="[REASON]")
+@click.option("--reason", default="", metavar="TEXT", help="The same as REASON.")
 @click.option("--stop", is_flag=True, help="Also stop the turn.")
 @json_option
 @click.pass_obj
-def deny_command(out: Out, gate: str, reason: str, stop: bool) -> None:
-    """Deny a gate. The agent continues without it, unless --stop is given."""
+def deny_command(out: Out, gate: str, why: str | None, reason: str, stop: bool) -> None:
+    """Deny a gate. The agent reads the REASON, and continues without it, unless --stop is given."""
     from clew.client import requests
 
-    _send(out, out.client(), requests.answer(gate, "cancel" if stop else "decline", reason=reason))
+    if why and reason:
+        raise click.UsageError("give the reason once: as REASON or as --reason TEXT.")
+    _send(out, out.client(), requests.answer(gate, "cancel" if stop else "decline", reason=why or reason))
 
 
 @click.command("answer", short_help="Answer a question of the agent.")

@@ -82,7 +82,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "nothing_runs": (
         "Nothing runs in thread {thread}; `clew show {thread}` tells how it stands.",
-        "会话 {thread} 现在没有在运行的任务；/状态 可查看本会话。",
+        "会话 {thread} 现在没有在运行的任务；`clew show {thread}` 查看状态。",
     ),
     # Why one failed
     "broke_off": ("the runtime broke off without an end", "智能体中途断开，没有给出结果"),

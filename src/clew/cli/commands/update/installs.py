@@ -105,9 +105,17 @@ class Clone(Struct):
     def update(self, found: Found, tell: Say) -> None:
         tell(say("update.updating", version=found.to, what="git merge"))
         self._git("merge", "--quiet", "--ff-only", "@{upstream}")
+        self._forget_bytecode()
 
     def go_back(self) -> None:
         self._git("reset", "--quiet", "--keep", self._before)
+        self._forget_bytecode()
+
+    def _forget_bytecode(self) -> None:
+        """Python takes bytecode for that of a file with the same size and second of change: two versions of one file
+        may have both."""
+        for folder in list(_package().rglob("__pycache__")):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def forget(self) -> None:
         pass
