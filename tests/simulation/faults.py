@@ -57,8 +57,8 @@ def nothing(tx: Any, *more: object) -> list[Any]:
 # Messages and turns
 
 
-def forgetful(self: Any, tx: Any, inbound: Any) -> Any:
-    return decide(self, tx, replace(inbound, message_id=f"{inbound.message_id}#{next(drawn)}"))
+def forgetful(self: Any, tx: Any, inbound: Any, *more: Any) -> Any:
+    return decide(self, tx, replace(inbound, message_id=f"{inbound.message_id}#{next(drawn)}"), *more)
 
 
 def without_a_word(tx: Any, turn: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import logging
 import os
 import random
@@ -93,6 +94,19 @@ def test_a_reused_database_gives_the_same_run() -> None:
 
 TELLTALES = (47, 24, 14, 1479, 151, 45, 51, 42, 66, 76)  # stories in which most of these faults are found
 RARE = (10276,)  # a press on a message without a receipt
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_planted_fault_can_be_called_as_what_it_replaces(fault: Fault) -> None:
+    """Else it breaks each call, and the story may never end."""
+    real = getattr(fault.where, fault.name)
+    if not callable(real):
+        return
+    parameters = inspect.signature(real).parameters.values()
+    given = [0 for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    inspect.signature(fault.instead).bind(
+        *given, **{each.name: 0 for each in parameters if each.kind is each.KEYWORD_ONLY}
+    )
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
