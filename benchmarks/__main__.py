@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import against, commits, daemon, growth, handoffs, page, texts, turns, watchers
+from benchmarks import against, commits, daemon, growth, handoffs, page, switching, texts, turns, watchers
 from benchmarks.report import Line
 from benchmarks.soak import soak
 from tests.simulation.many import try_many
@@ -56,6 +56,7 @@ def _parts(many: int) -> list[tuple[str, Measure]]:
         ("watchers", lambda: asyncio.run(watchers.measure())),
         ("long texts", texts.measure),
         ("handoffs", handoffs.measure),
+        ("switching agents", lambda: asyncio.run(switching.measure())),
         ("the page", page.measure),
         ("commits", lambda: asyncio.run(commits.measure())),
         ("the daemon and its commands", daemon.measure),

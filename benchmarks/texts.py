@@ -14,7 +14,7 @@ import msgspec
 
 from benchmarks.report import Line
 from clew.engine.live import Live
-from clew.runtimes.acp import translate as acp
+from clew.runtimes.acp.turn import translate as acp
 from clew.runtimes.codex import translate as codex
 
 PIECE = "abc "

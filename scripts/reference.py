@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from clew.cli import main as cli
 from clew.cli.command_list import SECTIONS
+from clew.cli.language import sentence
 from clew.config import plugins
 from clew.config.reading import plugin_group, split, without_none
 from clew.config.settings import Config
@@ -243,7 +244,7 @@ def errors() -> str:
         (f"`{kind.code}`", f"`{kind.__name__}`", str(kind.exit), str(kind.status), _meaning(kind))
         for kind in _tree(ClewError)
     ]
-    disk = [(f"`{code}`", words.format("FILE")) for code, words in cli.FILE_ERRORS.values()]
+    disk = [(f"`{code}`", str(sentence(words, file="FILE"))) for code, words in cli.FILE_ERRORS.values()]
     body = [
         *table(("code", "in Python", "exit", "HTTP", "meaning"), rows),
         "",

@@ -23,8 +23,8 @@ from clew.model.events import (
     TurnStarted,
     Usage,
 )
+from clew.model.events.long_text import GrowingText
 from clew.model.gates import Answer, Asked, Decision, GateKind, Policy, Question
-from clew.model.long_text import GrowingText
 from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, Role
 from clew.model.runtime import (
     Health,

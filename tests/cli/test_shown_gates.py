@@ -9,7 +9,7 @@ import pytest
 
 from clew.cli.keys import GatePrompt
 from clew.cli.output import Out
-from clew.cli.shown_gates import MIN_REACTION, ShownGates
+from clew.cli.shown_gates import MIN_REACTION, ShownGates, name_gate
 from clew.client.requests import Request, Sent
 from clew.model.messages import Fate
 from tests.helpers.views import gate_view
@@ -69,3 +69,22 @@ def test_run_drops_a_line_entered_just_as_a_gate_appears(pipe: tuple[int, int]) 
     now[0] += 2 * MIN_REACTION
     enter("y")
     assert recorder.sent == ["k7q2 n", "y"]
+
+
+@pytest.mark.parametrize(
+    ("line", "sent"),
+    [
+        ("n use c.txt instead", "K7Q2 n use c.txt instead"),
+        ("No, use c.txt", "K7Q2 n use c.txt"),
+        ("no tests please", "K7Q2 n no tests please"),  # without its `no` it would say the opposite
+        ("不 用 c.txt", "K7Q2 n 不 用 c.txt"),
+        ("不，用 c.txt", "K7Q2 n 用 c.txt"),
+        ("拒绝 太危险", "K7Q2 n 太危险"),
+        *((line, line) for line in ("n", "y do it", "note this", "nothing else", "不用 c.txt", "1 2")),
+    ],
+)
+def test_a_no_with_words_is_a_no_with_this_reason_to_the_only_gate_shown(line: str, sent: str) -> None:
+    gate = gate_view("K7Q2")
+    assert name_gate(line, [gate]) == sent
+    for others in ([], [gate, gate_view("B2B2")], [gate_view("K7Q2", "question")]):
+        assert name_gate(line, others) == line

@@ -32,7 +32,9 @@ PUBLIC = {
     "done": "(self, thread: str) -> ThreadView",
     "cancel": "(self, thread: str) -> ThreadView",
     "change": "(self, thread: str, *, title: str | None = None, model: str | None = None, effort: str | None = None,"
-    " policy: Policy | None = None) -> ThreadView",
+    " policy: Policy | None = None, runtime: str | None = None) -> ThreadView",
+    "ask": "(self, thread: str, runtime: str, question: str, *, message_id: str | None = None) -> Sent",
+    "prelude": "(self, turn: str) -> Prelude",
     "fork": "(self, thread: str, *, turn: str | None = None, title: str | None = None) -> ThreadView",
     "gates": "(self, thread: str | None = None) -> tuple[GateView, ...]",
     "approve": "(self, gate: str, *, sender: str = 'you') -> GateView",

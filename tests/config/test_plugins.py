@@ -122,7 +122,7 @@ def test_a_plugin_that_fails_to_load_is_a_value(site: Path, code: str, words: st
 def test_an_unknown_name_is_a_trouble_that_lists_the_known_ones() -> None:
     factories, (trouble,) = load(RUNTIMES, "cobol")
     assert factories == {} and trouble.name == "cobol"
-    assert "known: acp, codex, scripted" in trouble.error
+    assert "known: acp, claude, codex, scripted" in trouble.error
 
 
 def test_safe_names_are_unique(site: Path) -> None:

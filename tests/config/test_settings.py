@@ -83,7 +83,7 @@ def test_the_secrets_are_known() -> None:
         (
             '[runtimes.codex]\nsandbox = "read-only"',
             "config.toml, line 2: runtimes.codex.sandbox is not a setting; there are command, home, model, effort,"
-            " start_timeout, request_timeout, interrupt_timeout, idle_stop, transport, keep_alive",
+            " start_timeout, request_timeout, interrupt_timeout, idle_stop, prelude, transport, keep_alive",
         ),
         (
             '\n[surfaces.webhook.ci]\nurl = "http://x"',

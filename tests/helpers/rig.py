@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 
 from clew.config.settings import Config, InboxConfig, ThreadsConfig, TurnsConfig
 from clew.engine.core import Core
-from clew.engine.engine import Engine
+from clew.engine.engine import NO_HOOKS, Engine
 from clew.engine.gates import dispatch
-from clew.engine.seams import Preparer, TurnEndListener
+from clew.engine.seams import Hooks
 from clew.model.gates import Gate
 from clew.model.messages import LOCAL_CLIENT, Accepted, Conversation, Inbound, Person, Role
 from clew.model.runtime import Runtime, Session
@@ -133,9 +133,10 @@ class Rig:
         outlives: bool = False,
         surfaces: Mapping[str, Surface] | None = None,
         more: Mapping[str, Runtime] | None = None,
-        preparers: Sequence[Preparer] = (),
-        turn_end_listeners: Sequence[TurnEndListener] = (),
+        hooks: Hooks = NO_HOOKS,
         debounce: float = 0.0,
+        memory: Callable[[], int] = lambda: 0,
+        memory_limit: int = 0,
     ) -> None:
         """`debounce`: seconds that a message waits for more of its sender; by default none waits."""
         self.folder = folder
@@ -158,8 +159,9 @@ class Rig:
             surfaces={"room": self.room} if surfaces is None else surfaces,
             workspace=str(folder),
             files=folder / "files",
-            preparers=preparers,
-            turn_end_listeners=turn_end_listeners,
+            hooks=hooks,
+            memory=memory,
+            memory_limit=memory_limit,
         )
         self._task: asyncio.Task[None] | None = None
         self._dead = False

@@ -19,10 +19,10 @@ from clew.config.settings import Config, ThreadsConfig, TurnsConfig
 from clew.engine.live import Live
 from clew.engine.progress import Progress, advance
 from clew.model.events import Activity, ActivityKind, Event, Phase, TextDelta, TextDone, TurnEnded, TurnStarted
-from clew.model.long_text import NOTICE_ROOM, GrowingText, shortened
+from clew.model.events.long_text import NOTICE_ROOM, GrowingText, shortened
 from clew.model.runtime import Seat, Session, TurnRequest
 from clew.model.turns import TurnState
-from clew.runtimes.acp import translate as acp
+from clew.runtimes.acp.turn import translate as acp
 from clew.runtimes.codex import translate as codex
 from clew.runtimes.process import LONGEST_LINE, Lines
 from clew.support.clock import SystemClock

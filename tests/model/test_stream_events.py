@@ -32,6 +32,9 @@ class Numbers:
     def insert(self, sql: str, params: object) -> int:
         return 7
 
+    def run(self, sql: str, params: object) -> int:
+        return 1
+
 
 def logged(happened: Logged) -> bytes:
     """What the stream sends of an event that is logged."""

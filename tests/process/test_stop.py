@@ -18,9 +18,11 @@ from pathlib import Path
 
 import pytest
 
+from clew.client import requests
+from clew.client.sync import Client
 from clew.process import kept_programs, lock, scan, stop
 from clew.support.clock import SystemClock
-from clew.support.errors import Refused
+from clew.support.errors import Refused, Stopped
 from clew.support.home import Home
 from tests.helpers.daemons import Clew
 
@@ -170,3 +172,17 @@ def test_an_agent_cannot_restart_a_foreground_daemon(home: Home, monkeypatch: py
         with pytest.raises(Refused, match="clew runs in the foreground"):
             stop.run_detached(home, ["restart"], restart=True)
     assert not stop.run_detached(home, ["down"], restart=False), "no daemon is there"
+
+
+def test_who_only_follows_starts_no_daemon_that_was_stopped(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        clew.up()
+        client = Client(clew.home)
+        client.ask(requests.threads())
+        clew("restart")
+        client.ask(requests.threads())
+        clew("down")
+        with pytest.raises(Stopped, match="`clew up` starts it again"):
+            client.ask(requests.threads())
+        assert lock.is_free(clew.home.lock)
+        assert Client(clew.home).ask(requests.threads()).threads == ()  # another command starts one

@@ -53,8 +53,9 @@ def test_a_lock_names_no_index_and_no_file(lock: str) -> None:
     assert re.findall(r"\w+://|--(?:index|extra-index|find-links)|(?:^|\s)(?:/|\./)", text) == []
 
 
-def test_the_lock_of_the_tools_for_the_page_names_no_registry_and_has_a_hash_for_each() -> None:
-    lock = json.loads((ROOT / "scripts/page-lint/package-lock.json").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("tools", ["claude", "page-lint"])
+def test_a_lock_of_npm_names_no_registry_and_has_a_hash_for_each(tools: str) -> None:
+    lock = json.loads((ROOT / "scripts" / tools / "package-lock.json").read_text(encoding="utf-8"))
     packages = [each for name, each in lock["packages"].items() if name]
     assert packages and all("resolved" not in each and each["integrity"].startswith("sha512-") for each in packages)
 

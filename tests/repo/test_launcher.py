@@ -79,7 +79,8 @@ class Checkout:
     calls: Path
 
     def environ(self, **more: str) -> dict[str, str]:
-        return {"PATH": str(self.bin), "CALLS": str(self.calls), "FAKES": str(self.bin / "fakes.sh"), **more}
+        ours = {"PATH": str(self.bin), "CALLS": str(self.calls), "FAKES": str(self.bin / "fakes.sh")}
+        return {**ours, "CLEW_CLAUDE": "claude", **more}
 
     def run(self, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, cwd=self.root, env=self.environ(**more), capture_output=True, text=True)
@@ -153,7 +154,7 @@ def fake_venv(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     "script",
-    ["clew", "check", "scripts/launch.sh", "scripts/page.sh", "scripts/watching.sh", "scripts/lock", ".ci/run"],
+    ["clew", "check", "scripts/launch.sh", "scripts/packages.sh", "scripts/page.sh", "scripts/lock", ".ci/run"],
 )
 def test_the_scripts_are_correct_shell(script: str) -> None:
     shell = "bash" if script == ".ci/run" else "sh"
@@ -380,33 +381,27 @@ def test_check_says_that_there_is_no_browser_and_goes_on(checkout: Checkout) -> 
     assert done.stdout.endswith("3 passed\n")
 
 
-def test_check_installs_a_browser_where_it_may(checkout: Checkout) -> None:
-    chromium = checkout.bin / "chromium"
-    for name, script in (("id", "echo 0"), ("apt-get", f": > {chromium}; /bin/chmod +x {chromium}")):
-        (checkout.bin / name).write_text(f"#!/bin/sh\n{script}\n")
-        (checkout.bin / name).chmod(0o755)
-    done = checkout.run("./check")
-    assert done.stdout.startswith("check: installing Chromium for the tests of the page, by apt-get\n")
-    assert "there is no Chromium" not in done.stdout and done.stdout.endswith("3 passed\n")
-
-
 def test_check_says_that_there_is_no_strace_and_goes_on(checkout: Checkout) -> None:
     done = checkout.run("./check")
     assert "check: there is no strace here, so what commands do is seen by the files alone" in done.stdout
     assert done.stdout.endswith("3 passed\n")
 
 
-def test_check_installs_what_commands_are_watched_with_if_it_may(checkout: Checkout) -> None:
-    strace = checkout.bin / "strace"
+def test_check_installs_all_that_is_lacking_by_one_apt_get(checkout: Checkout) -> None:
+    """Two at once would fail at each other's lock."""
     for name in WATCHED_WITH:
         checkout.stand_in(name, "#!/bin/sh\n")
-    strace.unlink()
+    made = [checkout.bin / "strace", checkout.bin / "chromium"]
+    made[0].unlink()
     checkout.stand_in("id", "#!/bin/sh\necho 0\n")
-    checkout.stand_in("apt-get", f'#!/bin/sh\necho "apt-get $*" >>"$CALLS"\n: > {strace}; /bin/chmod +x {strace}\n')
-    done = checkout.run("./check", CLEW_CHROMIUM="chromium")
-    assert done.stdout.startswith("check: installing strace for the tests of what commands do, by apt-get\n")
-    assert "there is no strace" not in done.stdout and done.stdout.endswith("3 passed\n")
-    assert any(call.endswith("--no-install-recommends strace") for call in checkout.new_calls())
+    lines = "".join(f": > {path}; /bin/chmod +x {path}\n" for path in made)
+    checkout.stand_in("apt-get", f'#!/bin/sh\necho "apt-get $*" >>"$CALLS"\n{lines}')
+    done = checkout.run("./check")
+    assert done.stdout.startswith("check: installing chromium strace for the tests, by apt-get\n")
+    assert not [each for each in ("Chromium", "strace") if f"there is no {each}" in done.stdout]
+    assert done.stdout.endswith("3 passed\n")
+    [call] = [call for call in checkout.new_calls() if call.startswith("apt-get")]
+    assert call.endswith("--no-install-recommends chromium strace")
 
 
 @pytest.mark.parametrize("apt", ["exit 1", ":"])
@@ -419,6 +414,18 @@ def test_check_goes_on_if_strace_cannot_be_installed(checkout: Checkout, apt: st
 
 NO_NODE = "check: there is no Node with npm here, so the JavaScript of the page is not checked"
 NOT_INSTALLED = "check: ESLint and TypeScript could not be installed (.venv/page-lint.log tells why), so the"
+
+
+def test_check_without_npm_says_that_the_tests_of_claude_are_skipped(checkout: Checkout) -> None:
+    done = checkout.run("./check", CLEW_CLAUDE="")
+    assert "check: there is no Claude Code here, so the tests of its runtime are skipped" in done.stdout
+    assert done.returncode == 0
+
+
+def test_check_goes_on_if_claude_cannot_be_installed(checkout: Checkout) -> None:
+    done = checkout.with_node().run("./check", CLEW_CLAUDE="")
+    assert "check: Claude Code could not be installed; .venv/claude.log tells why" in done.stdout
+    assert done.returncode == 0
 
 
 def test_check_without_node_skips_the_javascript_of_the_page_and_says_so(checkout: Checkout) -> None:

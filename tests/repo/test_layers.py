@@ -35,10 +35,13 @@ LAYERS: Mapping[str, str] = {
 ROOT_MODULES = {"__init__", "plugin_api", "begin"}
 
 # The packages of the engine, top to bottom; `core`, `live` and `progress` are below them, `engine` above.
-ENGINE = ("services", "inbox", "places", "threads", "turns", "gates", "delivery", "rules")
+ENGINE = ("services", "inbox", "places", "agents", "budgets", "threads", "turns", "gates", "delivery", "rules")
 
 # Nobody imports from the folder of one runtime or surface: all comes through its plugin. Codex has commands of its own.
-PLUGIN_FOLDERS = ("runtimes.acp", "runtimes.codex", "surfaces.feishu", "surfaces.telegram", "surfaces.webhook")
+PLUGIN_FOLDERS = (
+    *("runtimes.acp", "runtimes.claude", "runtimes.codex"),
+    *("surfaces.feishu", "surfaces.telegram", "surfaces.webhook"),
+)
 OF_CODEX = {"cli.commands.codex", "cli.commands.init", "cli.demo.stage"}
 
 ENTRIES = {"": 20, "engine": 20, "surfaces": 20}

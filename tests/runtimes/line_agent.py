@@ -18,6 +18,10 @@ ODD = {
 }
 
 
+class Failed(Exception):
+    """The model refused."""
+
+
 class LineAgent:
     def __init__(self, holds: Path) -> None:
         self._player = Player(holds, self)
@@ -31,7 +35,7 @@ class LineAgent:
         while line := await reader.readline():
             note = json.loads(line)
             if "say" in note:
-                self._past += [f"{author}: {text}" for author, text in note["past"]]
+                self._past += [note["past"]] if note["past"] else []
                 playing = asyncio.create_task(self._play(note["say"]))
             elif "answer" in note:
                 self._asked[note["answer"]].set_result(note["yes"])
@@ -44,6 +48,8 @@ class LineAgent:
             await self._player.play(prompt)
         except asyncio.CancelledError:
             self._send(end="interrupted")
+        except Failed as failed:
+            self._send(end="failed", why=str(failed))
         else:
             self._send(end="completed")
 
@@ -63,6 +69,8 @@ class LineAgent:
             self._send(text=" / ".join(self._past))
         elif name == "cut":
             self._send(again=True)
+        elif name == "status":
+            raise Failed(f"The model said {rest}.")
 
     def _send(self, **note: Any) -> None:
         if self._odd:

@@ -17,6 +17,8 @@ from clew.model.runtime import Runtime
 from clew.process.scan import Marks, Process
 from clew.runtimes import acp
 from clew.runtimes.acp.agents.settings import AcpConfig
+from clew.runtimes.claude.runtime import ClaudeRuntime
+from clew.runtimes.claude.settings import ClaudeConfig
 from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.settings import CodexConfig
 from clew.support.clock import Clock
@@ -26,6 +28,9 @@ from clew.testing.scripted_model import ScriptedModel, write_hermes_home
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 from tests.crash.mischief import between
 from tests.helpers.paths import ROOT
+from tests.runtimes import claude_program
+from tests.runtimes.claude import between as odd_claude
+from tests.runtimes.claude_program import skip_without_claude
 
 
 class ScriptedStage:
@@ -34,6 +39,8 @@ class ScriptedStage:
     runs_commands = False
     deadline = 1.0
     tricks: Sequence[Trick] = ()
+    limit = "!error insufficient_quota"
+    empty = "!text"
 
     def __init__(self, folder: Path) -> None:
         self.workspace = folder
@@ -147,6 +154,8 @@ class ModelStage(ProgramStage):
 class CodexStage(ModelStage):
     """The real Codex. `keeps`: the home of clew for a kept Codex."""
 
+    limit = "!error insufficient_quota"
+
     def __init__(self, folder: Path, home: Path, model: ScriptedModel, keeps: Home | None = None) -> None:
         super().__init__(folder, model)
         self._home = home
@@ -161,6 +170,28 @@ class CodexStage(ModelStage):
             return CodexRuntime(config, clock, marks)
         self._keeps.prepare()
         return None if odd else CodexRuntime(replace(config, transport="socket"), clock, marks, self._keeps)
+
+
+class ClaudeStage(ModelStage):
+    """The real Claude Code."""
+
+    def __init__(self, folder: Path, home: Path, model: ScriptedModel) -> None:
+        skip_without_claude()
+        super().__init__(folder, model)
+        self._home = home
+
+    def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
+        program = odd_claude.between(self.workspace, ODDLY[odd]) if odd else None
+        return ClaudeRuntime(self.config(program), clock, marks)
+
+    def config(self, program: str | None = None) -> ClaudeConfig:
+        return ClaudeConfig(
+            program or claude_program.PROGRAM,
+            str(self._home),
+            start_timeout=60,
+            request_timeout=self.deadline,
+            interrupt_timeout=self.deadline,
+        )
 
 
 ODDLY = {Oddity.JUNK: "junk", Oddity.UNKNOWN: "unknown", Oddity.FLOOD: "flood"}
@@ -183,6 +214,9 @@ def acp_toml(folder: Path, *what: str) -> str:
 
 class AcpStage(PipeStage):
     """Our own ACP agent, `acp/agent.py`."""
+
+    limit = "!limit"
+    empty = "!text"
 
     def __init__(self, folder: Path, *what: str) -> None:
         super().__init__(folder)

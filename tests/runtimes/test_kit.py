@@ -10,11 +10,11 @@ import pytest
 from clew.model.gates import Policy
 from clew.runtimes.acp.approvals.grants import Grant, Grants
 from clew.support.home import Home
-from clew.testing import runtime_kit, runtime_policy_checks
+from clew.testing import runtime_agent_checks, runtime_history_checks, runtime_kit, runtime_policy_checks
 from clew.testing.runtime_kit import Check
-from clew.testing.scripted_model import ScriptedModel, write_codex_home
+from clew.testing.scripted_model import ScriptedModel, write_claude_home, write_codex_home
 from tests.helpers.paths import ROOT
-from tests.runtimes.stages import AcpStage, CodexStage, ScriptedStage
+from tests.runtimes.stages import AcpStage, ClaudeStage, CodexStage, ScriptedStage
 
 LONG = (runtime_kit.a_frozen_agent_is_given_up_in_time,)
 
@@ -24,6 +24,13 @@ ALWAYS = (  # the other checks are heavy for Codex; tests/runtimes/codex covers 
     runtime_kit.an_agent_killed_while_idle_is_restarted,
     runtime_policy_checks.a_command_has_the_fate_of_its_policy,
     runtime_policy_checks.a_sandbox_is_left_only_by_a_yes_which_counts_once,
+)
+
+
+CLAUDE_ALWAYS = (  # the other checks are heavy for Claude; tests/runtimes/claude covers them too
+    runtime_kit.an_accepted_command_runs_exactly_once,
+    runtime_kit.a_killed_agent_leaves_the_turn_in_doubt,
+    runtime_policy_checks.a_command_has_the_fate_of_its_policy,
 )
 
 
@@ -48,6 +55,15 @@ async def test_codex_conforms(
     await check(CodexStage(tmp_path, home, own_model))
 
 
+@pytest.mark.process
+@pytest.mark.parametrize("check", checks(lambda check: check not in CLAUDE_ALWAYS))
+async def test_claude_conforms(
+    check: Check, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, own_model: ScriptedModel
+) -> None:
+    home = write_claude_home(tmp_path_factory.mktemp("claude"), own_model.address)
+    await check(ClaudeStage(tmp_path, home, own_model))
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
 async def test_a_kept_codex_conforms(
@@ -66,6 +82,29 @@ async def test_an_acp_agent_conforms(check: Check, what: str, tmp_path: Path) ->
     """An agent that forgets everything, one that reopens its sessions, and one whose session is unusable after a
     stop."""
     await check(AcpStage(tmp_path, *filter(None, [what])))
+
+
+ODD_AGENTS = [
+    (runtime_agent_checks.a_gate_always_shows_the_command, ["shell"]),
+    (runtime_agent_checks.one_command_is_asked_about_once, ["shell"]),
+    (runtime_agent_checks.a_command_runs_in_the_folder_of_its_thread, ["here"]),
+    (runtime_agent_checks.an_error_of_the_model_is_not_an_answer, ["name=Copilot"]),
+    (runtime_agent_checks.a_session_that_was_resumed_is_the_stored_one, ["load", "unloads"]),
+    (runtime_history_checks.a_session_says_how_it_began, ["load", "unloads"]),
+    (runtime_agent_checks.each_offered_model_can_be_chosen, ["providers"]),
+    (runtime_agent_checks.stopping_one_thread_leaves_the_others_alone, ["deaf"]),
+    (runtime_kit.a_steer_is_in_the_turn_or_refused, ["steers"]),
+]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("check", "what"), ODD_AGENTS, ids=lambda given: runtime_kit.named(given) if callable(given) else None
+)
+async def test_an_acp_agent_that_is_odd_conforms(check: Check, what: list[str], tmp_path: Path) -> None:
+    stage = AcpStage(tmp_path, *what)
+    stage.deadline = 1.0 if "deaf" in what else stage.deadline
+    await check(stage)
 
 
 def test_the_docs_have_the_table_of_policies_that_the_kit_checks() -> None:

@@ -71,8 +71,8 @@ async def test_the_example_conforms(check: Check, tmp_path: Path, monkeypatch: p
 FAULTS = {
     "ends twice": (
         runtime_kit.a_turn_has_one_start_and_one_end_which_comes_last,
-        "yield TurnEnded(TurnState(state), answer)",
-        "yield TurnEnded(TurnState(state), answer); yield TurnEnded(TurnState(state), answer)",
+        "yield TurnEnded(TurnState(state), answer, problem)",
+        "yield TurnEnded(TurnState(state), answer, problem); yield TurnEnded(TurnState(state), answer, problem)",
     ),
     "starts late": (
         runtime_kit.a_turn_has_one_start_and_one_end_which_comes_last,
@@ -124,8 +124,8 @@ FAULTS = {
     ),
     "forgets all": (
         runtime_history_checks.a_restarted_runtime_knows_the_history,
-        "if self._is_new else []",
-        "if False else []",
+        "past=request.prelude",
+        'past=""',
     ),
     "kills only the agent": (
         runtime_kit.background_processes_of_a_command_are_ended,

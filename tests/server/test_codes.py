@@ -48,14 +48,14 @@ async def test_a_damaged_history_is_reported_with_a_code(api: Api) -> None:
 
 async def test_the_last_line_of_a_turn_without_an_answer_has_a_code(api: Api) -> None:
     lines = {}
-    for asked in ("!error server_error", "!text "):
+    for asked in ("!error server_error", "!shell true"):
         begun = await api.start(asked)
         await api.ended(begun["turn"])
         view = (await api.client.get(f"/api/threads/{begun['thread']}")).json()
         lines[asked] = view["last_line"], chinese(msgspec.convert(view["texts"]["last_line"], Coded))
     assert lines == {
         "!error server_error": ("⚠ The model said server_error.", "⚠ The model said server_error."),
-        "!text ": ("(Done, without words.)", "（已完成，没有文字答复。）"),
+        "!shell true": ("(Done, without words.)", "（已完成，没有文字答复。）"),
     }
 
 

@@ -14,7 +14,7 @@ from clew.model.turns import TurnState
 from clew.store import Tx, audit
 from clew.store.audit import Final
 from clew.store.tables import deliveries, turns
-from tests.simulation.fake_platform import HOME, Post, Showing, surface_of
+from tests.simulation.fake_platform import GROUP, HOME, Post, Showing, surface_of
 from tests.simulation.world import World
 
 DESK = ""
@@ -59,6 +59,12 @@ def _in_its_place(read: Read) -> Iterator[str]:
             yield f"{name} is for {address} and was shown in {sorted(places)}"
 
 
+def _in_no_group(read: Read) -> Iterator[str]:
+    """5. Nobody asked anything in a group, so nothing is shown in one."""
+    shown = {post.key for post in read.world.platform.posts if post.conversation == GROUP}
+    yield from (f"{key} is private and was shown in a group" for key in sorted(shown))
+
+
 def _where_it_was_asked(read: Read) -> Iterator[str]:
     """5. An answer goes to the conversation of its question, or to one that continued the thread; if a room is gone, to
     its fallback."""
@@ -72,7 +78,7 @@ def _where_it_was_asked(read: Read) -> Iterator[str]:
 
 def _whole(read: Read) -> Iterator[str]:
     """5. People read exactly what the agent said; where nobody asked, below the title of its thread."""
-    said = read.world.ledger.said
+    said = read.world.said
     for final in read.finals:
         if not final.completed:
             continue
@@ -90,7 +96,7 @@ def _whole(read: Read) -> Iterator[str]:
 def _delivered_at_all(read: Read) -> Iterator[str]:
     """3. A turn that the agent completed is completed here, unless somebody stopped it."""
     ended = audit.how_ended(read.tx)
-    for turn in read.world.ledger.said:
+    for turn in read.world.said:
         state, stopped = ended[turn]
         if state != TurnState.COMPLETED and not stopped:
             yield f"turn {turn} was completed by its agent and is {state}"
@@ -150,6 +156,7 @@ def _pressed_where_it_stood(read: Read) -> Iterator[str]:
 
 CHECKS = (
     _in_its_place,
+    _in_no_group,
     _where_it_was_asked,
     _whole,
     _delivered_at_all,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from tests.simulation.fake_platform import Letter, Post
 
 WORDS = ("continue", "stop", "继续", "rather do it differently", "run all", "merge", "skip")
+BUDGET_WORDS = ("continue", "go on", "raise", "stop", "提高", "rather do it differently", "继续")
 BARE = ("y", "y", "yes", "n", "同意", "拒绝", "1", "2", "3", "yes all", "well", "stop", "what is that?", "7")
 CODED = ("{} y", "{}", "{} n not today", "{} 2", "y {}", "{} maybe", "{} stop", "{} thread")
 COMMANDS = ("/stop", "/new", "/new please {}", "/queue please {}", "/status", "/fork", "/done", "/resume 2", "/停止")
@@ -80,4 +81,5 @@ def to_question(chance: random.Random, post: Post, now: float) -> Iterator[Lette
     if post.buttons and chance.random() < 0.5:
         yield _press(chance, post, _at_once(chance, now, at), name)
     else:
-        yield Letter(at, post.conversation, name, chance.choice(WORDS))
+        words = BUDGET_WORDS if any(button.says == "raise" for button in post.buttons) else WORDS
+        yield Letter(at, post.conversation, name, chance.choice(words))

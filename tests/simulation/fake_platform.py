@@ -62,7 +62,9 @@ class Letter:
 
 GONE = "this room is gone"
 EVERYBODY = "everybody"  # who may speak there
-HOME = "simulated-home"
+HOME = "simulated-home"  # the direct chat of the owner
+GROUP = "simulated-group"  # the home in some stories; nobody asks anything there
+OWNER = "owner"
 POCKET = "pocket"  # the second surface; prefix of its conversations
 CLASSES = {
     "keyed": SurfaceCan(idempotency_window=3600.0, backlog=Backlog.PLATFORM, chat=True, buttons=8),

@@ -9,21 +9,25 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from clew.model.messages import Conversation
-from clew.store.tables import bindings, deliveries, gates, handoffs, inbox, turns
+from clew.model.threads import SessionKey
+from clew.store.tables import bindings, continuity, deliveries, gates, handoffs, inbox, parked, threads, turns, usage
 from clew.testing.scripted_runtime.session import ScriptedSession
 
 admission = importlib.import_module("clew.engine.inbox.admission")
 answering = importlib.import_module("clew.engine.gates.answers")
 cards = importlib.import_module("clew.engine.gates.cards")
 ending = importlib.import_module("clew.engine.turns.completion")
+fallback = importlib.import_module("clew.engine.places.fallback")
 owing = importlib.import_module("clew.engine.delivery.enqueue")
 outbox = importlib.import_module("clew.engine.delivery.outbox")
 recovery = importlib.import_module("clew.engine.turns.recovery")
 suspended = importlib.import_module("clew.engine.turns.suspension")
+guard = importlib.import_module("clew.engine.budgets.guard")
 whole = importlib.import_module("clew.engine.gates.visibility")
 
 decide, owe_final = admission.Admission.decide, ending.enqueue_answer
 first_answer, open_now, bind, insert = gates.answer, handoffs.all_open, bindings.bind, turns.insert
+move_queued = turns.move_queued
 drawn = itertools.count()
 
 
@@ -114,10 +118,23 @@ def whoever_comes_last(tx: Any, gate: Any, given: Any, by: str, at: int) -> bool
     return bool(first_answer(tx, replace(gate, state="open"), given, by, at))
 
 
+# Several agents
+
+
+def nothing_seen(tx: Any, key: Any) -> None:
+    return None
+
+
+def as_if_all_seen(tx: Any, thread: str, runtime: str) -> int:
+    """The new agent counts as one that knows the whole thread."""
+    continuity.set_seen(tx, SessionKey(thread, runtime), threads.head(tx, thread) or "")
+    return move_queued(tx, thread, runtime)
+
+
 # Deliveries
 
 
-def no_doubt(tx: Any, now: int) -> list[str]:
+def no_doubt(tx: Any, now: int, own: str) -> list[str]:
     tx.run("UPDATE deliveries SET state = 'pending', due_at = ?, in_doubt = 0 WHERE state = 'sending'", now)
     return []
 
@@ -153,6 +170,11 @@ def not_bound(tx: Any, where: Any, thread: str, at: int, *, drives: bool = True)
 
 
 FAULTS = {
+    "an agent that comes back is told everything again": Fault(continuity, "seen", nothing_seen, "was told twice"),
+    "a new agent is told nothing": Fault(turns, "move_queued", as_if_all_seen, "was never told"),
+    "what a turn used is forgotten": Fault(usage, "add", forgotten, "the ledger of each day says"),
+    "nobody looks at the budget": Fault(guard.BudgetGuard, "holds_back", never, "began above its budget"),
+    "a word to go on is for all turns": Fault(guard, "may_pass", always, "began above its budget"),
     "what was said is lost on its way into a turn": Fault(turns, "insert", without_a_word, "ever heard it"),
     "the end of what was said is lost": Fault(turns, "insert", without_its_end, "and the agent heard"),
     "the beginning of what was said is lost": Fault(turns, "insert", without_its_beginning, "and the agent heard"),
@@ -188,7 +210,9 @@ FAULTS = {
     "an answer goes to a place where nobody asked": Fault(
         ending, "answer_target", always_there, "and answered in 'room-0'"
     ),
+    "what is private comes to a group": Fault(fallback, "_is_direct", always, "is private and was shown in a group"),
     "an answer comes without its end": Fault(ending, "enqueue_answer", shortened, "and people read 'answer to"),
+    "a parked thread is forgotten": Fault(parked, "due_parked", nothing, "was not woken"),
     "answers leave in any order": Fault(deliveries, "_FREE", "1 = 1", "which had ended first"),
     "nobody hears that what waited was dropped": Fault(owing, "enqueue_notice", forgotten, "was dropped, and nobody"),
     "a handoff of a dead daemon is left where it stands": Fault(handoffs, "all_open", left_behind, "for ever"),

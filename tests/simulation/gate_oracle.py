@@ -47,7 +47,7 @@ def asked_and_answered(world: World, tx: Tx) -> Iterator[str]:
 
 def _one_run_per_yes(seen: Seen) -> Iterator[str]:
     known = {gate.ref: gate for gate in seen.gates}
-    for ref, times in Counter(seen.world.ledger.ran).items():
+    for ref, times in Counter(seen.world.ran).items():
         gate = known.get(ref)
         if times > 1:
             yield f"{ref} ran {times} times"

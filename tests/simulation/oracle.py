@@ -12,8 +12,10 @@ from clew.store import Tx, audit
 from clew.store.tables import handoffs, inbox, nodes, threads
 from clew.texts import chat_messages
 from tests.simulation.answer_oracle import read_by_people
+from tests.simulation.budget_oracle import adds_up, within_budgets
 from tests.simulation.fake_platform import GONE
 from tests.simulation.gate_oracle import asked_and_answered
+from tests.simulation.switch_oracle import told_once
 from tests.simulation.word_oracle import heard_by_the_agent, repeated_with_the_work
 from tests.simulation.world import World
 
@@ -28,6 +30,7 @@ def judge(world: World) -> list[str]:
         heard_by_the_agent,
         repeated_with_the_work,
         _nothing_stuck,
+        _waits_end,
         _owed_with_the_end,
         _delivered_once,
         read_by_people,
@@ -35,6 +38,9 @@ def judge(world: World) -> list[str]:
         _ran_once,
         _handed,
         _history,
+        told_once,
+        adds_up,
+        within_budgets,
     )
     return [f"seed {world.seed}: {broken}" for check in checks for broken in check(world, tx)]
 
@@ -72,6 +78,15 @@ def _nothing_stuck(world: World, tx: Tx) -> Iterator[str]:
     yield from (f"{thread} asks about messages that wait, and none does" for thread in audit.suspended_for_nothing(tx))
 
 
+def _waits_end(world: World, tx: Tx) -> Iterator[str]:
+    """14. When it has settled no thread waits for a time, and who waits for a person says why."""
+    for thread, wake_at, why in audit.parked(tx):
+        if wake_at is not None:
+            yield f"{thread} was not woken"
+        elif not why:
+            yield f"{thread} waits, and does not say for what"
+
+
 def _owed_with_the_end(world: World, tx: Tx) -> Iterator[str]:
     """4. Every ended turn has its delivery row."""
     for turn in audit.ended_without_delivery(tx):
@@ -102,8 +117,8 @@ def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
 
 def _ran_once(world: World, tx: Tx) -> Iterator[str]:
     """3. A turn with a record in the runtime is never started again."""
-    for (_, turn), times in world.ledger.begun.items():
-        if times > 1:
+    for (_, turn), times in world.begun.items():
+        if times > 1 + world.refused[turn]:
             yield f"turn {turn} was begun {times} times"
 
 

@@ -12,7 +12,7 @@ from clew.engine.engine import Engine
 from clew.engine.places.targets import HandoffRequest
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Decision, Effect
-from clew.model.threads import ThreadFilter, ThreadKind
+from clew.model.threads import ThreadFilter, ThreadKind, ThreadSettings
 from clew.model.views import NewThread
 from clew.support.errors import BadInput, NotFound, Refused, StoreError
 from tests.simulation.fake_platform import POCKET
@@ -37,7 +37,7 @@ class Act:
     @property
     def words(self) -> str:
         """Return its message to the agent."""
-        return {"task": f"errand {self.id}", "resume": "and now this"}.get(self.kind, "")
+        return {"task": f"errand {self.id}", "ask": f"errand {self.id}", "resume": "and now this"}.get(self.kind, "")
 
 
 def plan(chance: random.Random, count: int, start: float, known: int) -> list[Act]:
@@ -45,6 +45,14 @@ def plan(chance: random.Random, count: int, start: float, known: int) -> list[Ac
     return [
         Act(start + chance.random() * 40, f"act{number}", chance.choice(KINDS), chance.random())
         for number in range(known, known + count)
+    ]
+
+
+def switches(chance: random.Random, start: float, known: int) -> list[Act]:
+    """Switches between two agents, and questions to the other one."""
+    return [
+        Act(start + chance.random() * 40, f"act{number}", chance.choice(("switch", "switch", "ask")), chance.random())
+        for number in range(known, known + chance.randrange(5))
     ]
 
 
@@ -86,6 +94,10 @@ async def _act(engine: Engine, act: Act) -> str:
     if thread is None:
         return "nothing to do it to"
     match act.kind:
+        case "switch":
+            await engine.threads.change(thread, None, ThreadSettings(runtime=await _other(engine, thread)), "somebody")
+        case "ask":
+            await engine.threads.ask(thread, await _other(engine, thread), act.words, act.id, "somebody")
         case "stop":
             await engine.threads.stop(thread)
         case "resume":
@@ -105,6 +117,11 @@ async def _act(engine: Engine, act: Act) -> str:
         case "yes all":
             await engine.gates.accept_all(thread, act.id)
     return thread
+
+
+async def _other(engine: Engine, thread: str) -> str:
+    """The agent that does not work on the thread now."""
+    return "claude" if (await engine.threads.get(thread)).runtime == "codex" else "codex"
 
 
 def _wish(act: Act, thread: str) -> HandoffRequest:

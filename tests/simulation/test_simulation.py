@@ -72,6 +72,7 @@ NAMED = {
     1231: "what was said into a turn was not given to it where the database could not be read in that moment",
     2622: "threads whose messages wait for a person took the places of one that could run, after a restart, for ever",
     42131: "an answer that was sent by hand overtook one of the same thread that had not got through",
+    8784: "a word that repeated an answer on its way, before its agent had taken that, allowed what another gate asked",
     3095: "a secret was answered before its card could leave, and lost in a crash: where it is asked again counts",
 }
 
@@ -92,8 +93,8 @@ def test_a_reused_database_gives_the_same_run() -> None:
     assert play(1).timeline == first.timeline
 
 
-TELLTALES = (47, 24, 14, 1479, 151, 45, 51, 42, 66, 76)  # stories in which most of these faults are found
-RARE = (10276,)  # a press on a message without a receipt
+TELLTALES = (47, 24, 14, 1479, 151, 45, 51, 1082, 164, 66, 76, 0)  # stories in which most of these faults are found
+RARE = (8120,)  # a press on a message without a receipt
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)

@@ -39,7 +39,7 @@ def _heard(world: World, tx: Tx) -> dict[tuple[str, str], set[str]]:
     """Return all messages to agents, by thread and message."""
     threads = audit.thread_of_turns(tx)
     found: dict[tuple[str, str], set[str]] = {}
-    for turn, said in world.ledger.heard():
+    for turn, said in world.heard():
         found.setdefault((threads[turn], said.id), set()).add(said.text)
     return found
 

@@ -5,33 +5,50 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from clew.config.settings import Config, GatesConfig, InboxConfig, TurnsConfig
+from clew.config.settings import Budget, BudgetsConfig, Config, GatesConfig, InboxConfig, TurnsConfig
 from clew.engine.engine import Engine
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Conversation, Person, PromptMessage, Role
-from clew.model.turns import TurnState
+from clew.model.runtime import TurnRequest
+from clew.model.turns import TurnState, without_refusals
 from clew.store import Store, Tx
 from clew.store.sqlite.driver import Inline
 from clew.store.tables import log, places
 from clew.store.tables import people as rows
 from clew.support import crash
 from clew.support.errors import RuntimeLost
+from clew.testing.scripted_model.script import Step
 from clew.testing.scripted_runtime import MemoryLedger, Played, ScriptedRuntime
 from tests.simulation import answers, people, stores
+from tests.simulation.account import Account
 from tests.simulation.agent import steps
 from tests.simulation.clock import VirtualClock, jumps
-from tests.simulation.fake_platform import CLASSES, EVERYBODY, HOME, POCKET, Letter, Platform, Post, SimulatedSurface
+from tests.simulation.fake_platform import (
+    CLASSES,
+    EVERYBODY,
+    GROUP,
+    HOME,
+    OWNER,
+    POCKET,
+    Letter,
+    Platform,
+    Post,
+    SimulatedSurface,
+)
 from tests.simulation.late import Late
 from tests.simulation.loop import VirtualLoop
 
 EVENTS = 200  # that a story has at least
 LETTERS = 3  # of a chapter
 DEATHS = 3  # of a chapter, at most
+OTHER = "claude"  # the second agent
+SWITCHING = 5  # in one of so many stories people switch between two agents
 LAST_TRIES = 30  # daemons, if the disk is full at their start
 LONGEST = 50_000  # steps in which the last daemon must settle
 
@@ -44,25 +61,29 @@ class WatchedLedger(MemoryLedger):
         self.begun: dict[tuple[str, str], int] = {}  # (session, turn); a fork has its own copy
         self.ran: list[str] = []  # references of gates, once for each time
         self.said: dict[str, str] = {}  # the answer of each turn that has one
+        self.refused: dict[str, int] = {}  # how often the account refused each turn
         self.deaf = False
 
     def heard(self) -> Iterator[tuple[str, PromptMessage]]:
         """Return all messages to this agent, and their turns."""
         for played in self._sessions.values():
             for entry in played:
-                yield from ((entry.turn, said) for said in (*entry.messages, *entry.steers))
+                yield from ((without_refusals(entry.turn), said) for said in (*entry.messages, *entry.steers))
 
     def save(self, session: str, played: list[Played]) -> None:
         if self.deaf:
             raise RuntimeLost("nobody is there any more")
         newest = played[-1]
-        if newest == Played(newest.turn, newest.messages, past=newest.past):
-            self.begun[session, newest.turn] = self.begun.get((session, newest.turn), 0) + 1
+        turn = without_refusals(newest.turn)
+        if newest == Played(newest.turn, newest.messages, prelude=newest.prelude):
+            self.begun[session, turn] = self.begun.get((session, turn), 0) + 1
         known = {entry.turn: len(entry.executions) for entry in self.load(session)}
         if len(newest.executions) > known.get(newest.turn, len(newest.executions)):
             self.ran.append(newest.activities[-1].item)
+        if newest.problem is not None and newest.problem.code == "usage_limit":
+            self.refused[turn] = self.refused.get(turn, 0) + 1
         if newest.state is TurnState.COMPLETED:
-            self.said[newest.turn] = newest.text
+            self.said[turn] = newest.text
         super().save(session, played)
 
 
@@ -72,16 +93,18 @@ class Life:
 
     executor: Inline
     surfaces: dict[str, SimulatedSurface]
-    ledger: WatchedLedger
+    ledgers: Sequence[WatchedLedger]
 
     def __post_init__(self) -> None:
-        self.ledger.deaf = False
+        for ledger in self.ledgers:
+            ledger.deaf = False
 
     def end(self) -> None:
         self.executor.close()
         for surface in self.surfaces.values():
             surface.alive = False
-        self.ledger.deaf = True
+        for ledger in self.ledgers:
+            ledger.deaf = True
 
 
 class Stop(NamedTuple):
@@ -102,8 +125,11 @@ class World:
         self.clock = VirtualClock(random.Random(f"clock {self.seed}"), jumps(random.Random(f"jumps {self.seed}")))
         self.store_id, self.connection = stores.take()
         for surface in ("simulated", POCKET):
-            rows.add(Tx(self.connection), Person(surface, EVERYBODY, "everybody", Role.DRIVER, 0, "the seed"))
-        self.ledger = WatchedLedger()
+            role = Role.OWNER if self.seed % 13 == 4 else Role.DRIVER  # only an owner goes above a budget
+            rows.add(Tx(self.connection), Person(surface, EVERYBODY, "everybody", role, 0, "the seed"))
+        self.ledgers = {"codex": WatchedLedger(), OTHER: WatchedLedger()}
+        self.switching = self.seed % SWITCHING == 0
+        self.turning = random.Random(f"switches {self.seed}")
         kind = self.chance.choice(sorted(CLASSES))
         self.outlives = self.chance.random() < 0.3
         self.platform = Platform(random.Random(f"platform {self.seed}"), kind, self.chance.random() * 0.4, self.tell)
@@ -123,6 +149,10 @@ class World:
         self.acts: list[people.Act] = []
         self.patience = GatesConfig(self.chance.choice((0.0, 20.0, 1800.0)), self.chance.choice((0.0, 0.0, 15.0, 60.0)))
         self.inbox = InboxConfig(debounce=1.0 if self.seed % 9 == 1 else 0.0)  # by seed: it draws no chance
+        has_budgets = self.seed % 13 == 4  # by seed: it draws no chance
+        self.budgets = BudgetsConfig(thread=Budget(turns=1), day=Budget(turns=12)) if has_budgets else BudgetsConfig()
+        self.turns = TurnsConfig(parallel=4, prelude=1_000_000, per_project=2 if has_budgets else 0)
+        self.account = Account(self.seed, self.clock.monotonic, self.clock.now)
         self._answered: set[str] = set()
 
     @property
@@ -135,10 +165,37 @@ class World:
         newest, _ = log.newest(Tx(self.connection))
         return newest + len(self.timeline)
 
+    @property
+    def begun(self) -> Counter[tuple[str, str]]:
+        """How often each turn was started, by session; a fork has its own copy."""
+        return sum((Counter(ledger.begun) for ledger in self.ledgers.values()), Counter[tuple[str, str]]())
+
+    @property
+    def refused(self) -> Counter[str]:
+        """How often the account of an agent refused each turn."""
+        return sum((Counter(ledger.refused) for ledger in self.ledgers.values()), Counter[str]())
+
+    @property
+    def ran(self) -> list[str]:
+        """References of gates whose command ran, once for each time."""
+        return [ref for ledger in self.ledgers.values() for ref in ledger.ran]
+
+    @property
+    def said(self) -> dict[str, str]:
+        """The answer of each turn that has one."""
+        return {turn: text for ledger in self.ledgers.values() for turn, text in ledger.said.items()}
+
+    def heard(self) -> Iterator[tuple[str, PromptMessage]]:
+        """All messages to an agent, and their turns."""
+        for ledger in self.ledgers.values():
+            yield from ledger.heard()
+
     def chapter(self) -> None:
         """Let people act; kill some daemons at any step; the last one settles."""
         self._write_letters()
         self.acts += people.plan(self.people, self.people.randrange(8), self.time, len(self.acts))
+        if self.switching:
+            self.acts += people.switches(self.turning, self.time, len(self.acts))
         for _ in range(self.chance.randrange(DEATHS + 1)):
             steps, stop = self.chance.randrange(1, 600), self._stop()
             if self.live_once(LONGEST if stop else steps, stop=stop):
@@ -164,7 +221,9 @@ class World:
         self.platform.listeners.clear()
         self.platform.leaving = self.late.receipt
         surfaces = {name: SimulatedSurface(self.platform, name) for name in ("simulated", POCKET)}
-        life = Life(Inline(self.connection, self._disk_is_full, self._cannot_be_read), surfaces, self.ledger)
+        life = Life(
+            Inline(self.connection, self._disk_is_full, self._cannot_be_read), surfaces, [*self.ledgers.values()]
+        )
         self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} starts")
         crash.hook = partial(self._pass, loop, life) if mortal else None
         try:
@@ -196,19 +255,13 @@ class World:
 
     async def _daemon(self, life: Life, stop: Stop | None, awake: asyncio.Event) -> None:
         store = Store(life.executor, self.store_id)
-        runtime = ScriptedRuntime(
-            self.clock,
-            self.ledger,
-            play=partial(steps, self.seed),
-            outlives=self.outlives,
-            pace=lambda: self.chance.random() * 0.3,
-        )
+        runtimes = {name: self._runtime(name, ledger) for name, ledger in self.ledgers.items()}
         engine = Engine(
             store=store,
             clock=self.clock,
-            config=Config(turns=TurnsConfig(parallel=4), gates=self.patience, inbox=self.inbox),
+            config=Config(turns=self.turns, gates=self.patience, inbox=self.inbox, budgets=self.budgets),
             incarnation=f"daemon-{self.lives}",
-            runtimes={"codex": runtime},
+            runtimes=runtimes if self.switching else {"codex": runtimes["codex"]},
             surfaces=life.surfaces,
             workspace="/nowhere",
         )
@@ -227,6 +280,26 @@ class World:
                 for task in working:
                     task.cancel()
 
+    def _runtime(self, name: str, ledger: WatchedLedger) -> ScriptedRuntime:
+        """The account that refuses turns is that of the first agent."""
+        runtime = ScriptedRuntime(
+            self.clock,
+            ledger,
+            play=partial(steps, self.seed) if name == OTHER else self._steps,
+            outlives=self.outlives,
+            pace=lambda: self.chance.random() * 0.3,
+        )
+        runtime.name = name
+        if name != OTHER:
+            self.runtime = runtime
+        return runtime
+
+    def _steps(self, request: TurnRequest) -> tuple[Step, ...]:
+        times = sum(count for (_, turn), count in self.begun.items() if turn == without_refusals(request.turn))
+        refused = self.account.refuses(request, times)
+        self.runtime.free_at = self.account.says
+        return steps(self.seed, request) if refused is None else refused
+
     async def _end_well(self, engine: Engine, stop: Stop) -> None:
         """Stop as `down` and `restart` do: running turns get some time, then everything is cancelled."""
         await asyncio.sleep(stop.after)
@@ -240,10 +313,15 @@ class World:
         return Stop(self.orders.random() * 20, self.orders.choice((0.0, 1.0, 10.0)), self.orders.random() < 0.5)
 
     def _close_a_room(self, chance: random.Random) -> None:
-        """In some stories a room disappears; then its questions go to the home conversation."""
-        if chance.random() < 0.2:
-            self.platform.gone, self.platform.gone_at = f"room-{chance.randrange(4)}", chance.random() * 20
-            places.set_home(Tx(self.connection), Conversation("simulated", HOME))
+        """In some stories a room disappears; then what was said there goes to the owner's direct chat, even if the home
+        is a group."""
+        if chance.random() >= 0.2:
+            return
+        self.platform.gone, self.platform.gone_at = f"room-{chance.randrange(4)}", chance.random() * 20
+        is_group, tx = CLASSES[self.platform.kind].chat and chance.random() < 0.5, Tx(self.connection)
+        places.set_home(tx, Conversation("simulated", GROUP if is_group else HOME))
+        rows.add(tx, Person("simulated", OWNER, "owner", Role.OWNER, 0, "the seed"))
+        places.set_owner_chat(tx, Conversation("simulated", HOME), OWNER)
 
     def _disk_is_full(self) -> bool:
         """Sometimes the disk is full for a while."""

@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.support.display.as_code import as_code, as_command, as_prose, detail_shown, many_in, many_lines, title_shown
+from clew.support.display.as_code import (
+    as_code,
+    as_command,
+    as_prose,
+    detail_shown,
+    many_in,
+    many_lines,
+    script_shown,
+    title_shown,
+)
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 READABLE = [
@@ -102,3 +111,19 @@ def test_only_a_command_of_many_lines_says_how_many() -> None:
     assert (many_lines("command", long), many_lines("command", long[2:] + "\n")) == (21, None)
     assert many_lines("change", long) is None
     assert (many_in(long), many_in(long[2:] + "\n")) == (21, None)
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("/bin/bash -c 'ls a'", "ls a"),
+        ("/usr/bin/bash -lc make", "make"),
+        ('/bin/bash -c "it\'s"', "it's"),
+        ("""/bin/bash -c 'it'"'"'s'""", "it's"),
+        *((each, each) for each in ('/bin/bash -c "echo $X"', "/bin/bash -c 'a' b", "/bin/bash -c ' '")),
+        *((each, each) for each in ("bash -c 'ls'", "./bash -c 'ls'", "/bin/bash -x -c 'ls'", "/bin/bash a.sh")),
+    ],
+)
+def test_a_shell_around_a_command_is_not_shown_if_that_hides_nothing(command: str, shown: str) -> None:
+    """`bash` without a path may be any program, and double quotes may change the script."""
+    assert script_shown(command) == title_shown("command", command) == shown

@@ -92,4 +92,4 @@ def test_a_target_that_is_not_connected_names_the_command_that_connects_it(tmp_p
             refused = clew.run(*words)
             assert refused.code == 2 and "`clew connect telegram` sets it up" in refused.err
         odd = clew.run("start", "!text hello", "--notify", "pigeon")
-        assert odd.code == 2 and "clew connect" not in odd.err
+        assert odd.code == 2 and "clew connect pigeon" not in odd.err

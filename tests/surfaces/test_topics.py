@@ -10,9 +10,9 @@ import pytest
 
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.places.targets import HandoffRequest
+from clew.model.handoff import HandoffView
 from clew.model.surface import Surface
 from clew.model.threads import ThreadKind
-from clew.model.views import HandoffView
 from tests.helpers.rig import Rig
 from tests.surfaces.feishu.apps import ALONE, App
 from tests.surfaces.telegram.bots import Bot

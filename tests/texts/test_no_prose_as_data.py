@@ -20,6 +20,7 @@ from tests.helpers.paths import ROOT
 
 SOURCE = ROOT / "src" / "clew"
 CODED = [  # packages whose errors are all coded; add yours
+    "config",
     "engine/core.py",
     "engine/delivery",
     "engine/engine.py",
@@ -30,6 +31,7 @@ CODED = [  # packages whose errors are all coded; add yours
     "engine/services",
     "engine/threads",
     "engine/turns",
+    "support",
 ]
 
 _SEARCHES = {"startswith", "endswith", "removeprefix", "removesuffix", "find", "index", "count", "partition", "split"}
@@ -56,6 +58,8 @@ def names_of_texts(tree: ast.Module) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("clew.texts"):
             found.update({each.asname or each.name: f"{node.module}.{each.name}" for each in node.names})
+        elif isinstance(node, ast.ImportFrom) and node.module in ("clew.support.coded", "clew.cli.language"):
+            found.update({each.name: each.name for each in node.names if each.name in ("worded", "sentence")})
     return found
 
 

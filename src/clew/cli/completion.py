@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from clew.cli.language import phrase, sentence
 from clew.cli.output import Out, json_option
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def check_thread_id(ctx: click.Context, param: click.Parameter, given: str | Non
     """Refuse an empty or malformed name: an empty variable in a script must be an error, and not mean all threads. `.`
     is the newest thread of this folder."""
     if given is not None and (not given.strip() or "/" in given or not given.isprintable()):
-        raise click.BadParameter(f"{given!r} names no thread; `clew threads` lists them.")
+        raise click.BadParameter(sentence("cli_setup.names_no_thread", given=f"{given!r}"))
     return _newest_here(ctx.find_object(Out)) if given == "." and not ctx.resilient_parsing else given
 
 
@@ -233,4 +234,4 @@ def completion_command(out: Out, shell: str) -> None:
     else:
         print(script)
     if sys.stdout.isatty():  # silent in a profile, which loads it at each start of a shell
-        out.hint(f"this only prints the script; clew completion --help says where to put it for {shell}")
+        out.hint(phrase("cli_setup.only_prints_script", shell=shell))

@@ -8,7 +8,7 @@ import sys
 from threading import Event, Thread
 from types import FrameType
 
-from clew.cli.language import in_locale
+from clew.cli.language import in_locale, phrase
 from clew.cli.view.screen import Screen
 from clew.client import requests
 from clew.client.sync import Asks
@@ -34,14 +34,18 @@ class CtrlC:
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
         if self._stop_requested:
-            back = f"watch {self._thread} returns to it" if self._thread else "threads shows whether it was started"
-            self._screen.say(f"{self._newline}left without waiting; clew {back}")
+            back = (
+                phrase("cli_chat.watch_returns", thread=self._thread)
+                if self._thread
+                else phrase("cli_chat.whether_started")
+            )
+            self._screen.say(phrase("cli_chat.left", newline=self._newline, back=back))
             raise KeyboardInterrupt
         self._stop_requested = True
         Thread(target=self._stop, daemon=True).start()  # a signal handler must not write in the middle of other output
 
     def _stop(self) -> None:
-        self._screen.say(f"{self._newline}stopping the turn… (press Ctrl-C again to leave without waiting)")
+        self._screen.say(phrase("cli_chat.stopping_turn", newline=self._newline))
         self._thread_known.wait()
         try:
             self._client.ask(requests.stop(self._thread))

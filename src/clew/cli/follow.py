@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from clew.cli.language import phrase
 from clew.cli.view import outcome
 from clew.cli.view.events import EventRenderer, InfoLine, Piece, activity_line, summary
 from clew.cli.view.gates import AnswerHints, Gates, command_hints
@@ -20,9 +21,11 @@ from clew.cli.view.threads import thread_table
 from clew.client import requests
 from clew.client.events import (
     ActivityChanged,
+    AgentSwitched,
     Announced,
     Event,
     Hello,
+    OpinionGiven,
     Reset,
     SettingsChanged,
     TurnEnded,
@@ -38,8 +41,6 @@ if TYPE_CHECKING:
     from clew.model.views import ThreadView, TurnView
 
 WORKING = "working"
-PRUNED = "· older events are not stored any more; this is the current state"
-CUT = "· the turn was cut off and is continued"
 
 
 def follow_turn(
@@ -78,7 +79,7 @@ def follow_turn(
             show(renderer.settle(view, last=True))
             if not view.continued_by:
                 return view, after
-            show([InfoLine(CUT)])
+            show([InfoLine(phrase("cli_threads.continued_after_cut"))])
             turn = view.continued_by
     raise AssertionError("a stream of events ends only by an error")
 
@@ -117,7 +118,7 @@ class ThreadRenderer:
             case Hello():
                 return self._catch_up()
             case Reset():
-                return [InfoLine(PRUNED), *self._catch_up()]
+                return [InfoLine(phrase("cli_threads.older_dropped")), *self._catch_up()]
             case TurnStarted():
                 self.running = event.turn
             case TurnEnded():
@@ -138,7 +139,7 @@ class ThreadRenderer:
         self.running = None if self.running == name else self.running
         turn = self._client.ask(requests.turn(name))
         pieces = self.renderer.settle(turn)
-        return [*pieces, InfoLine(CUT if turn.continued_by else f"· turn {summary(turn)}")]
+        return [*pieces, InfoLine(_ended(turn))]
 
 
 class Watcher:
@@ -159,7 +160,7 @@ class Watcher:
         if frame.kind == EventKind.HELLO:
             if self._thread and not is_again:  # what ends later comes as an event
                 self._at_first = self._client.ask(requests.thread(self._thread))
-            self._screen.say("reconnected" if is_again else "watching; Ctrl-C ends")
+            self._screen.say("reconnected" if is_again else phrase("cli_threads.watching"))
             self._hellos += 1
         if self._as_json:
             data = json.loads(frame.data) | ({"again": is_again} if frame.kind == EventKind.HELLO else {})
@@ -199,7 +200,7 @@ class Watcher:
         self._screen.show(renderer.render(event))
         match event.what:
             case Announced(text):
-                self._screen.write_line(f"· the answer: {fit(_first_line(text), 120)}")
+                self._screen.write_line(phrase("cli_threads.the_answer", text=fit(_first_line(text), 120)))
             case _ if event.kind in _HEADLINES and event.kind not in _SHOWN_BY_RENDERER:
                 self._screen.write_line(f"· {one_line(_headline(event))}")
         if renderer.running != was:
@@ -220,24 +221,26 @@ _CHANGES = frozenset(
         EventKind.GATE_EXPIRED,
     }
 )
-_HEADLINES: dict[str, str] = {
-    EventKind.THREAD_CREATED: "thread created",
-    EventKind.THREAD_STATUS: "thread is",
-    EventKind.THREAD_TITLE: "title:",
-    EventKind.THREAD_SETTINGS: "from its next turn on:",
-    EventKind.THREAD_IMPORTED: "imported turns from outside clew:",
-    EventKind.THREAD_RELEASED: "its session is released to its own program",
-    EventKind.TURN_QUEUED: "turn queued",
-    EventKind.TURN_STARTED: "turn started",
-    EventKind.TURN_ENDED: "turn",
+_HEADLINES: dict[str, str] = {  # the names of their sentences
+    EventKind.THREAD_CREATED: "event_created",
+    EventKind.THREAD_STATUS: "event_status",
+    EventKind.THREAD_TITLE: "event_title",
+    EventKind.THREAD_SETTINGS: "event_settings",
+    EventKind.THREAD_SWITCHED: "event_settings",
+    EventKind.THREAD_OPINION: "event_opinion",
+    EventKind.THREAD_IMPORTED: "event_imported",
+    EventKind.THREAD_RELEASED: "event_released",
+    EventKind.TURN_QUEUED: "event_queued",
+    EventKind.TURN_STARTED: "event_started",
+    EventKind.TURN_ENDED: "event_turn",
     EventKind.ACTIVITY: "",
     EventKind.NOTICE: "",
-    EventKind.GATE_OPENED: "asks:",
-    EventKind.GATE_ANSWERED: "is answered:",
-    EventKind.GATE_VOID: "is void:",
-    EventKind.GATE_EXPIRED: "expired without an answer",
-    EventKind.DELIVERY_SENT: "answer delivered",
-    EventKind.DELIVERY_FAILED: "answer not delivered:",
+    EventKind.GATE_OPENED: "event_asks",
+    EventKind.GATE_ANSWERED: "event_answered",
+    EventKind.GATE_VOID: "event_void",
+    EventKind.GATE_EXPIRED: "event_expired",
+    EventKind.DELIVERY_SENT: "event_delivered",
+    EventKind.DELIVERY_FAILED: "event_undelivered",
 }
 
 
@@ -256,10 +259,25 @@ def _headline(event: Event) -> str:
     what = event.what
     if isinstance(what, ActivityChanged):
         return activity_line(what.activity, what.phase, what.title, what.outcome)
+    if isinstance(what, AgentSwitched):
+        return _sentence(event.kind, detail=f"{what.former} → {what.runtime} ({what.by})")
+    if isinstance(what, OpinionGiven):
+        return _sentence(event.kind, detail=f"{what.runtime} ({what.fork})")
     if isinstance(what, SettingsChanged):
-        return f"{_HEADLINES[event.kind]} {settings_line(what)}"
+        return _sentence(event.kind, detail=settings_line(what))
     detail = next((str(found) for name in _DETAILS if (found := getattr(what, name, None))), "")
-    return f"{getattr(what, 'code', '')} {_HEADLINES[event.kind]} {detail}".strip()
+    return _sentence(event.kind, code=getattr(what, "code", ""), detail=detail)
+
+
+def _ended(turn: TurnView) -> str:
+    if turn.continued_by:
+        return phrase("cli_threads.continued_after_cut")
+    return phrase("cli_threads.turn_summary", turn=summary(turn))
+
+
+def _sentence(kind: str, **args: str) -> str:
+    name = _HEADLINES[kind]
+    return phrase(f"cli_threads.{name}", **args).strip() if name else args.get("detail", "")
 
 
 def settings_line(changed: SettingsChanged) -> str:

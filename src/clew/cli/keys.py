@@ -12,9 +12,9 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from clew.cli.follow import WORKING
-from clew.cli.language import in_locale
+from clew.cli.language import in_locale, phrase
 from clew.cli.output import Out
-from clew.cli.shown_gates import ShownGates
+from clew.cli.shown_gates import ShownGates, name_gate
 from clew.cli.view.events import PLAIN
 from clew.cli.view.gates import refuse_secrets, typing_hint
 from clew.client import requests
@@ -76,18 +76,19 @@ class GatePrompt:
             line = os.read(terminal, MAX_LINE)
         text = line.decode("utf-8", "replace").strip()
         if text and self._shown.is_too_new_for(text):
-            self._screen.say(f"{self._shown.why_held()}; type it again")
+            self._screen.say(phrase("cli_gates.type_again", why_held=self._shown.why_held()))
         elif text:
             with self._reply_lock:
                 self._screen.say(self._send(text, gates))
         elif not line:
-            self._screen.say("clew gates lists open gates; clew approve and clew deny answer them")
+            self._screen.say(phrase("cli_gates.how_to_list"))
         return bool(line)
 
     def _send(self, text: str, gates: Sequence[GateView]) -> str:
         try:
             refuse_secrets(text, gates)
-            return self._client.ask(requests.send(self._thread, text, sees=[view.id for view in gates])).words
+            line, sees = name_gate(text, gates), [view.id for view in gates]
+            return in_locale(self._client.ask(requests.send(self._thread, line, sees=sees)).reply)
         except ClewError as error:
             return f"clew: {in_locale(error.words)}"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from clew.support.coded import Coded
+    from clew.support.coded import Coded, Text
 
 
 class WithTexts(Protocol):
@@ -46,3 +46,25 @@ def said(view: WithTexts, field: str) -> str:
 def person(name: str) -> str:
     """Who said or answered something. A local client does so as `you`."""
     return "你" if name == "you" and reads_chinese(os.environ) else name
+
+
+def sentence(code: str, /, **args: object) -> Text:
+    """A sentence of the catalogue with its code, for an error: JSON has it in English."""
+    from clew.texts.catalogue import say
+
+    return say(code, **{name: value if isinstance(value, str | int) else str(value) for name, value in args.items()})
+
+
+def phrase(code: str, /, **args: object) -> str:
+    """A sentence of the catalogue in the language of the terminal."""
+    return str.__str__(in_locale(sentence(code, **args)))
+
+
+def labels(*names: str) -> tuple[str, ...]:
+    """The head of a table. An empty name is an empty cell."""
+    return tuple(phrase(f"cli_labels.{name}") if name else "" for name in names)
+
+
+def row_name(name: str) -> str:
+    """The name of a row."""
+    return phrase(f"cli_labels.{name}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.command_list import ALIASES, COMMANDS, FAMILIAR, SECTIONS
+from clew.cli.language import phrase, sentence
 from clew.cli.output import Out, json_option
 from clew.support.errors import ClewError
 from clew.support.version import __version__
@@ -18,14 +19,11 @@ from clew.support.version import __version__
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Errors of the file system that any command may meet: code and message.
+# Errors of the file system that any command may meet: code and sentence.
 FILE_ERRORS = {
-    errno.ENOSPC: ("disk_full", "the disk is full: {} cannot be written"),
-    errno.EROFS: ("read_only", "the disk is read-only: {} cannot be written"),
-    errno.EACCES: (
-        "not_yours",
-        "you may not open {}; if it belongs to clew, set CLEW_HOME to a folder of yours",
-    ),
+    errno.ENOSPC: ("disk_full", "cli_setup.disk_full"),
+    errno.EROFS: ("read_only", "cli_setup.read_only"),
+    errno.EACCES: ("not_yours", "cli_setup.not_yours"),
 }
 
 
@@ -50,8 +48,10 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(name, [*COMMANDS, *FAMILIAR, *ALIASES], 3)
-            meant = f" Did you mean {' or '.join(f'`clew {each}`' for each in near)}?" if near else ""
-            ctx.fail(f"There is no command {name!r}.{meant}")
+            if not near:
+                ctx.fail(sentence("cli_setup.no_command", name=f"{name!r}"))
+            meant = phrase("cli_setup.or_between").join(f"`clew {each}`" for each in near)
+            ctx.fail(sentence("cli_setup.no_command_near", name=f"{name!r}", near=meant))
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -72,7 +72,7 @@ class LazyGroup(click.Group):
             with formatter.section("More"):
                 formatter.write_dl([(title, ", ".join(commands)) for title, commands in [*SECTIONS.items()][1:]])
             with formatter.indentation():
-                formatter.write_text("clew help --all describes all of them, clew help COMMAND one.")
+                formatter.write_text(phrase("cli_setup.all_commands"))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -98,7 +98,7 @@ def main() -> int:
         if error.errno not in FILE_ERRORS:
             raise
         code, words = FILE_ERRORS[error.errno]
-        _print_file_error(out, code, words.format(error.filename or "the output"))
+        _print_file_error(out, code, sentence(words, file=error.filename or sentence("cli_setup.the_output")))
         return 1
 
 
@@ -137,8 +137,15 @@ def _usage(out: Out, error: click.ClickException) -> int:
         return 2
     if isinstance(error, click.UsageError) and error.ctx:
         out.say(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help'.")
-    out.error("usage", error.format_message())
+    out.error("usage", _usage_words(error))
     return 2
+
+
+def _usage_words(error: click.ClickException) -> str:
+    """Click puts English around a sentence of ours; in another language the sentence stands alone."""
+    from clew.support.coded import coded_of, with_code
+
+    return with_code(error.format_message(), coded_of(error.message))
 
 
 def _make_output_safe() -> None:

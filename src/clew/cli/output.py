@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from clew.cli.language import in_locale
+from clew.cli.language import in_locale, sentence
 from clew.cli.view.text_width import table as table
 from clew.support.text import visible
 
@@ -40,8 +40,12 @@ class Out:
 
     def hint(self, text: str) -> None:
         """Suggest the next command, if a person looks at a terminal."""
-        if not self.as_json and sys.stderr.isatty():
+        if self.has_hints:
             self.say(text)
+
+    @property
+    def has_hints(self) -> bool:
+        return not self.as_json and sys.stderr.isatty()
 
     def name_of(self, thread: str) -> str:
         """The handle of a thread, for a hint; its id if nobody sees the hint."""
@@ -151,5 +155,5 @@ def prompt_text(text: str) -> str:
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
     if len(text) > 1 << 20:
-        raise click.UsageError("the text is longer than 1 MiB; attach it as a file with --file")
+        raise click.UsageError(sentence("cli_setup.text_too_long"))
     return clean(text)

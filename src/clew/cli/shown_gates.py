@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+
+from clew.cli.language import phrase
 
 if TYPE_CHECKING:
     from clew.model.gate_views import GateView
 
 MIN_REACTION = 0.6  # seconds; nobody reads and answers a gate faster
+_NO_AND_MORE = r"(n|no|不|拒绝|不同意)([:,;.!]?\s+|\s*[：，；。！]\s*)(.+)"
+
+
+def name_gate(line: str, gates: Sequence[GateView]) -> str:
+    """`n REASON` with the code of the gate, if it is the only one that is shown: a no with this reason. In a chat app
+    it could be a message to the agent; here the gate is right above the line. A reason that may begin with its `no`,
+    such as `no tests please`, keeps it."""
+    found = re.fullmatch(_NO_AND_MORE, line.strip(), re.IGNORECASE | re.DOTALL)
+    if found is None or len(gates) != 1 or gates[0].kind == "question":
+        return line
+    no, between, rest = found.groups()
+    is_part = no.lower() in ("no", "不") and not between.strip()
+    return f"{gates[0].code} n {line.strip() if is_part else rest}"
 
 
 class ShownGates:
@@ -39,4 +55,4 @@ class ShownGates:
 
     def why_held(self) -> str:
         codes = ", ".join(view.code for view in self.gates)
-        return f"{codes} appeared just as you pressed Enter: nothing was sent"
+        return phrase("cli_gates.just_appeared", codes=codes)

@@ -28,6 +28,7 @@ from clew.client.requests import Request, Sent
 from clew.model.events.kinds import EventKind
 from clew.model.gate_views import GateView
 from clew.model.messages import Fate
+from clew.model.turns import Prelude
 from clew.model.views import Notified, Passage, ThreadView, TurnView, WhereRow
 from clew.support.errors import BadInput, NotFound, OutOfReach, Refused
 from clew.support.home import Home
@@ -160,9 +161,21 @@ class Clew:
         model: str | None = None,
         effort: str | None = None,
         policy: Policy | None = None,
+        runtime: str | None = None,
     ) -> ThreadView:
-        """Change the title of a thread, or its model, effort and policy, which hold from its next turn."""
-        return await self._client.ask(requests.change(thread, title=title, model=model, effort=effort, policy=policy))
+        """Change the title of a thread, or its agent (`runtime`), model, effort and policy, which hold from its next
+        turn. With another agent, model and effort are its own unless given."""
+        changes = requests.change(thread, title=title, model=model, effort=effort, policy=policy, runtime=runtime)
+        return await self._client.ask(changes)
+
+    async def ask(self, thread: str, runtime: str, question: str, *, message_id: str | None = None) -> Sent:
+        """Ask another agent about a thread. It works on a fork, which the response names, and may only read. Its answer
+        is quoted into the thread."""
+        return await self._say(requests.ask(thread, runtime, question, message_id=message_id))
+
+    async def prelude(self, turn: str) -> Prelude:
+        """What the agent of a turn was told of what had happened before. Raises NotFound if it knew it."""
+        return await self._client.ask(requests.prelude(turn))
 
     async def _say(self, request: Request[Sent]) -> Sent:
         sent = await self._client.ask(request)
@@ -231,8 +244,8 @@ class Clew:
         limit: int = 50,
         before: str | None = None,
     ) -> tuple[ThreadView, ...]:
-        """List threads, newest first: open ones, or with `history` the completed and cancelled ones. For the next page,
-        pass the last thread of this page as `before`."""
+        """List threads, the last active first: open ones, or with `history` the completed and cancelled ones. For the
+        next page, pass the last thread of this page as `before`."""
         folder = _path(workspace) if workspace else None
         request = requests.threads(
             history=history, status=status, text=text, workspace=folder, before=before, limit=limit

@@ -21,7 +21,9 @@ from clew.model.events.live import (
     WrittenText,
 )
 from clew.model.events.logged import (
+    AccountLimit,
     ActivityChanged,
+    AgentSwitched,
     DeliveryFailed,
     DeliveryOwed,
     DeliverySent,
@@ -38,6 +40,7 @@ from clew.model.events.logged import (
     MessageAccepted,
     MessageEdited,
     MessageTakenBack,
+    OpinionGiven,
     PersonAsked,
     PersonAway,
     PersonBack,
@@ -61,8 +64,10 @@ from clew.model.events.stream import StreamEvent, Unknown, opened, typed
 from clew.support.text import Pieces
 
 __all__ = [
+    "AccountLimit",
     "ActivityChanged",
     "ActivityOutput",
+    "AgentSwitched",
     "Announced",
     "Bye",
     "Cut",
@@ -85,6 +90,7 @@ __all__ = [
     "MessageEdited",
     "MessageTakenBack",
     "OpenText",
+    "OpinionGiven",
     "PersonAsked",
     "PersonAway",
     "PersonBack",

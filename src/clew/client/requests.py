@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct, field
 
+from clew.model.budgets import UsageView
+from clew.model.events.accounts import LimitView
 from clew.model.gate_views import GateView, RuleTest, RuleView, Verdict
+from clew.model.handoff import HandoffView
 from clew.model.messages import Fate
-from clew.model.runtime import ModelInfo
+from clew.model.turns import Prelude
 from clew.model.views import (
     AdoptableView,
     AskingView,
     AwayView,
     ContinuityView,
     DamagedRow,
-    HandoffView,
     LoginView,
     Notified,
     Page,
@@ -34,6 +36,9 @@ from clew.model.views import (
     WhereRow,
 )
 from clew.support.coded import Coded, with_code
+
+if TYPE_CHECKING:
+    from clew.model.runtime import ModelInfo
 
 T = TypeVar("T")
 Body = Mapping[str, object]
@@ -115,6 +120,7 @@ def start(
     effort: str | None = None,
     policy: str | None = None,
     notify: str | None = None,
+    priority: str | None = None,
     files: Sequence[str] = (),
     sender: str = "you",
     message_id: str | None = None,
@@ -133,6 +139,7 @@ def start(
         "notify": notify,
         "sender": sender,
         "attachments": list(files),
+        **({"priority": priority} if priority else {}),
     }
     return Request(Sent, "POST", ("threads",), body=body)
 
@@ -170,12 +177,29 @@ def done(thread: str) -> Request[ThreadView]:
     return _post(ThreadView, "threads", thread, "done")
 
 
+def finish_idle(idle_for: float, *, dry_run: bool = False) -> Request[list[ThreadView]]:
+    """Complete the chats that were idle for so many seconds."""
+    return _post(list[ThreadView], "threads", "done", idle_for=idle_for, dry_run=dry_run)
+
+
 def cancel(thread: str) -> Request[ThreadView]:
     return _post(ThreadView, "threads", thread, "cancel")
 
 
 def fork(thread: str, turn: str | None = None, title: str | None = None) -> Request[ThreadView]:
     return _post(ThreadView, "threads", thread, "fork", turn=turn, title=title)
+
+
+def ask(
+    thread: str, runtime: str, question: str, *, sender: str = "you", message_id: str | None = None
+) -> Request[Sent]:
+    """Ask another agent about the thread. The response names the fork on which it works, and the turn there."""
+    body = {"message_id": message_id or new_message_id(), "runtime": runtime, "question": question, "sender": sender}
+    return _post(Sent, "threads", thread, "ask", **body)
+
+
+def prelude(turn: str) -> Request[Prelude]:
+    return _get(Prelude, "turns", turn, "prelude")
 
 
 def retitle(thread: str, title: str) -> Request[ThreadView]:
@@ -189,15 +213,35 @@ def change(
     model: str | None = None,
     effort: str | None = None,
     policy: str | None = None,
+    runtime: str | None = None,
+    priority: str | None = None,
 ) -> Request[ThreadView]:
-    """Change the title, or settings that hold from the next turn."""
-    given = {"title": title, "model": model, "effort": effort, "policy": policy}
+    """Change the title, or the agent and the settings, which hold from the next turn."""
+    given = {
+        "title": title,
+        "model": model,
+        "effort": effort,
+        "policy": policy,
+        "runtime": runtime,
+        "priority": priority,
+    }
     body = {name: value for name, value in given.items() if value is not None}
     return Request(ThreadView, "PATCH", ("threads", thread), body=body)
 
 
+def limit(thread: str, **budget: int) -> Request[ThreadView]:
+    """Give a thread a budget of its own, as `PATCH /api/threads/{thread}` takes it. 0: that of the settings again."""
+    return Request(ThreadView, "PATCH", ("threads", thread), body={"budget": budget})
+
+
 def models(runtime: str) -> Request[tuple[ModelInfo, ...]]:
+    from clew.model.runtime import ModelInfo  # with the seams of runtimes, which no other request needs
+
     return _get(tuple[ModelInfo, ...], "runtimes", runtime, "models")
+
+
+def limits() -> Request[tuple[LimitView, ...]]:
+    return _get(tuple[LimitView, ...], "limits")
 
 
 def drive(thread: str) -> Request[ThreadView]:
@@ -315,6 +359,10 @@ def go_away(target: str) -> Request[AwayView]:
 
 def come_back() -> Request[AwayView]:
     return Request(AwayView, "DELETE", ("away",))
+
+
+def usage(by: str = "account", since: str | None = None) -> Request[UsageView]:
+    return _get(UsageView, "usage", by=by, since=since)
 
 
 def people() -> Request[tuple[PersonView, ...]]:

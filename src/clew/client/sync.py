@@ -43,9 +43,9 @@ class Asks(Protocol):
 
 
 class Client:
-    """`say` is called with a line whenever the client waits. With `start`, a missing daemon is started; else it is an
-    error. With `looks`, a daemon that gives no sign of life within 3 seconds is an error: for commands that report its
-    state."""
+    """`say` is called with a line whenever the client waits. With `start`, a missing daemon is started, but not for a
+    mere look if somebody stopped it since the client was connected; else it is an error. With `looks`, a daemon that
+    gives no sign of life within 3 seconds is an error: for commands that report its state."""
 
     def __init__(
         self,
@@ -115,13 +115,14 @@ class BlockingTransport:
         self._say = say
         self._looks = looks
         self._supervised = False
+        self._was_connected = False
         self._connection: Connection | None = None  # the newest
         self._closed = False
 
     async def open(self, method: str, path: str, body: bytes | None, max_wait: float | None) -> BlockingResponse:
         self._check_closed()
         with _translated():
-            connection = self._connect(max_wait)
+            connection = self._connect(max_wait, follows=self._was_connected and method == "GET")
         headers = {"Content-Type": "application/json"} if body is not None else {}
         try:
             with _translated():
@@ -176,13 +177,15 @@ class BlockingTransport:
         except OSError:
             return True  # the daemon is just stopping; the request itself reports that better
 
-    def _connect(self, max_wait: float | None) -> Connection:
-        """Connect; nothing is sent yet, so a missing daemon can be started safely, several times if need be."""
+    def _connect(self, max_wait: float | None, *, follows: bool) -> Connection:
+        """Connect; nothing is sent yet, so a missing daemon can be started safely, several times if need be. Who only
+        follows starts none that somebody stopped."""
         connection = Connection(self._home, max_wait, UNASKED + SURE if self._looks else None)
         for _ in range(TRIES):
             try:
                 connection.connect()
                 self._ensure_supervisor()
+                self._was_connected = True
                 return connection
             except NotAnswering:
                 raise
@@ -194,7 +197,7 @@ class BlockingTransport:
                 if not self._start:
                     raise OutOfReach(describe_lost_socket(self._home) or error.words) from error
 
-            ensure_daemon(self._home, self._say)
+            ensure_daemon(self._home, self._say, unless_stopped=follows)
         connection.connect()
         return connection
 

@@ -11,6 +11,7 @@ from clew.config.reading import has_key, hints_of, plugin_group, split, suggesti
 from clew.config.rules import Hidden, WebAddress
 from clew.config.settings import Config
 from clew.support.addresses import shown, shown_in
+from clew.support.coded import worded
 from clew.support.errors import ConfigError
 
 SECRET = "[secret]"
@@ -37,7 +38,14 @@ def kind_of(key: Key) -> type:
     """The plain type of a setting. Raises ConfigError if there is no such setting."""
     hint = hint_of(key)
     if inner := _names(hint):
-        raise ConfigError(f"{'.'.join(key)} is a table, not a setting. It contains: {', '.join(inner)}.")
+        raise ConfigError(
+            worded(
+                "config.is_table",
+                "{name} is a table, not a setting. It contains: {inner}.",
+                name=".".join(key),
+                inner=", ".join(inner),
+            )
+        )
     return split(hint)[0]
 
 
@@ -59,7 +67,14 @@ def _inside(hint: Any, name: str, at: Key) -> Any:
         return kind
     known = _names(hint)
     if group is not None or name not in known:
-        raise ConfigError(f"{'.'.join(at)} is not a setting{suggestion(name, known) if known else ''}")
+        raise ConfigError(
+            worded(
+                "config.name_not_a_setting",
+                "{name} is not a setting{suggestion}",
+                name=".".join(at),
+                suggestion=suggestion(name, known) if known else "",
+            )
+        )
     return without_none(hints_of(hint)[name])
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clew.support.coded import worded
 from clew.support.errors import Refused
 
 Key = tuple[str, ...]
@@ -201,4 +202,10 @@ def _without_empty(data: Any) -> Any:
 
 def _only_by_hand(key: Key) -> Refused:
     name = ".".join(key)
-    return Refused(f"{name} stands in a way that only you can change: edit it by hand, then `clew config check`")
+    return Refused(
+        worded(
+            "config.by_hand",
+            "{name} stands in a way that only you can change: edit it by hand, then `clew config check`",
+            name=f"{name}",
+        )
+    )

@@ -19,7 +19,7 @@ FORMER: Mapping[str, str] = {
     "clew.config_rules": "clew.config.rules",
     "clew.errors": "clew.support.errors",
     "clew.events": "clew.model.events",
-    "clew.long_text": "clew.model.long_text",
+    "clew.long_text": "clew.model.events.long_text",
     "clew.runtimes.base": "clew.model.runtime",
     "clew.runtimes.conformance": "clew.testing.runtime_kit",
     "clew.runtimes.stage": "clew.testing.runtime_stage",
@@ -32,7 +32,7 @@ FORMER: Mapping[str, str] = {
 # Names within them that have changed since.
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "clew.model.messages": {"Said": "PromptMessage"},
-    "clew.model.runtime": {"Look": "ProgramInfo", "Past": "PastMessage"},
+    "clew.model.runtime": {"Look": "ProgramInfo"},
     "clew.model.surface": {"Known": "KnownConversation"},
 }
 # `clew.model` was one module; it is a package now, and these were its names.

@@ -18,6 +18,9 @@ class Plugin(Struct, frozen=True, kw_only=True):
     make: Callable[..., Any]  # returns the runtime or surface, a mapping of several by name, or None: it is off
     # The dataclass of its table in config.toml, or `Mapping[Name, Dataclass]`: one table for each name.
     settings: Any = None
+    # Whether there may be more of it, each with a table that names it: `[runtimes.codex-work] type = "codex"`. Then
+    # `make` has the parameter `name`.
+    several: bool = False
     connecting: Callable[[], Connecting] | None = None  # the dialogue of `clew connect`
     checks: Callable[..., Iterable[Finding]] | None = None  # for `clew doctor`; arguments by name, as of `make`
     # These get its settings. `names`: what `make` returns with them. Default: the plugin's name, unless it is off.

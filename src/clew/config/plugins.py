@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from clew.config.plugin import Connecting, Plugin
+from clew.support.coded import worded
 from clew.support.errors import BadInput
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ SURFACES = "clew.surfaces"
 BUILT_IN: Mapping[str, Mapping[str, str]] = {
     RUNTIMES: {
         "acp": "clew.runtimes.acp:PLUGIN",
+        "claude": "clew.runtimes.claude:PLUGIN",
         "codex": "clew.runtimes.codex:PLUGIN",
         "scripted": "clew.testing.scripted_plugin:PLUGIN",
     },
@@ -90,15 +92,42 @@ def settings_of(group: str, name: str) -> Any:
     if plugin is None or isinstance(plugin, PluginTrouble):
         return plugin
     if plugin.settings is None:
-        return "its package accepts no settings"
+        return worded("config.no_settings", "its package accepts no settings")
     kind = _table_kind(plugin.settings)
     try:
         if isinstance(kind, type) and is_dataclass(kind):
             get_type_hints(kind, include_extras=True)
             return plugin.settings
     except Exception as error:  # somebody else's annotations
-        return PluginTrouble(group, name, f"its settings cannot be read: {type(error).__name__}: {error}")
-    return PluginTrouble(group, name, "its settings are not a dataclass")
+        return PluginTrouble(
+            group,
+            name,
+            worded(
+                "config.settings_unreadable",
+                "its settings cannot be read: {kind}: {error}",
+                kind=type(error).__name__,
+                error=f"{error}",
+            ),
+        )
+    return PluginTrouble(group, name, worded("config.not_dataclass", "its settings are not a dataclass"))
+
+
+def named_settings(group: str, table: Any) -> Any:
+    """The type of the settings in a table that names its plugin by `type`; None if there can be none."""
+    name = table.get("type") if isinstance(table, dict) else None
+    plugin = get(group, name) if isinstance(name, str) else None
+    return plugin.settings if isinstance(plugin, Plugin) and plugin.several else None
+
+
+def several(loaded: Mapping[str, Plugin], tables: Mapping[str, Any]) -> dict[str, Plugin]:
+    """The plugin of each table that has a name of its own."""
+    able = [plugin for plugin in loaded.values() if plugin.several]
+    owners = ((name, _owner(able, config)) for name, config in tables.items() if name not in loaded)
+    return {name: owner for name, owner in owners if owner is not None}
+
+
+def _owner(able: Iterable[Plugin], config: Any) -> Plugin | None:
+    return next((plugin for plugin in able if type(config) is plugin.settings), None)
 
 
 def with_settings(group: str) -> dict[str, Any]:
@@ -139,7 +168,7 @@ def made_by(group: str, tables: Mapping[str, Any]) -> list[str]:
     """The names of all that the plugins of a group make with these settings. Raises ConfigError."""
     loaded, troubles = load(group)
     made = [names_of(name, plugin, config_of(plugin, tables.get(name))) for name, plugin in loaded.items()]
-    return sorted({*chain.from_iterable(made), *(trouble.name for trouble in troubles)})
+    return sorted({*chain.from_iterable(made), *several(loaded, tables), *(trouble.name for trouble in troubles)})
 
 
 def targets_of(name: str, plugin: Plugin, config: Any) -> list[str]:
@@ -165,9 +194,18 @@ def connecting(surface: str) -> Connecting:
     """The dialogue that sets up a surface. Raises BadInput if it has none."""
     plugin = get(SURFACES, surface)
     if isinstance(plugin, PluginTrouble):
-        raise BadInput(f"{surface} cannot be loaded: {plugin.error}")
+        raise BadInput(
+            worded("config.cannot_load", "{surface} cannot be loaded: {error}", surface=surface, error=plugin.error)
+        )
     if plugin is None or plugin.connecting is None:
-        raise BadInput(f"{surface} cannot be connected from here; these can: {', '.join(connectable())}.")
+        raise BadInput(
+            worded(
+                "config.cannot_connect",
+                "{surface} cannot be connected from here; these can: {known}.",
+                surface=surface,
+                known=", ".join(connectable()),
+            )
+        )
     return plugin.connecting()
 
 
@@ -184,7 +222,12 @@ def _find(group: str) -> tuple[dict[str, _Entry], list[PluginTrouble]]:
     for entry in _foreign(group):
         package = _package(entry)
         if entry.name in found:
-            error = f"the one of {package} is not used: {found[entry.name].package} has one with that name"
+            error = worded(
+                "config.not_used",
+                "the one of {package} is not used: {other} has one with that name",
+                package=package,
+                other=found[entry.name].package,
+            )
             troubles.append(PluginTrouble(group, entry.name, error))
         else:
             found[entry.name] = _Entry(entry.value, package, entry.load)
@@ -218,7 +261,13 @@ def _package(entry: EntryPoint) -> str:
 def _load(group: str, name: str, found: Mapping[str, _Entry]) -> Plugin | PluginTrouble:
     entry = found.get(name)
     if entry is None:
-        return PluginTrouble(group, name, f"there is no such plugin; known: {', '.join(sorted(found)) or 'none'}")
+        return PluginTrouble(
+            group,
+            name,
+            worded(
+                "config.no_plugin", "there is no such plugin; known: {known}", known=", ".join(sorted(found)) or "none"
+            ),
+        )
     if entry.package != "clew":
         from clew.config import former_names  # not needed for clew's own plugins, so that commands start faster
 
@@ -227,11 +276,31 @@ def _load(group: str, name: str, found: Mapping[str, _Entry]) -> Plugin | Plugin
         loaded = entry.load()
     except (Exception, SystemExit) as error:  # its import runs somebody else's code
         _log(f"{group} {name} ({entry.value}) cannot be loaded")
-        return PluginTrouble(group, name, f"{entry.value} of {entry.package}: {type(error).__name__}: {error}")
+        return PluginTrouble(
+            group,
+            name,
+            worded(
+                "config.load_failed",
+                "{value} of {package}: {kind}: {error}",
+                value=entry.value,
+                package=entry.package,
+                kind=type(error).__name__,
+                error=f"{error}",
+            ),
+        )
     if isinstance(loaded, Plugin):
         return loaded
     if not callable(loaded):
-        return PluginTrouble(group, name, f"{entry.value} of {entry.package} is not a class or a function")
+        return PluginTrouble(
+            group,
+            name,
+            worded(
+                "config.not_callable",
+                "{value} of {package} is not a class or a function",
+                value=entry.value,
+                package=entry.package,
+            ),
+        )
     return _described(loaded)
 
 

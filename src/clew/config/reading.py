@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin,
 
 from clew.config.rules import Expanded, Hidden, PluginTables, WebAddress
 from clew.support.addresses import shown, shown_in
+from clew.support.coded import worded
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -32,15 +33,18 @@ class InvalidSetting(Exception):
 
 def table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
     if not isinstance(data, dict):
-        raise InvalidSetting(at, f"must be a table, not {_called(data)}")
+        raise InvalidSetting(at, worded("config.must_be_table", "must be a table, not {called}", called=_called(data)))
     hints = hints_of(kind)
     known = {each.name: each for each in fields(kind)}
     for key in data:
         if key not in known:
-            raise InvalidSetting((*at, key), f"is not a setting{suggestion(key, known)}")
+            raise InvalidSetting(
+                (*at, key),
+                worded("config.not_a_setting", "is not a setting{suggestion}", suggestion=suggestion(key, known)),
+            )
     for key, each in known.items():
         if key not in data and each.default is MISSING and each.default_factory is MISSING:
-            raise InvalidSetting(at, f"needs `{key}`")
+            raise InvalidSetting(at, worded("config.needs", "needs `{key}`", key=key))
     return kind(**{key: _value(hints[key], data[key], (*at, key)) for key in data})
 
 
@@ -48,18 +52,36 @@ def _plugin_tables(group: str, data: object, at: tuple[str, ...]) -> PluginSetti
     """The settings of plugins, each built with its own dataclass. A table that says no more than the defaults is left
     out, and so is one of a plugin that cannot be loaded, which is reported elsewhere."""
     if not isinstance(data, dict):
-        raise InvalidSetting(at, f"must be a table, not {_called(data)}")
+        raise InvalidSetting(at, worded("config.must_be_table", "must be a table, not {called}", called=_called(data)))
     from clew.config import plugins  # only a file with such tables needs it
 
     kinds = {key: plugins.settings_of(group, key) for key in data}
+    named = {key: plugins.named_settings(group, data[key]) for key, kind in kinds.items() if kind is None}
+    named = {key: kind for key, kind in named.items() if kind is not None}
+    kinds.update(named)
+    data = {key: _without_type(each) if key in named else each for key, each in data.items()}
     for key, kind in kinds.items():
         if kind is None:
-            raise InvalidSetting((*at, key), f"is not a setting{suggestion(key, plugins.with_settings(group))}")
+            raise InvalidSetting(
+                (*at, key),
+                worded(
+                    "config.not_a_setting",
+                    "is not a setting{suggestion}",
+                    suggestion=suggestion(key, plugins.with_settings(group)),
+                ),
+            )
         if isinstance(kind, str):
-            raise InvalidSetting((*at, key), f"cannot have settings: {kind}")
+            raise InvalidSetting(
+                (*at, key), worded("config.has_no_settings", "cannot have settings: {kind}", kind=kind)
+            )
     loaded = {key: kind for key, kind in kinds.items() if plugins.is_kind(kind)}
     found = {key: _value(kind, data[key], (*at, key)) for key, kind in loaded.items()}
-    return MappingProxyType({key: value for key, value in found.items() if not _is_default(loaded[key], value)})
+    kept = {key: each for key, each in found.items() if key in named or not _is_default(loaded[key], each)}
+    return MappingProxyType(kept)
+
+
+def _without_type(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key != "type"}
 
 
 def _is_default(kind: Any, value: Any) -> bool:
@@ -85,7 +107,15 @@ def _value(hint: Any, value: object, at: tuple[str, ...]) -> Any:
 
 def _named_tables(hint: Any, value: object, at: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise InvalidSetting(at, f"must be a table of names, such as [{'.'.join(at)}.NAME], not {_called(value)}")
+        raise InvalidSetting(
+            at,
+            worded(
+                "config.must_be_names",
+                "must be a table of names, such as [{at}.NAME], not {called}",
+                at=".".join(at),
+                called=_called(value),
+            ),
+        )
     name, kind = get_args(hint)
     for key in value:
         _ruled(key, split(name)[1], (*at, key))
@@ -94,7 +124,9 @@ def _named_tables(hint: Any, value: object, at: tuple[str, ...]) -> Mapping[str,
 
 def _listed(hint: Any, value: object, at: tuple[str, ...]) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise InvalidSetting(at, f'must be a list, such as ["a", "b"], not {_called(value)}')
+        raise InvalidSetting(
+            at, worded("config.must_be_list", 'must be a list, such as ["a", "b"], not {called}', called=_called(value))
+        )
     return tuple(_value(get_args(hint)[0], each, at) for each in value)
 
 
@@ -103,11 +135,19 @@ def _plain(kind: type, value: object, at: tuple[str, ...]) -> Any:
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
-        raise InvalidSetting(at, f"must be {_KINDS.get(kind, f'a {kind}')}, not {_called(value)}")
+        raise InvalidSetting(
+            at,
+            worded(
+                "config.must_be",
+                "must be {kind}, not {called}",
+                kind=_KINDS.get(kind, f"a {kind}"),
+                called=_called(value),
+            ),
+        )
     if isinstance(value, float) and not isfinite(value):
-        raise InvalidSetting(at, "must be a finite number")
+        raise InvalidSetting(at, worded("config.must_be_finite", "must be a finite number"))
     if isinstance(value, str) and not value.strip():
-        raise InvalidSetting(at, "must not be empty")
+        raise InvalidSetting(at, worded("config.must_not_be_empty", "must not be empty"))
     return value
 
 
@@ -116,7 +156,15 @@ def _ruled(value: Any, rules: Iterable[Any], at: tuple[str, ...]) -> Any:
         if isinstance(rule, Expanded):
             value = _expanded(value, at)
         elif not isinstance(rule, Hidden) and not rule.holds(value):
-            raise InvalidSetting(at, f"is {_quoted(value, rule)}: it must be {rule.words}")
+            raise InvalidSetting(
+                at,
+                worded(
+                    "config.breaks_rule",
+                    "is {value}: it must be {rule}",
+                    value=f"{_quoted(value, rule)}",
+                    rule=rule.words,
+                ),
+            )
     return value
 
 
@@ -132,7 +180,12 @@ def _expanded(value: str, at: tuple[str, ...]) -> str:
     try:
         return str(Path(value).expanduser()) if value.startswith("~") else value
     except RuntimeError:
-        raise InvalidSetting(at, f"is {value!r}: it must be a path; there is no such user here") from None
+        raise InvalidSetting(
+            at,
+            worded(
+                "config.no_such_user", "is {value}: it must be a path; there is no such user here", value=f"{value!r}"
+            ),
+        ) from None
 
 
 def without_none(hint: Any) -> Any:
@@ -146,12 +199,12 @@ def split(hint: Any) -> tuple[type, tuple[Any, ...]]:
 
 
 _KINDS: Mapping[type, str] = {
-    str: "text in quotes",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    dict: "a table",
-    list: "a list",
+    str: worded("config.a_text", "text in quotes"),
+    int: worded("config.a_number", "a whole number"),
+    float: worded("config.any_number", "a number"),
+    bool: worded("config.a_boolean", "true or false"),
+    dict: worded("config.a_table", "a table"),
+    list: worded("config.a_list", "a list"),
 }
 
 
@@ -164,7 +217,9 @@ def suggestion(key: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # only an error needs it
 
     close = get_close_matches(key, known := list(known), n=1)
-    return f": did you mean `{close[0]}`?" if close else f"; there are {', '.join(known)}"
+    if close:
+        return worded("config.did_you_mean", ": did you mean `{close}`?", close=close[0])
+    return worded("config.there_are", "; there are {known}", known=", ".join(known))
 
 
 def line_of(text: str, key: tuple[str, ...]) -> int:

@@ -8,6 +8,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from clew.support.coded import worded
+from clew.support.durations import parse_duration
+from clew.support.errors import BadInput
+
 
 class Rule(Protocol):
     """What a value must satisfy beyond its type."""
@@ -23,7 +27,9 @@ class Between(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return f"at least {self.least:g}" if self.most == float("inf") else f"from {self.least:g} to {self.most:g}"
+        if self.most == float("inf"):
+            return worded("config.at_least", "at least {least}", least=f"{self.least:g}")
+        return worded("config.between", "from {least} to {most}", least=f"{self.least:g}", most=f"{self.most:g}")
 
     def holds(self, value: float) -> bool:
         return self.least <= value <= self.most
@@ -34,7 +40,7 @@ class OneOf(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return "one of " + ", ".join(self.choices)
+        return worded("config.one_of", "one of {choices}", choices=", ".join(self.choices))
 
     def holds(self, value: str) -> bool:
         return value in self.choices
@@ -50,8 +56,18 @@ class Shape(Struct, frozen=True):
         return re.fullmatch(self.pattern, value) is not None
 
 
+class LengthOfTime(Struct, frozen=True):
+    words: str = "a length of time such as 30m, 4h or 2d"
+
+    def holds(self, value: str) -> bool:
+        try:
+            return parse_duration(value) > 0
+        except BadInput:
+            return False
+
+
 class WebAddress(Struct, frozen=True):
-    words: str = "an address such as https://example.org/hook"
+    words: str = worded("config.an_address", "an address such as https://example.org/hook")
 
     def holds(self, value: str) -> bool:
         try:
@@ -64,7 +80,7 @@ class WebAddress(Struct, frozen=True):
 class VariableName(Struct, frozen=True):
     """The name of an environment variable that holds a secret."""
 
-    words: str = "the name of an environment variable"
+    words: str = worded("config.a_variable", "the name of an environment variable")
 
     def holds(self, value: str) -> bool:
         return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) is not None
@@ -91,9 +107,18 @@ Address = Annotated[str, WebAddress()]
 Port = Annotated[int, Between(0, 65535)]
 AtLeastOne = Annotated[int, Between(1)]
 Seconds = Annotated[float, Between(0)]
+Duration = Annotated[str, LengthOfTime()]
 Days = Annotated[float, Between(0)]
 Timeout = Annotated[float, Between(0.1)]
 Name = Annotated[str, Shape(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _")]
+Memory = Annotated[str, Shape(r"(100|[1-9]?[0-9])%|[0-9]{1,15}", 'a share such as "70%", or bytes')]
+ModelName = Annotated[str, Shape(r"\S{1,200}", "a name without spaces")]
+Amount = Annotated[float, Between(0)]
 Level = Annotated[str, OneOf(("debug", "info", "warning", "error"))]
 Language = Annotated[str, OneOf(("en", "zh"))]
+OnLimit = Annotated[str, OneOf(("auto", "ask", "never"))]
+AccountStrategy = Annotated[str, OneOf(("drain", "round-robin", "most-left"))]
+QuietHours = Annotated[
+    str, Shape(r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d", 'two times of a day, such as "23:00-07:00"')
+]
 DefaultPolicy = Annotated[str, OneOf(("careful", "sandbox", "trusted", "read-only"))]

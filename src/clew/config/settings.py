@@ -27,16 +27,24 @@ from clew.config.reading import (
     without_none,
 )
 from clew.config.rules import (
+    AccountStrategy,
+    Amount,
     AtLeastOne,
     Between,
     Days,
     DefaultPolicy,
+    Duration,
     Hidden,
     Language,
     Level,
+    Memory,
+    ModelName,
+    Name,
+    OnLimit,
     Place,
     PluginTables,
     Port,
+    QuietHours,
     Seconds,
     Secret,
     VariableName,
@@ -44,6 +52,7 @@ from clew.config.rules import (
 )
 from clew.support import addresses
 from clew.support.addresses import shown_in
+from clew.support.coded import worded
 from clew.support.errors import ConfigError
 from clew.support.text import LONGEST
 
@@ -67,6 +76,17 @@ class ThreadsConfig:
     runtime: str = "codex"  # The agent of a thread if none is named.
     workspace: Place | None = None  # The folder of threads that begin without one, as in a chat.
     policy: DefaultPolicy = "careful"  # What a thread may do without asking. `yolo` can only be set per thread.
+    # Who takes a turn that its agent cannot begin: each is tried once, in this order. Empty: nobody.
+    fallback: tuple[str, ...] = ()
+    # At a usage limit: `"auto"`: the thread waits and goes on by itself; `"ask"`: it waits for you; `"never"`: the turn
+    # fails.
+    on_limit: OnLimit = "auto"
+    limit_waits: AtLeastOne = 3  # How often in a row a thread waits for a limit by itself before it asks you.
+    # Hours in which no thread goes on by itself after a limit, such as `"23:00-07:00"`. Not set: none.
+    quiet_hours: QuietHours | None = None
+    # Which account a new thread gets, of the entries in `fallback` that are of one type: `"drain"`: the first that is
+    # not at its limit; `"round-robin"`: each in turn; `"most-left"`: the one that has used least.
+    accounts: AccountStrategy = "drain"
     # Seconds after a turn until the session of an adopted thread is released to its own program.
     release_after: Seconds = 120.0
 
@@ -76,11 +96,48 @@ class TurnsConfig:
     """How turns run."""
 
     parallel: AtLeastOne = 16  # Turns that run at once, over all threads. Those that wait for a person do not count.
+    per_project: Annotated[int, Between(0)] = 0  # Turns that run at once in one folder. 0: no limit of its own.
+    # Memory that the agents may use together, with all that they started: a share of the machine, or bytes. While it is
+    # more, no further turn starts. "0": no limit.
+    memory: Memory = "70%"
     # Seconds without a sign of life from the model, after which the turn fails. 0: no limit. The clock stops while a
     # command or a tool runs, and while the turn waits for a person.
     silence: Seconds = 600.0
     # Bytes of one text of an agent, on every runtime. A longer text is cut, and its last line says by how much.
     longest_text: Annotated[int, Between(10_000)] = LONGEST
+    # Bytes of what an agent is told of what happened in a thread before it came, or since it left: the newest first.
+    # `prelude` in the table of a runtime is its own.
+    prelude: Annotated[int, Between(1_000)] = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What may be used. Once it is used up, clew asks before each further turn; what runs is never stopped."""
+
+    tokens: AtLeastOne | None = None  # Tokens, as the agents count them.
+    turns: AtLeastOne | None = None  # Turns that have ended.
+    time: Duration | None = None  # Working time, such as "4h" or "90m", without the time that turns wait at gates.
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetsConfig:
+    """Budgets. The day is that of this machine's time zone."""
+
+    day: Budget = field(default_factory=Budget)  # Of a day, for everything together.
+    thread: Budget = field(default_factory=Budget)  # Of a thread, in its whole life. `clew set` can give it its own.
+    person: Budget = field(default_factory=Budget)  # Of a day, for each person who writes.
+    # Of a day, for each named runtime: `account.codex.tokens = 1000000`.
+    account: Mapping[Name, Budget] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, in your currency. It is only shown, by `clew usage`, and never stops work. clew knows
+    no prices of its own, since they change."""
+
+    input: Amount  # Of tokens that the model reads.
+    output: Amount  # Of tokens that it writes.
+    cached_input: Amount | None = None  # Not set: as much as other input.
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +199,9 @@ class Config:
     http: HttpConfig = field(default_factory=HttpConfig)
     threads: ThreadsConfig = field(default_factory=ThreadsConfig)
     turns: TurnsConfig = field(default_factory=TurnsConfig)
+    budgets: BudgetsConfig = field(default_factory=BudgetsConfig)
+    # Prices, by the name of a model or of a runtime: `[prices."gpt-5.2-codex"]`. The model's counts if there are both.
+    prices: Mapping[ModelName, Price] = field(default_factory=lambda: MappingProxyType({}))
     inbox: InboxConfig = field(default_factory=InboxConfig)
     chats: ChatsConfig = field(default_factory=ChatsConfig)
     gates: GatesConfig = field(default_factory=GatesConfig)
@@ -172,9 +232,18 @@ def load(path: Path) -> Config:
     except FileNotFoundError:
         return Config()
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}. Check its permissions.") from error
+        raise ConfigError(
+            worded(
+                "config.cannot_read",
+                "{path} cannot be read: {error}. Check its permissions.",
+                path=f"{path}",
+                error=error.strerror or "",
+            )
+        ) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8 text. Save it as UTF-8.") from error
+        raise ConfigError(
+            worded("config.not_utf8", "{path} is not UTF-8 text. Save it as UTF-8.", path=f"{path}")
+        ) from error
     return parse(text, str(path))
 
 
@@ -183,10 +252,21 @@ def parse(text: str, name: str) -> Config:
     try:
         return table(Config, tomllib.loads(text), ())
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{name}: not valid TOML: {error}") from error
+        raise ConfigError(
+            worded("config.not_toml", "{name}: not valid TOML: {error}", name=f"{name}", error=f"{error}")
+        ) from error
     except InvalidSetting as wrong:
         line = line_of(text, wrong.key)
-        raise ConfigError(f"{name}, line {line}: {shown_in('.'.join(wrong.key))} {wrong.words}") from None
+        raise ConfigError(
+            worded(
+                "config.wrong_setting",
+                "{name}, line {line}: {key} {words}",
+                name=f"{name}",
+                line=line,
+                key=shown_in(".".join(wrong.key)),
+                words=wrong.words,
+            )
+        ) from None
 
 
 def mistakes(text: str, name: str) -> list[str]:
@@ -200,12 +280,23 @@ def parse_leniently(text: str, name: str) -> tuple[list[str], Config]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return [f"{name}: not valid TOML: {error}"], Config()
+        return [
+            worded("config.not_toml", "{name}: not valid TOML: {error}", name=f"{name}", error=f"{error}")
+        ], Config()
     while True:
         try:
             return found, table(Config, data, ())
         except InvalidSetting as wrong:
-            found.append(f"{name}, line {line_of(text, wrong.key)}: {shown_in('.'.join(wrong.key))} {wrong.words}")
+            found.append(
+                worded(
+                    "config.wrong_setting",
+                    "{name}, line {line}: {key} {words}",
+                    name=f"{name}",
+                    line=line_of(text, wrong.key),
+                    key=shown_in(".".join(wrong.key)),
+                    words=wrong.words,
+                )
+            )
             remove_key(data, wrong.key)
 
 

@@ -120,6 +120,8 @@ class _Made(Struct):
 def _make(group: str, tables: Mapping[str, Any], given: Mapping[str, Any]) -> _Made:
     found, troubles = plugins.load(group)
     made = _Made({}, troubles)
+    for name, plugin in plugins.several(found, tables).items():
+        made.parts[name] = call(plugin.make, {**given, "config": tables[name], "name": name, "keeps": None})
     for name, plugin in found.items():
         try:
             part = call(plugin.make, {**given, "config": plugins.config_of(plugin, tables.get(name))})

@@ -33,7 +33,7 @@ from clew.engine.engine import Engine
 from clew.engine.live import Live
 from clew.engine.repair import RepairService
 from clew.model.views import DaemonView, DamagedRow, Notified
-from clew.process import descriptors, kept_programs, lock, scan
+from clew.process import descriptors, kept_programs, lock, memory, scan
 from clew.server.dependencies import AppState
 from clew.server.listen import binding
 from clew.server.listen.servers import HttpServers
@@ -181,6 +181,8 @@ def build_engine(
         live=live,
         files=home.files,
         connectable=frozenset(plugins.connectable()),
+        memory=lambda: memory.used(store.id),
+        memory_limit=memory.limit(settings.turns.memory),
     )
 
 

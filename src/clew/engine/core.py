@@ -11,15 +11,18 @@ from msgspec import Struct, field
 
 from clew.config.settings import Config
 from clew.engine.live import Live
-from clew.engine.seams import TurnEndListener
+from clew.engine.seams import Hooks
+from clew.model.events import LimitWindow
+from clew.model.events.accounts import Refusal
+from clew.model.events.long_text import shortened
 from clew.model.gates import Answer, Policy
-from clew.model.long_text import shortened
 from clew.model.messages import Conversation
 from clew.model.runtime import ModelInfo, Runtime
 from clew.model.surface import Surface
 from clew.store import Store, Tx
 from clew.store.tables import deliveries
 from clew.support.clock import Clock
+from clew.support.coded import Text
 from clew.support.errors import BadInput, StoreError
 from clew.support.text import clean
 
@@ -37,13 +40,16 @@ class Core(Struct, frozen=True):
     live: Live
     workspace: str  # for threads that begin where there is no folder
     files: Path | None = None  # where what agents made is kept until it is sent; None: it stays where it is
-    turn_end_listeners: tuple[TurnEndListener, ...] = ()
+    hooks: Hooks = Hooks()
     connectable: frozenset[str] = frozenset()  # surfaces that `clew connect` can set up
     local_surface: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
     answers: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by conversation of a front end: what it was asked
     new_rules: set[str] = field(default_factory=set)  # threads whose open gates a new rule may answer
     models: dict[str, tuple[ModelInfo, ...]] = field(default_factory=dict)  # that runtimes offered when last asked
+    held: dict[str, Text] = field(default_factory=dict)  # threads whose next turn waits for memory, and why
+    limits: dict[str, dict[str, LimitWindow]] = field(default_factory=dict)  # by runtime: what was stored last
+    refusals: dict[str, Refusal] = field(default_factory=dict)  # by runtime: accounts at their usage limit
     broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
     down: dict[str, str] = field(default_factory=dict)  # surfaces that could not be reached at the last try, and why
 

@@ -12,7 +12,19 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from clew.config.settings import Config
+from clew.engine.account_limits import load_limits
+from clew.engine.agents.hooks import with_agents
+from clew.engine.agents.prelude import PreludePreparer
+from clew.engine.agents.second_opinion import Quoting
+from clew.engine.agents.waking import Waking
+from clew.engine.budgets.guard import BudgetGuard
+from clew.engine.budgets.ledger import Ledger
+from clew.engine.budgets.memory import MemoryAdmission
+from clew.engine.budgets.project_cap import ProjectCap
+from clew.engine.budgets.service import UsageService
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_notice
 from clew.engine.delivery.outbox import Outbox
@@ -24,7 +36,7 @@ from clew.engine.live import Live
 from clew.engine.places.fallback import take_elsewhere
 from clew.engine.places.handoff import Handoffs
 from clew.engine.repair import RepairService
-from clew.engine.seams import Preparer, TurnEndListener
+from clew.engine.seams import Hooks
 from clew.engine.services.away import AwayService
 from clew.engine.services.conversations import ConversationService
 from clew.engine.services.deliveries import DeliveryService
@@ -52,8 +64,16 @@ from clew.texts.catalogue import say
 
 _log = logging.getLogger(__name__)
 
+NO_HOOKS = Hooks()
 SNAPSHOT = 200  # threads in the snapshot of all
 LAST_SENDS = 3.0  # seconds for deliveries in progress when the daemon stops
+
+
+def _with_own_hooks(core: Core, budget_guard: BudgetGuard, current: Callable[[], Core]) -> Hooks:
+    """The budget is looked at last: it asks only about a turn that could run. `current`: the core with these hooks."""
+    listeners = (TaskCompletion(core.clock), Quoting(core.clock), Ledger(core.clock), *core.hooks.turn_end_listeners)
+    hooks = with_agents(replace(core.hooks, turn_end_listeners=listeners), current)
+    return replace(hooks, claim_guards=(*hooks.claim_guards, ProjectCap(core), budget_guard))
 
 
 class Engine:
@@ -69,21 +89,26 @@ class Engine:
         workspace: str,
         live: Live | None = None,
         files: Path | None = None,
-        preparers: Sequence[Preparer] = (),
-        turn_end_listeners: Sequence[TurnEndListener] = (),
+        hooks: Hooks = NO_HOOKS,
         connectable: frozenset[str] = frozenset(),
+        memory: Callable[[], int] = lambda: 0,
+        memory_limit: int = 0,
     ) -> None:
+        """`memory`: how many bytes the agents use now. `memory_limit`: above it no further turn starts; 0: none."""
         self.live = live or Live(config.turns.longest_text)
-        listeners = (TaskCompletion(clock), *turn_end_listeners)
-        self._core = Core(
-            store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files, listeners, connectable
+        bare = Core(
+            store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files, hooks, connectable
         )
+        self._budget_guard = BudgetGuard(bare)
+        self._core = replace(bare, hooks=_with_own_hooks(bare, self._budget_guard, lambda: self._core))
         self._adopted_sessions = AdoptedSessions(self._core)
         sessions = Sessions(self._core, self._adopted_sessions)
         self._shared_sessions = SharedSessions(self._core, sessions, self._adopted_sessions)
-        self._runner = Runner(self._core, sessions, preparers)
+        self._runner = Runner(self._core, sessions, (PreludePreparer(self._core), *hooks.preparers))
         recovery = Recovery(self._core, sessions, self._runner)
-        self._scheduler = Scheduler(self._core, self._runner, recovery, self._shared_sessions)
+        admission = MemoryAdmission(self._core, memory, memory_limit)
+        self._scheduler = Scheduler(self._core, self._runner, recovery, self._shared_sessions, admission)
+        self._waking = Waking(self._core, self._scheduler.wake)
         self._takeover = Takeover(self._core, recovery, self._scheduler)
         self.adoption = AdoptionService(self._core, self._shared_sessions, self._adopted_sessions)
         self._reactions = Reactions(self._core)
@@ -102,11 +127,17 @@ class Engine:
         self.away = AwayService(self._core)
         self.access = Access(self._core)
         self.figures = Figures(self._core)
+        self.usage = UsageService(self._core)
         self.conversations = ConversationService(self._core, self.inbox, sessions)
         self._gate_expiry = GateExpiry(self._core)
         self._pruning = Pruning(self._core)
+        self._listen(store)
+
+    def _listen(self, store: Store) -> None:
         for listener in (
             self.live.committed,
+            self._waking.committed,
+            self._budget_guard.committed,
             self._scheduler.committed,
             self._outbox.committed,
             self._gate_expiry.committed,
@@ -119,7 +150,10 @@ class Engine:
 
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Recover, then serve until cancelled. Surfaces open at once; a thread waits until it is recovered."""
+        await load_limits(self._core)
         await self._adopted_sessions.load()
+        await self._budget_guard.load()
+        await self._scheduler.load()
         await self._outbox.remove_sent_files()
         async with asyncio.TaskGroup() as group:
             recovered = group.create_task(self._takeover.run())
@@ -127,6 +161,7 @@ class Engine:
             group.create_task(self._scheduler.run())
             group.create_task(self._outbox.run())
             group.create_task(self._gate_expiry.run())
+            group.create_task(self._waking.run())
             group.create_task(self._reactions.run())
             group.create_task(self._pruning.run())
             group.create_task(self.handoffs.run())

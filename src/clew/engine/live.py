@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 
 from clew.model.events.kinds import EventKind
 from clew.model.events.live import Announced, Cut, LiveEvent, OpenText, TextDone, TextPiece, WrittenText
-from clew.model.long_text import GrowingText, grown
+from clew.model.events.long_text import GrowingText, grown
 from clew.model.surface import Outgoing
 from clew.store.base import Entry
 from clew.support.coded import plain

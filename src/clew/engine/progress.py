@@ -18,6 +18,7 @@ from clew.model.events import (
     Event,
     GateClosed,
     GateOpened,
+    Limits,
     Notice,
     NoticeKind,
     Outcome,
@@ -31,6 +32,7 @@ from clew.model.events import (
 from clew.model.turns import TEXT, Item
 from clew.model.turns import Usage as Tokens
 from clew.support.coded import coded_of
+from clew.support.display.as_code import script_shown
 from clew.support.text import clean
 
 MAX_OUTPUT = 64_000  # characters of an activity's output that are stored
@@ -69,7 +71,7 @@ def advance(progress: Progress, event: Event) -> Progress:
             return _with(replace(progress, images=images), _activity(event))
         case GateOpened(ref, asked):
             held = replace(progress, gates=progress.gates | {ref}) if asked.blocking else progress
-            return _with(held, Item(gate_item(ref), GATE, Phase.STARTED, asked.title))
+            return _with(held, Item(gate_item(ref), GATE, Phase.STARTED, script_shown(asked.title)))
         case GateClosed(ref):
             return replace(progress, gates=progress.gates - {ref})
         case Usage(tokens):
@@ -77,7 +79,7 @@ def advance(progress: Progress, event: Event) -> Progress:
         case Notice(kind, text) if kind in STORED_NOTICES:
             name = f"notice-{len(progress.items)}"
             return _with(progress, Item(name, NOTICE, Phase.DONE, text, outcome=kind))
-        case TurnStarted() | Notice() | TurnEnded():
+        case TurnStarted() | Limits() | Notice() | TurnEnded():
             return progress
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from clew.model.messages import Conversation
+from clew.support.coded import Coded
 
 
 class HandoffState(StrEnum):
@@ -40,3 +41,18 @@ class Handoff(Struct, frozen=True):
     ended_at: int | None = None
     error: str | None = None
     message_id: str | None = None  # chosen by the asker: asked again with it, it is the same handoff
+
+
+class HandoffView(Struct, frozen=True):
+    """The move of a thread to another surface."""
+
+    id: str
+    thread: str
+    surface: str
+    conversation: str | None  # where it went, as the surface names it
+    state: str  # pending, running, completed or failed
+    asked_by: str
+    requested_at: int
+    ended_at: int | None
+    error: str | None
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew

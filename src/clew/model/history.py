@@ -88,8 +88,34 @@ class Outcome(Struct, frozen=True):
     outside: bool | None = None  # True: the turn ran in the runtime's own program, without clew
 
 
-Content = Started | Forked | Spoken | Outcome
-_TYPES: dict[str, type[Content]] = {kind.type: kind for kind in (Started, Forked, Spoken, Outcome)}
+class Switched(Struct, frozen=True):
+    """From the next turn on, another agent works on the thread."""
+
+    type: ClassVar[str] = "switched"
+    thread: str
+    at: int
+    former: str  # the runtime until then
+    runtime: str
+    by: str
+    why: str | None = None  # a code; None: a person wanted it
+
+
+class Opinion(Struct, frozen=True):
+    """What another agent answered when it was asked about the thread. It worked on a fork."""
+
+    type: ClassVar[str] = "opinion"
+    turn: str  # of the fork
+    at: int
+    thread: str  # the fork
+    runtime: str
+    by: str  # who asked
+    question: str
+    text: str
+
+
+Content = Started | Forked | Spoken | Outcome | Switched | Opinion
+_KINDS: tuple[type[Content], ...] = (Started, Forked, Spoken, Outcome, Switched, Opinion)
+_TYPES: dict[str, type[Content]] = {kind.type: kind for kind in _KINDS}
 
 
 class Node(Struct, frozen=True):

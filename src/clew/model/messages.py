@@ -67,6 +67,7 @@ class PromptMessage(Struct, frozen=True):
     text: str
     attachments: tuple[Attachment, ...] = ()
     among: bool = False  # several people write there, so the agent gets the author's name too
+    person: str = ""  # SURFACE:ID of its author; empty: the author's name is all that is known
 
     @property
     def told(self) -> str:

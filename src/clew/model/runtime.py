@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from clew.model.events import Activity, Event
 from clew.model.gates import Answer, Policy
 from clew.model.messages import PromptMessage
+from clew.model.shared_sessions import PastTurn
 from clew.model.threads import Continuity, ForkPoint, SessionBegan
 from clew.model.turns import Problem, Usage
 from clew.support.text import LONGEST
@@ -39,7 +40,7 @@ class ProgramInfo(Struct, frozen=True):
 
     version: str
     path: str
-    logged_in: bool | None  # None: it needs no login
+    logged_in: bool | None  # None: it needs no login, or does not say
 
 
 @runtime_checkable
@@ -73,16 +74,12 @@ class ModelInfo(Struct, frozen=True):
     is_default: bool = False
 
 
-class PastMessage(Struct, frozen=True):
-    """A message of a thread's history, by a person or by an agent."""
-
-    author: str
-    text: str
-    by_agent: bool = False
+async def nothing_before() -> str:
+    return ""
 
 
-async def no_history() -> tuple[PastMessage, ...]:
-    return ()
+def drop_unasked(turn: PastTurn) -> None:
+    """Nobody wants to know."""
 
 
 class Seat(Struct, frozen=True):
@@ -95,15 +92,21 @@ class Seat(Struct, frozen=True):
     model: str | None = None
     effort: str | None = None
     policy: Policy = Policy.CAREFUL
-    history: Callable[[], Awaitable[tuple[PastMessage, ...]]] = no_history  # before the next turn, oldest first
+    has_past: bool = False  # turns have ended in the thread, so that a new session is `REBUILT`, not `FRESH`
     longest_text: int = LONGEST  # bytes of one text of the agent; longer texts are cut by `long_text`
     role: str = ""  # the part that the session plays in the thread; empty: the thread's only role
     lent: bool = False  # shared with other programs: the runtime never starts it anew, and releases it when closed
+    # Told of each turn that the agent made in the session by itself, such as when a background task had ended.
+    on_unasked: Callable[[PastTurn], None] = drop_unasked
 
 
 class TurnRequest(Struct, frozen=True):
     turn: str  # our turn id; the runtime's record must be searchable by it
     messages: tuple[PromptMessage, ...]
+    # What happened before that the session does not know: a text to put before the messages. Empty: it knows all.
+    prelude: str = ""
+    # All that happened before, for a session that turns out to be lost and is begun anew in the middle of its turn.
+    whole: Callable[[], Awaitable[str]] = nothing_before
 
 
 class RecordState(StrEnum):
@@ -114,7 +117,8 @@ class RecordState(StrEnum):
 
 
 class TurnRecord(Struct, frozen=True):
-    """What a runtime's own record says about a turn. A turn without a record never ran."""
+    """What a runtime's own record says about a turn. A turn without a record did not end, and did nothing but what
+    `run` told of it: an agent may write its record a moment later (Claude: up to 100 ms)."""
 
     state: RecordState
     runtime_turn: str

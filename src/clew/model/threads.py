@@ -29,6 +29,17 @@ class SuspendedBy(StrEnum):
     CUT = "cut"  # a turn was cut off and may have done things: continue or stop?
     BACKLOG = "backlog"  # messages waited too long while clew was down
     FAILURE = "failure"  # a task's turn failed
+    BUDGET = "budget"  # a budget is used up, and a turn waits: go on, raise or stop?
+    LIMIT = "limit"  # parked until its agent's account may work again: `wake_at`, if that is known
+
+
+class Priority(StrEnum):
+    """Which threads go first if more turns wait than may run. One that waits long goes before newer ones of a higher
+    priority."""
+
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
 
 
 class SessionKey(Struct, frozen=True):
@@ -79,6 +90,15 @@ class Thread(Struct, frozen=True):
     last_turn: str | None = None  # the newest ended turn
     policy: Policy = Policy.CAREFUL
     handle: str | None = None  # a short name that never changes; the store makes it
+    active_at: int = 0  # when something last happened in it; the store keeps it
+    priority: Priority = Priority.NORMAL
+    wake_at: int | None = None  # parked: when it goes on; idle: its next turn may try an account at its limit
+    limit_waits: int = 0  # how often in a row it was parked
+
+    @property
+    def name(self) -> str:
+        """What people call it: its handle."""
+        return self.handle or self.id
 
     @property
     def main_session(self) -> SessionKey:
@@ -92,6 +112,18 @@ class ThreadSettings(Struct, frozen=True):
     model: str | None = None
     effort: str | None = None
     policy: Policy | None = None
+    runtime: str | None = None  # the agent
+    priority: Priority | None = None
+
+
+class ListPosition(Struct, frozen=True):
+    """A place in a list of threads, which are sorted by their last activity: that of a thread when it was listed."""
+
+    active_at: int
+    thread: str
+
+    def __str__(self) -> str:
+        return f"{self.thread}@{self.active_at}"
 
 
 class ThreadFilter(Struct, frozen=True):
@@ -101,9 +133,9 @@ class ThreadFilter(Struct, frozen=True):
     status: ThreadStatus | None = None
     text: str | None = None
     workspace: str | None = None
-    before: str | None = None  # the last id of the previous page
+    before: ListPosition | None = None  # the end of the previous page
     limit: int = 50
     running: bool = False  # only threads with a live turn, whatever their stored status
-    since: str | None = None  # the oldest id to look at
+    since: ListPosition | None = None  # the last place to look at
     among: tuple[str, ...] | None = None  # only these
     waiting: bool = False  # only threads that wait for a person: at an open gate, or suspended

@@ -30,6 +30,7 @@ class Origin(StrEnum):
     RESUME = "resume"  # a finished or suspended thread was resumed
     CONTINUATION = "continuation"  # it continues a turn that was cut off
     GREETING = "greeting"  # clew asked the agent to say hello in the new place of its thread
+    OPINION = "opinion"  # somebody asked another agent about the thread that this one is a fork of
     OUTSIDE = "outside"  # it ran in the runtime's own program, without clew
 
 
@@ -63,6 +64,7 @@ class Problem(Struct, frozen=True, omit_defaults=True):
     code: str
     message: str
     said: Coded | None = None  # the message, if it is a sentence of clew; None: of the agent, or of an older version
+    until: int | None = None  # of a usage limit: when it ends, in milliseconds; not stored
 
     @classmethod
     def of(cls, code: str, text: str) -> Problem:
@@ -74,6 +76,25 @@ class Problem(Struct, frozen=True, omit_defaults=True):
         return Text(self.message, self.said) if self.said else self.message
 
 
+class PreludeSummary(Struct, frozen=True):
+    """That a turn's agent was told what had happened in the thread before it came, or since it left."""
+
+    runtime: str
+    messages: int  # how many it was told
+    left_out: int = 0  # how many older ones did not fit
+
+
+class Prelude(Struct, frozen=True):
+    """What a turn's agent was told, as it got it."""
+
+    runtime: str
+    since: str | None  # the node up to which the session knew the thread; None: it knew nothing
+    text: str
+    messages: int
+    left_out: int
+    at: int
+
+
 class Burst(Struct, frozen=True):
     """Several messages of one person in a short time are one request: until when a queued turn waits for more of
     them, and whose."""
@@ -81,6 +102,14 @@ class Burst(Struct, frozen=True):
     until: int  # milliseconds
     sender_id: str  # the platform's id
     album: str = ""  # the platform's id of the album that they are parts of
+
+
+AGAIN = "."  # between the id of a turn and the number of its refusals
+
+
+def without_refusals(sent_as: str) -> str:
+    """The id of a turn, of the id under which a runtime got it."""
+    return sent_as.partition(AGAIN)[0]
 
 
 class Turn(Struct, frozen=True):
@@ -107,6 +136,15 @@ class Turn(Struct, frozen=True):
     problem: Problem | None = None
     usage: Usage | None = None
     burst: Burst | None = None  # None: it does not wait
+    tried: tuple[str, ...] = ()  # runtimes that could not begin it
+
+    refused: int = 0  # how often its runtime refused it at once
+
+    @property
+    def sent_as(self) -> str:
+        """The id under which its runtime gets it, and has a record of it. A turn that was refused gets another one:
+        runtimes run an id once."""
+        return f"{self.id}{AGAIN}{self.refused}" if self.refused else self.id
 
     @property
     def session(self) -> SessionKey:

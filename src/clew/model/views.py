@@ -8,8 +8,8 @@ from clew.model.gate_views import GateView
 from clew.model.gates import Policy
 from clew.model.history import Deed
 from clew.model.messages import Attachment
-from clew.model.threads import ThreadKind
-from clew.model.turns import Problem, Usage
+from clew.model.threads import Priority, ThreadKind
+from clew.model.turns import PreludeSummary, Problem, Usage
 from clew.support.coded import Coded
 
 
@@ -29,6 +29,7 @@ class NewThread(Struct, frozen=True):
     sender: str = "you"
     attachments: tuple[Attachment, ...] = ()
     id: str | None = None  # the id for the thread, if the caller generated one
+    priority: Priority = Priority.NORMAL
 
 
 class BoundView(Struct, frozen=True):
@@ -64,11 +65,16 @@ class ThreadView(Struct, frozen=True):
     queued: int = 0
     last_line: str | None = None  # of the newest answer
     policy: str = Policy.CAREFUL
+    priority: str = Priority.NORMAL  # in the queue
     gates: tuple[str, ...] = ()  # codes of its open gates
     adopted: str | None = None  # the runtime's id of the adopted session, which other programs use too
     bound: tuple[BoundView, ...] = ()  # the conversations that are bound to it, without the local client
     asks: str | None = None  # the question of a suspended thread; give it as `answers` to answer no other question
+    held: str | None = None  # why its next turn does not start yet
+    wake_at: int | None = None  # of a thread that is suspended by a limit: when it goes on by itself
+    other_agent: str | None = None  # of such a thread: an agent that could take the work now
     handle: str | None = None  # a short name that never changes, such as `flaky-retry-2`; accepted in place of the id
+    active_at: int = 0  # when something last happened in it; lists are sorted by it
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
@@ -120,7 +126,16 @@ class TurnView(Struct, frozen=True):
     items: tuple[ItemView, ...] = ()
     runtime: str = ""
     role: str = ""  # the part it plays in its thread; empty: the thread's only role
+    prelude: PreludeSummary | None = None  # what its agent was told of what had happened before
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
+
+
+class Asked(Struct, frozen=True):
+    """The question that another agent was asked about a thread."""
+
+    by: str
+    question: str
+    thread: str  # the fork that it worked on
 
 
 class Passage(Struct, frozen=True):
@@ -144,6 +159,8 @@ class Passage(Struct, frozen=True):
     error: str | None = None  # why the turn failed
     cut: bool = False  # `interrupted`, but not by a person
     continued_by: str | None = None  # the turn that continues the one that was cut off
+    prelude: PreludeSummary | None = None  # of an answer: its agent was told what had happened before
+    asked: Asked | None = None  # it is the opinion of another agent, which was asked this
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
@@ -292,21 +309,6 @@ class RuntimeView(Struct, frozen=True):
     health: str
     reason: str
     pid: int | None
-    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
-
-
-class HandoffView(Struct, frozen=True):
-    """The move of a thread to another surface."""
-
-    id: str
-    thread: str
-    surface: str
-    conversation: str | None  # where it went, as the surface names it
-    state: str  # pending, running, completed or failed
-    asked_by: str
-    requested_at: int
-    ended_at: int | None
-    error: str | None
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 

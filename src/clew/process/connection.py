@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 
+from clew.support.coded import worded
 from clew.support.errors import ClewError, NotAnswering, OutOfReach
 from clew.support.home import Home
 from clew.support.sockets import connect
@@ -21,9 +22,15 @@ class Connection(http.client.HTTPConnection):
         try:
             self.sock = connect(self._home.socket, self._entering)
         except (FileNotFoundError, ConnectionRefusedError) as error:
-            raise OutOfReach("the daemon does not run; `clew up` starts it") from error
+            raise OutOfReach(worded("process.not_running", "the daemon does not run; `clew up` starts it")) from error
         except PermissionError as error:
-            raise ClewError(f"{self._home.socket} is not yours. Set CLEW_HOME to a folder of yours.") from error
+            raise ClewError(
+                worded(
+                    "process.socket_not_yours",
+                    "{socket} is not yours. Set CLEW_HOME to a folder of yours.",
+                    socket=f"{self._home.socket}",
+                )
+            ) from error
         except TimeoutError as error:
             from clew.process import hung  # rarely needed, and every command imports this module
 

@@ -7,9 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from clew.process import heartbeat, lock
+from clew.support.coded import worded
 from clew.support.home import Home
-
-TODO = "`clew logs` may tell why; `clew restart` starts another one"
 
 
 def pid(home: Home) -> int | None:
@@ -20,8 +19,14 @@ def pid(home: Home) -> int | None:
 
 def describe(home: Home) -> str:
     found = pid(home)
-    who = f"the daemon (pid {found})" if found else "the daemon"
-    return f"{who} does not answer; it may be hung, or have far too much to do{_supervisor_note(home, found)}. {TODO}"
+    who = worded("process.daemon_pid", "the daemon (pid {pid})", pid=f"{found}") if found else None
+    return worded(
+        "process.hangs",
+        "{who} does not answer; it may be hung, or have far too much to do{note}. `clew logs` may tell why;"
+        " `clew restart` starts another one",
+        who=who or worded("process.the_daemon", "the daemon"),
+        note=_supervisor_note(home, found),
+    )
 
 
 def _supervisor_note(home: Home, found: int | None) -> str:
@@ -31,8 +36,15 @@ def _supervisor_note(home: Home, found: int | None) -> str:
     with suppress(OSError, ValueError, KeyError, TypeError):
         note: dict[str, Any] = json.loads((home.run / heartbeat.HUNG).read_bytes())
         if note["pid"] == found:
-            plan = f" and restarts it at {_clock(note['restart'])}" if note["restart"] else ""
-            return f"; its supervisor has noticed, at {_clock(note['since'])},{plan}".rstrip(",")
+            since = _clock(note["since"])
+            if not note["restart"]:
+                return worded("process.noticed", "; its supervisor has noticed, at {since}", since=since)
+            return worded(
+                "process.will_restart",
+                "; its supervisor has noticed, at {since}, and restarts it at {restart}",
+                since=since,
+                restart=_clock(note["restart"]),
+            )
     return ""
 
 

@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from clew.support.coded import worded
 from clew.support.errors import StoreHeld
 
 LOOK = signal.SIGURG  # asks a daemon to look after its socket; whoever does not know it ignores it
@@ -127,11 +128,20 @@ def describe_holder(path: Path) -> str:
     """Who holds the lock, since when, and what to do."""
     home = path.parent
     if not (holder := read(path)):
-        return f"another clew process works on {home} just now; try again in a moment"
+        return worded(
+            "process.home_in_use",
+            "another clew process works on {home} just now; try again in a moment",
+            home=f"{home}",
+        )
     since = datetime.fromtimestamp(holder.since / 1000).strftime("%Y-%m-%d %H:%M:%S")
-    return (
-        f"{home} is held by a clew {holder.what} with pid {holder.pid}, since {since};"
-        " `clew down` stops it, or set CLEW_HOME to another folder"
+    return worded(
+        "process.held",
+        "{home} is held by a clew {what} with pid {pid}, since {since}; `clew down` stops it, or set CLEW_HOME to"
+        " another folder",
+        home=f"{home}",
+        what=holder.what,
+        pid=f"{holder.pid}",
+        since=since,
     )
 
 

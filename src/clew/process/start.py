@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from clew.process import hung, lock, supervisor
 from clew.support.coded import Coded, with_code, worded
-from clew.support.errors import ClewError, NotAnswering, OutOfReach, StoreHeld, error_of
+from clew.support.errors import ClewError, NotAnswering, OutOfReach, Stopped, StoreHeld, error_of
 from clew.support.home import Home
 from clew.support.sockets import is_listening
 
@@ -46,9 +46,9 @@ def is_answering(home: Home) -> bool:
         raise NotAnswering(hung.describe(home)) from error
 
 
-def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
+def ensure_daemon(home: Home, say: Say, *, again: bool = False, unless_stopped: bool = False) -> bool:
     """Start the daemon if it does not run. True: it was started now. Raises the reason if it cannot run. `again`: even
-    if its supervisor has given up."""
+    if its supervisor has given up. `unless_stopped`: raise Stopped if the former one was asked to stop."""
     if is_answering(home):
         ensure_supervisor(home)
         return False
@@ -56,7 +56,7 @@ def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
         clear_given_up(home)
     home.prepare()
     with start_lock(home, say):
-        return start(home, say)
+        return start(home, say, unless_stopped=unless_stopped)
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def start_lock(home: Home, say: Say) -> Iterator[None]:
         os.close(handle)
 
 
-def start(home: Home, say: Say) -> bool:
+def start(home: Home, say: Say, *, unless_stopped: bool = False) -> bool:
     """Start the daemon; call it inside `start_lock`. Waits for a daemon that is starting or stopping by other means.
     Raises OutOfReach if the supervisor has given up."""
     deadline = time.monotonic() + HANDOVER
@@ -85,6 +85,8 @@ def start(home: Home, say: Say) -> bool:
         if not lock.is_free(former := home.former_locks[1]):  # an earlier version runs, which listens elsewhere
             raise StoreHeld(lock.describe_holder(former))
         if not is_supervised(home) and lock.is_free(home.lock):
+            if unless_stopped and was_asked_to_stop(home):
+                raise Stopped("the daemon was stopped; `clew up` starts it again, and open work continues")
             say("starting the daemon…")
             try:
                 _spawn(home)
@@ -92,13 +94,21 @@ def start(home: Home, say: Say) -> bool:
             except StoreHeld:
                 continue  # another process was faster
         if time.monotonic() > deadline:
-            raise OutOfReach(f"no daemon answers: {lock.describe_holder(home.lock)}")
+            raise OutOfReach(
+                worded("process.none_answers", "no daemon answers: {holder}", holder=lock.describe_holder(home.lock))
+            )
         if not said:
             request_socket(home)
             say("waiting for the daemon that is starting or stopping…")
             said = True
         time.sleep(_POLL)
     return False
+
+
+def was_asked_to_stop(home: Home) -> bool:
+    """Whether the last daemon ended because somebody stopped it."""
+    holder = lock.read(home.lock)
+    return holder is not None and holder.what == "daemon" and holder.stopping
 
 
 def request_socket(home: Home) -> bool:
@@ -301,9 +311,22 @@ def _await_ready(home: Home, pipe: int, begin: int) -> None:
     deadline = time.monotonic() + START
     while not news.endswith(b"\n"):
         if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            raise OutOfReach(f"the daemon was not ready within {START:.0f} s; `clew logs` tells more")
+            raise OutOfReach(
+                worded(
+                    "process.not_ready",
+                    "the daemon was not ready within {seconds} s; `clew logs` tells more",
+                    seconds=f"{START:.0f}",
+                )
+            )
         if not (piece := os.read(pipe, 65536)):
-            raise ClewError(f"{_what_ended(home)} ended while it started{_last_words(home, begin)}")
+            raise ClewError(
+                worded(
+                    "process.ended_at_start",
+                    "{what} ended while it started{last}",
+                    what=_what_ended(home),
+                    last=_last_words(home, begin),
+                )
+            )
         news += piece
     import json  # rarely needed, and every command imports this module
 
@@ -320,13 +343,21 @@ def _coded(texts: dict[str, Any]) -> Coded | None:
 
 def _what_ended(home: Home) -> str:
     note = read_note(home)
-    return "the supervisor of the daemon" if note and note.daemon and note.daemon.find() else "the daemon"
+    return (
+        worded("process.the_supervisor", "the supervisor of the daemon")
+        if note and note.daemon and note.daemon.find()
+        else worded("process.the_daemon", "the daemon")
+    )
 
 
 def _last_words(home: Home, begin: int) -> str:
     path = home.logs / OUTPUT
     lines = path.read_bytes()[begin:].decode(errors="replace").strip().splitlines()
-    return f": {lines[-1]} (see {path})" if lines else "; `clew logs` tells more"
+    return (
+        worded("process.last_line", ": {line} (see {path})", line=lines[-1], path=f"{path}")
+        if lines
+        else worded("process.see_logs", "; `clew logs` tells more")
+    )
 
 
 class Note(Struct, frozen=True):

@@ -31,6 +31,7 @@ from clew.process.start import (
     start_lock,
     wait_gone,
 )
+from clew.support.coded import worded
 from clew.support.errors import ClewError, OutOfReach, Refused, StoreHeld
 from clew.support.home import Home, remove_socket
 
@@ -46,7 +47,10 @@ def restart_daemon(home: Home, grace: float, say: Say) -> None:
     home.prepare()
     if would_end_us(home, restart=True):
         raise Refused(
-            "a restart would end this agent and this process. Use the command `clew restart`, which handles that."
+            worded(
+                "process.would_end_us",
+                "a restart would end this agent and this process. Use the command `clew restart`, which handles that.",
+            )
         )
     with start_lock(home, say):
         stop_daemon(home, grace, say, restart=True)
@@ -61,8 +65,11 @@ def run_detached(home: Home, words: Sequence[str], *, restart: bool) -> bool:
     holder = lock.read(home.lock)
     if restart and holder and holder.foreground:
         raise Refused(
-            "Cannot restart from inside an agent: clew runs in the foreground. Restart it where you started it, for"
-            " example with `systemctl --user restart clew.service`."
+            worded(
+                "process.runs_in_foreground",
+                "Cannot restart from inside an agent: clew runs in the foreground. Restart it where you started it, for"
+                " example with `systemctl --user restart clew.service`.",
+            )
         )
     import subprocess
 
@@ -251,9 +258,9 @@ def _post_shutdown(home: Home, body: Mapping[str, object]) -> None:
     try:
         connection.request("POST", "/api/shutdown", json.dumps(body).encode(), {"Content-Type": "application/json"})
         if connection.getresponse().status >= HTTPStatus.BAD_REQUEST:
-            raise OutOfReach("the daemon refused to stop")
+            raise OutOfReach(worded("process.refused_to_stop", "the daemon refused to stop"))
     except (OSError, HTTPException) as error:
-        raise OutOfReach("the daemon went away before it answered") from error
+        raise OutOfReach(worded("process.went_away", "the daemon went away before it answered")) from error
     finally:
         connection.close()
 

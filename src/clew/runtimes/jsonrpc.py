@@ -33,17 +33,20 @@ EMPTY = msgspec.Raw(b"{}")
 class RpcError(Exception):
     """The other side returned an error response."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        """`data`: what else the other side says about it, of any shape."""
         super().__init__(f"{message} ({code})")
         self.code = code
         self.message = message
+        self.data = data
 
     @classmethod
     def from_wire(cls, error: Any) -> RpcError:
         """Build the error from an error object of any shape, so that the waiting caller always gets one."""
         body = error if isinstance(error, dict) else {"message": error}
         code, message = body.get("code", 0), str(body.get("message") or error)
-        return cls(code, message) if isinstance(code, int) else cls(0, f"{message} ({code})")
+        data = body.get("data")
+        return cls(code, message, data) if isinstance(code, int) else cls(0, f"{message} ({code})", data)
 
 
 class RpcTimeout(RuntimeLost):
@@ -187,10 +190,10 @@ def _read(line: bytes) -> _Incoming:
             line.decode()
         return _decoder.decode(line)
     except ValueError:
-        return _decoder.decode(_repair(line))
+        return _decoder.decode(repaired(line))
 
 
-def _repair(line: bytes) -> bytes:
+def repaired(line: bytes) -> bytes:
     """Put a replacement character in place of each broken one."""
     text = json.dumps(json.loads(line.decode(errors="replace")), ensure_ascii=False)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

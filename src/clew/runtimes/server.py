@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from clew.model.runtime import Health, HealthState
-from clew.runtimes.connection import AnyConnection
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 from clew.texts.catalogue import say
@@ -23,7 +22,27 @@ LONGEST_WAIT = 10.0  # seconds between two starts
 START_PAUSES = (0.0, 0.25, 1.0)  # seconds before each further try, if the program died before it was ready
 
 
-C = TypeVar("C", bound=AnyConnection[Any])
+class Program(Protocol):
+    """A connection to the program, as the server sees it."""
+
+    on_lost: Callable[[str], None] | None
+    is_closing: bool
+
+    @property
+    def is_alive(self) -> bool: ...
+
+    @property
+    def pid(self) -> int | None: ...
+
+    @property
+    def is_working(self) -> bool: ...
+
+    async def close(self) -> None: ...
+
+    async def leave(self) -> None: ...
+
+
+C = TypeVar("C", bound=Program)
 
 
 class Server(Generic[C]):

@@ -127,9 +127,9 @@ def not_repeated(tx: Tx) -> list[tuple[str, str]]:
 
 
 def suspended_for_nothing(tx: Tx) -> list[str]:
-    """Threads that are suspended by a backlog, but have no queued messages."""
+    """Threads that are suspended by a backlog or a budget, but have no queued messages."""
     rows = tx.all(
-        "SELECT id FROM threads h WHERE status = 'suspended' AND suspended_by = 'backlog'"
+        "SELECT id FROM threads h WHERE status = 'suspended' AND suspended_by IN ('backlog', 'budget')"
         " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.thread = h.id AND t.state = 'queued')"
     )
     return [row["id"] for row in rows]
@@ -346,3 +346,9 @@ def all_suspended(tx: Tx) -> dict[str, str]:
     """Every suspended thread, and by what it is suspended."""
     rows = tx.all("SELECT id, suspended_by FROM threads WHERE status = 'suspended'")
     return {row["id"]: row["suspended_by"] for row in rows}
+
+
+def parked(tx: Tx) -> list[tuple[str, int | None, str | None]]:
+    """(thread, when it wakes, why it waits) of threads that are parked at a usage limit."""
+    rows = tx.all("SELECT id, wake_at, suspend_message FROM threads WHERE suspended_by = 'limit'")
+    return [(row["id"], row["wake_at"], row["suspend_message"]) for row in rows]

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
+from clew.model.events.kinds import EventKind
 from clew.model.events.logged import Logged
 from clew.model.messages import Conversation
 from clew.support.coded import plain, with_texts
@@ -17,6 +18,18 @@ from clew.support.errors import StoreError, UnreadableRow
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
+_ACTIVITY = frozenset(  # a thread in which one of these happens comes first in lists
+    {
+        EventKind.THREAD_STATUS,
+        EventKind.THREAD_IMPORTED,
+        EventKind.TURN_QUEUED,
+        EventKind.TURN_ENDED,
+        EventKind.STEER_OFFERED,
+        EventKind.GATE_OPENED,
+        EventKind.GATE_ANSWERED,
+        EventKind.HANDOFF_COMPLETED,
+    }
+)
 Row = Mapping[str, Any]
 Body = Callable[["Tx"], T]
 
@@ -109,7 +122,14 @@ class Tx:
 
     def finish(self) -> Committed:
         """Write and number what was logged. The executor calls it, once, when the body has ended."""
+        self._note_activity()
         return Committed([self._number(entry) for entry in self._logged], self._actions)
+
+    def _note_activity(self) -> None:
+        """Store when something last happened in the threads: at most one write per thread."""
+        newest = {entry.thread: entry.at for entry in self._logged if entry.kind in _ACTIVITY}
+        for thread, at in newest.items():
+            self._connection.run("UPDATE threads SET active_at = ? WHERE id = ? AND active_at < ?", (at, thread, at))
 
     def _number(self, entry: Entry) -> Entry:
         data = msgspec.json.encode(entry.data, enc_hook=plain).decode()

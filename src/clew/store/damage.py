@@ -15,7 +15,21 @@ from clew.model.turns import Origin
 from clew.store.base import BadRow, Lost, Row, Tx
 from clew.store.rows import Rows
 from clew.store.sqlite.driver import SqliteConnection
-from clew.store.tables import bindings, continuity, deliveries, gates, handoffs, inbox, items, log, nodes, people, rules
+from clew.store.tables import (
+    bindings,
+    continuity,
+    deliveries,
+    gates,
+    handoffs,
+    inbox,
+    items,
+    limits,
+    log,
+    nodes,
+    people,
+    preludes,
+    rules,
+)
 from clew.store.tables import threads as thread_rows
 from clew.store.tables import turns as turn_rows
 from clew.store.texts import stored
@@ -27,6 +41,7 @@ TABLES: dict[str, Rows[Any]] = {
         thread_rows.ROWS,
         turn_rows.ROWS,
         items.ROWS,
+        preludes.ROWS,
         inbox.STEERS,
         gates.ROWS,
         deliveries.ROWS,
@@ -38,6 +53,7 @@ TABLES: dict[str, Rows[Any]] = {
         inbox.ROWS,
         nodes.CONTENTS,
         log.ROWS,
+        limits.ROWS,
     )
 }
 PAGE = 500  # rows per query
@@ -64,6 +80,7 @@ _BELONGING = {
     ),
     "turns": (
         ("items", "turn", "1 = 1"),
+        ("preludes", "turn", "1 = 1"),
         ("steers", "turn", "state IN ('offered', 'sent')"),
         ("gates", "turn", "state IN ('open', 'answered')"),
     ),

@@ -60,21 +60,22 @@ class Rows(Generic[T]):
 
     def readable(self, tx: Tx, rows: Iterable[Row]) -> list[T]:
         """Rows of many threads, without those that cannot be read."""
-        found = (self._try(tx, row) for row in rows)
+        found = (self.try_read(tx, row) for row in rows)
         return [each for each in found if not isinstance(each, BadRow)]
 
     def read(self, tx: Tx, row: Row) -> T:
-        found = self._try(tx, row)
+        found = self.try_read(tx, row)
         if isinstance(found, BadRow):
             words = say("daemon.bad_row", table=found.table, key=found.key, reason=found.reason)
             raise UnreadableRow(words, f"{found.table} {found.key}: {found.reason}")
         return found
 
     def check(self, tx: Tx, row: Row) -> BadRow | None:
-        found = self._try(tx, row)
+        found = self.try_read(tx, row)
         return found if isinstance(found, BadRow) else None
 
-    def _try(self, tx: Tx, row: Row) -> T | BadRow:
+    def try_read(self, tx: Tx, row: Row) -> T | BadRow:
+        """The row, or what is wrong with it, which is noted."""
         try:
             msgspec.convert(row, self._shape)
             return self._make(row)

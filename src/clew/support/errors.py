@@ -128,6 +128,12 @@ class RuntimeTrouble(ClewError):
         self.died_starting = died_starting
 
 
+class NoRuntime(RuntimeTrouble):
+    """The config names no such runtime."""
+
+    code = "runtime_missing"
+
+
 class RuntimeHeld(RuntimeTrouble):
     """Another program uses the session, and clew does not take it away."""
 

@@ -21,10 +21,18 @@ class Home(Struct, frozen=True):
 
     @classmethod
     def find(cls, environ: Mapping[str, str] = os.environ) -> Home:
+        from clew.support.coded import worded  # only an error needs it
+
         root = Path(environ.get("CLEW_HOME") or "~/.clew").expanduser().absolute()
         blocking = next((path for path in (root, *root.parents) if path.exists()), root)
         if blocking.exists() and not blocking.is_dir():
-            raise StoreError(f"{blocking} is not a folder. Set CLEW_HOME to a folder, or unset it.")
+            raise StoreError(
+                worded(
+                    "process.not_a_folder",
+                    "{blocking} is not a folder. Set CLEW_HOME to a folder, or unset it.",
+                    blocking=f"{blocking}",
+                )
+            )
         return cls(root)
 
     @classmethod
@@ -141,44 +149,90 @@ def remove_socket(path: Path) -> None:
 
 
 def _refuse_foreign(folder: Path) -> None:
+    from clew.support.coded import worded  # only an error needs it
+
     try:
         found = folder.lstat()
     except FileNotFoundError:
         return
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise StoreError(f"{folder} is not a folder that you own: no socket can be there. Set a shorter CLEW_HOME.")
+        raise StoreError(
+            worded(
+                "process.no_socket_there",
+                "{folder} is not a folder that you own: no socket can be there. Set a shorter CLEW_HOME.",
+                folder=f"{folder}",
+            )
+        )
 
 
 def _make(folder: Path) -> None:
+    from clew.support.coded import worded  # only an error needs it
+
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise StoreError(f"{folder} cannot be made: a file is in its place. Move it, or set CLEW_HOME.") from error
+        raise StoreError(
+            worded(
+                "process.file_in_place",
+                "{folder} cannot be made: a file is in its place. Move it, or set CLEW_HOME.",
+                folder=f"{folder}",
+            )
+        ) from error
     except OSError as error:
-        raise StoreError(f"{folder} cannot be made: {error.strerror}. Set CLEW_HOME to a folder of yours.") from error
+        raise StoreError(
+            worded(
+                "process.cannot_make",
+                "{folder} cannot be made: {error}. Set CLEW_HOME to a folder of yours.",
+                folder=f"{folder}",
+                error=error.strerror or "",
+            )
+        ) from error
 
 
 def _make_private(folder: Path) -> None:
+    from clew.support.coded import worded  # only an error needs it
+
     try:
         folder.chmod(0o700)
     except OSError as error:
-        raise StoreError(f"{folder} cannot be made private: {error.strerror}. It must belong to you.") from error
+        raise StoreError(
+            worded(
+                "process.cannot_be_private",
+                "{folder} cannot be made private: {error}. It must belong to you.",
+                folder=f"{folder}",
+                error=error.strerror or "",
+            )
+        ) from error
 
 
 def _require_writable(root: Path) -> None:
     import tempfile
 
+    from clew.support.coded import worded  # only an error needs it
+
     try:
         with tempfile.TemporaryFile(dir=root):
             pass
     except OSError as error:
-        raise StoreError(f"{root} cannot be written: {error.strerror}; {remedy(error)}") from error
+        raise StoreError(
+            worded(
+                "process.cannot_write",
+                "{root} cannot be written: {error}; {remedy}",
+                root=f"{root}",
+                error=error.strerror or "",
+                remedy=remedy(error),
+            )
+        ) from error
 
 
 def remedy(error: OSError) -> str:
     """What to do if a home cannot be written."""
+    from clew.support.coded import worded  # only an error needs it
+
     if error.errno == errno.EROFS:
-        return "repair its disk, which is read-only now, or set CLEW_HOME to another folder"
+        return worded(
+            "process.remedy_read_only", "repair its disk, which is read-only now, or set CLEW_HOME to another folder"
+        )
     if error.errno == errno.ENOSPC:
-        return "free some space, or set CLEW_HOME to another folder"
-    return "set CLEW_HOME to a folder of yours, or make this one yours"
+        return worded("process.remedy_full", "free some space, or set CLEW_HOME to another folder")
+    return worded("process.remedy_owner", "set CLEW_HOME to a folder of yours, or make this one yours")

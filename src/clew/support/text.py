@@ -49,3 +49,8 @@ def escape_direction_marks(text: str) -> str:
 
 def _escaped(char: str) -> str:
     return f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"
+
+
+def agent_name(runtime: str) -> str:
+    """What an agent is called in sentences: `Codex` for the runtime `codex`."""
+    return runtime[:1].upper() + runtime[1:]

@@ -8,7 +8,7 @@ from clew.testing.runtime_stage import RuntimeRig, Stage
 
 async def a_restarted_runtime_knows_the_history(stage: Stage) -> None:
     """A new runtime with the stored continuity knows the earlier messages, from its own record or from
-    `Seat.history`."""
+    the prelude."""
     async with RuntimeRig(stage) as first:
         session = await first.open()
         await first.run(session, "!text alpha")
@@ -22,7 +22,7 @@ async def a_restarted_runtime_knows_the_history(stage: Stage) -> None:
 
 async def a_session_says_how_it_began(stage: Stage) -> None:
     """`began` is `FRESH` if the agent knows nothing of the thread, else `RESUMED` (from its own session, so there is a
-    continuity) or `REBUILT` (from `Seat.history`)."""
+    continuity) or `REBUILT` (from the prelude of its first turn)."""
     async with RuntimeRig(stage) as first:
         session = await first.open()
         assert session.began() is SessionBegan.FRESH, f"a new thread: {session.began()}"

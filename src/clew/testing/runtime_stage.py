@@ -13,11 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Protocol, TypeVar
 
+from clew.engine.agents.prelude_text import write
+from clew.model import history
 from clew.model.events import Event, GateOpened, TurnEnded, TurnStarted
 from clew.model.gates import Answer, Decision, Policy
 from clew.model.messages import PromptMessage
-from clew.model.runtime import PastMessage, Runtime, Seat, Session, TurnRequest
-from clew.model.threads import Continuity
+from clew.model.runtime import Runtime, Seat, Session, TurnRequest
+from clew.model.threads import Continuity, SessionBegan
 from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks, Process
@@ -164,7 +166,8 @@ class RuntimeRig:
         self.is_possible = made is not None
         self._runtime = made
         self._turns: list[Turn] = []
-        self.past: list[PastMessage] = []
+        self.past: list[history.Content] = []  # of the thread, oldest first
+        self._told: list[Session] = []  # sessions that know it
 
     @property
     def runtime(self) -> Runtime:
@@ -199,26 +202,38 @@ class RuntimeRig:
         thread: str = "thread",
         longest_text: int = LONGEST,
         policy: Policy = Policy.CAREFUL,
+        model: str | None = None,
+        workspace: Path | None = None,
     ) -> Session:
         seat = Seat(
             thread,
-            str(self.stage.workspace),
+            str(workspace or self.stage.workspace),
             continuity,
+            model=model,
             policy=policy,
-            history=self._history,
+            has_past=bool(self.past),
             longest_text=longest_text,
         )
         async with asyncio.timeout(PATIENCE):
             return await self.runtime.open(seat)
 
-    async def _history(self) -> tuple[PastMessage, ...]:
-        return tuple(self.past)
+    async def _whole(self) -> str:
+        newest_first = list(reversed(self.past))
+        return write("turn", newest_first, 12_000, self.runtime.name, is_new=True).text
+
+    async def _prelude(self, session: Session) -> str:
+        """What the engine would tell it: everything, if it says that it was begun anew."""
+        is_told = any(session is each for each in self._told)
+        is_new = not is_told and session.began() is not SessionBegan.RESUMED
+        return await self._whole() if is_new else ""
 
     def start(self, session: Session, prompt: str) -> Turn:
         id = self.clock.ulid()
-        request = TurnRequest(id, (PromptMessage(f"{id}:said", "ann", prompt),))
+        messages = (PromptMessage(f"{id}:said", "ann", prompt),)
 
         async def follow() -> None:
+            request = TurnRequest(id, messages, await self._prelude(session), self._whole)
+            self._told.append(session)
             try:
                 async for event in session.run(request):
                     await turn.add(event)
@@ -239,7 +254,8 @@ class RuntimeRig:
         finally:
             answering.cancel()
             await asyncio.gather(answering, return_exceptions=True)
-        self.past += [PastMessage("ann", prompt), PastMessage("agent", ended.text, by_agent=True)]
+        self.past.append(history.Spoken(turn.id, 0, f"{turn.id}:said", "ann", prompt))
+        self.past.append(history.Outcome(turn.id, 0, ended.state, "agent", ended.text))
         return ended
 
     async def assert_still_works(self, session: Session) -> None:

@@ -22,6 +22,8 @@ STOP = NO | CANCEL | {"不用了", "停", "不", "不要", "别"}
 RUN_ALL = frozenset({"run all", "run", "all", "全部运行", "全部"})
 MERGE = frozenset({"merge", "合并"})
 SKIP = frozenset({"skip", "跳过"})
+RAISE = frozenset({"raise", "提高", "提高预算"})
+GO_ON = CONTINUE | {"继续这一轮"}
 
 _MARKS = (".", "。", ")", "）")  # allowed after a word; no question mark, as a question is no answer
 _FULL_WIDTH = str.maketrans("０１２３４５６７８９", "0123456789")
@@ -81,6 +83,11 @@ CONTINUE_OR_STOP = say("messages.continue_or_stop")
 ALL_MERGE_OR_SKIP = say("messages.all_merge_or_skip")
 TO_CUT = Bilingual("`continue` or `stop`", "「继续」或「停止」")
 TO_BACKLOG = Bilingual("`run all`, `merge` (into one) or `skip`", "「全部运行」、「合并」（成一条）或「跳过」")
+GO_ON_RAISE_OR_STOP = say("messages.go_on_raise_or_stop")
+TO_BUDGET = Bilingual(
+    "`go on` (this turn only), `raise` (doubles the budget) or `stop`",
+    "「继续」（仅这一轮）、「提高」（预算加倍）或「停止」",
+)
 
 
 def quote(words: Bilingual) -> Bilingual:
@@ -127,6 +134,14 @@ def stopped_by(who: str) -> Bilingual:
 
 def run_by(who: str) -> Bilingual:
     return Bilingual(f"run in their order, {by(who)}", f"{by(who).zh}选择了全部运行")
+
+
+def let_pass_by(who: str) -> Bilingual:
+    return Bilingual(f"this turn goes on, {by(who)}", f"{by(who).zh}选择了继续这一轮")
+
+
+def raised_by(who: str) -> Bilingual:
+    return Bilingual(f"the budget was raised {by(who)}", f"{by(who).zh}提高了预算")
 
 
 def merged_by(who: str, into: int) -> Bilingual:
@@ -177,10 +192,10 @@ def note(continued: bool, declined: bool) -> Bilingual:
     return joined(" ", CONTINUED if continued else "", DECLINED if declined else "")
 
 
-def footer(elapsed: float, tokens: int, thread: str) -> Bilingual:
-    """The line below each answer in a chat: `12 s · 1,234 tokens · 7F3K2M`."""
+def footer(elapsed: float, tokens: int, thread: str, agent: str = "") -> Bilingual:
+    """The line below each answer in a chat: `Codex · 12 s · 1,234 tokens · 7F3K2M`."""
     used = Bilingual(f"{tokens:,} tokens", f"{tokens:,} 个 token")
-    return joined(" · ", seconds(elapsed), used if tokens else "", thread[-6:])
+    return joined(" · ", agent, seconds(elapsed), used if tokens else "", thread[-6:])
 
 
 def seconds(elapsed: float) -> Bilingual:

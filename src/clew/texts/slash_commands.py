@@ -89,19 +89,19 @@ COMMANDS = (
     ),
     CommandSpec("gates", "待办", Bilingual("List what waits for your answer", "列出等你答复的事项")),
     CommandSpec(
-        "approve", "同意", Bilingual("Allow what the agent asks for", "同意智能体的请求"), Bilingual("CODE", "代码")
+        "approve", "同意", Bilingual("Allow what the agent asks for", "同意智能体的请求"), Bilingual("CODE", "编号")
     ),
     CommandSpec(
         "deny",
         "拒绝",
         Bilingual("Decline what the agent asks for", "拒绝智能体的请求"),
-        Bilingual("CODE [REASON]", "代码 [原因]"),
+        Bilingual("CODE [REASON]", "编号 [原因]"),
     ),
     CommandSpec(
         "answer",
         "回答",
         Bilingual("Answer a question of the agent", "回答智能体的提问"),
-        Bilingual("CODE ANSWER", "代码 内容"),
+        Bilingual("CODE ANSWER", "编号 内容"),
     ),
     CommandSpec(
         "queue",
@@ -146,9 +146,15 @@ COMMANDS = (
     CommandSpec(
         "runtime",
         "智能体",
-        Bilingual("Show or choose the agent of the next new thread", "查看或选择下一个新会话的智能体"),
+        Bilingual("Show the agent of this thread, or switch to another", "查看本会话的智能体，或切换到另一个"),
         Bilingual("[NAME]", "[名称]"),
         aliases=("代理",),
+    ),
+    CommandSpec(
+        "ask",
+        "询问",
+        Bilingual("Ask another agent about this thread; it may only read", "就本会话询问另一个智能体（它只能读取）"),
+        Bilingual("NAME QUESTION", "名称 问题"),
     ),
     CommandSpec(
         "model",
@@ -172,6 +178,13 @@ COMMANDS = (
         least=Role.WATCHER,
     ),
     CommandSpec(
+        "priority",
+        "优先级",
+        Bilingual("Show or choose the place of this thread in the queue", "查看或选择本会话在队列中的优先级"),
+        Bilingual("[high|normal|low]", "[high|normal|low]"),
+        least=Role.WATCHER,
+    ),
+    CommandSpec(
         "rules",
         "规则",
         Bilingual("List the rules that apply here, or remove one", "列出适用于这里的规则，或删除一条"),
@@ -183,6 +196,11 @@ COMMANDS = (
         "目录",
         Bilingual("Show or choose the folder of the next new thread", "查看或选择下一个新会话的目录"),
         Bilingual("[FOLDER|NUMBER]", "[目录|编号]"),
+    ),
+    CommandSpec(
+        "usage",
+        "用量",
+        Bilingual("Show what this thread and today used, and the budgets", "查看本会话和今天的用量及预算"),
     ),
     CommandSpec(
         "diff",

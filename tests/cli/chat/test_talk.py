@@ -263,8 +263,8 @@ def test_settings_apply_to_the_next_new_thread(tmp_path: Path) -> None:
         "fates": {},
     }
     here = talk(api := RecordingClient(status=status, threads=accepted(thread="N")))
-    assert here.do("/runtime").lines == ("· new threads use the default; there are: codex, other",)
     here.do("/new")
+    assert here.do("/runtime").lines == ("· new threads use the default runtime; there are: codex, other",)
     for line in ("/runtime other", "/model fast-one", "/effort high", "/policy careful", f"/dir {tmp_path}"):
         assert here.do(line).lines[0].startswith("· from the next /new on: ")
     assert here.do("/policy everything").failed
@@ -390,3 +390,20 @@ def test_the_toolbar_shows_what_is_going_on() -> None:
     assert toolbar(5, None, None, None, 2) == "a new thread · /help · 2 attached"
     assert "working 5 s" in toolbar(5, "T", 0, None, 0)
     assert "the daemon is away for 3 s" in toolbar(5, "T", 0, 2, 0)
+
+
+def test_runtime_switches_the_current_thread_and_ask_asks_another_agent() -> None:
+    status = {
+        "daemon": made(DaemonView),
+        "runtimes": [made(RuntimeView, name=name) for name in ("codex", "other")],
+        "fates": {},
+    }
+    view = msgspec.to_builtins(thread_view(runtime="codex", model="large"))
+    here = talk(api := RecordingClient(status=status, T=view, ask=accepted(thread="F")), thread="T")
+    assert here.do("/runtime").lines == ("· this thread uses the runtime codex; there are: codex, other",)
+    assert here.do("/runtime other").lines == ("· from the next turn of this thread on: runtime=other",)
+    assert api.asked[-1][-1] == {"runtime": "other"}
+    assert here.do("/runtime nobody").failed
+    assert here.do("/ask other is it right?").lines[0].startswith("· Other is asked")
+    body = api.asked[-1][-1]
+    assert (body["runtime"], body["question"]) == ("other", "is it right?")

@@ -97,7 +97,7 @@ def test_a_daemon_killed_in_mid_turn_reopens_the_adopted_session(setup: Setup) -
 @pytest.mark.process
 def test_adopt_explains_what_is_missing(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", f'{SCRIPTED}[runtimes.codex]\ncommand = "/no/such/codex"\n') as clew:
-        number, missing = clew.run("adopt", "7"), clew.run("adopt")
+        number, missing = clew.run("adopt", "7"), clew.run("adopt", "--runtime", "codex")
     assert number.code == 1 and "no number 7 in the last list" in number.err
     assert missing.code == 1 and "Codex program was not found" in missing.err
 

@@ -159,7 +159,7 @@ def test_get_shows_effective_values(idle: Clew) -> None:
         (["set", "http.port", "many"], "line 2: http.port must be a whole number, not text in quotes"),
         (
             ["set", "threads.runtime", "cdex"],
-            "one of claude-acp, codex, codex-acp, gemini, hermes, opencode, scripted. Nothing was changed.",
+            "openhands, qwen, scripted, vibe. Nothing was changed.",
         ),
         (["set", "http.host", " "], "line 2: http.host must not be empty"),
         (["set", "surfaces.webhook.ci.url", "http://x"], "line 1: surfaces.webhook.ci needs `secret`"),
@@ -245,7 +245,9 @@ def test_check_names_settings_that_load_but_cannot_work_or_are_unsafe(idle: Clew
     idle.configure('[threads]\nruntime = "codx"\n[surfaces.webhook.ci]\nsecret = "hush"\n')
     idle.home.config.chmod(0o644)
     runtime, mode = idle.json("config", "check", code=1)["mistakes"]
-    assert runtime.startswith("threads.runtime is 'codx': it must be one of claude-acp, codex, codex-acp, gemini")
+    assert runtime.startswith(
+        "threads.runtime is 'codx': it must be one of claude, claude-acp, codex, codex-acp, copilot"
+    )
     assert mode.endswith(f"chmod 600 {idle.home.config}")
     with idle.home.config.open("a") as file:
         file.write("[http]\nprot = 1\n")

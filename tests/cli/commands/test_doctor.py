@@ -63,7 +63,7 @@ def test_doctor_finds_a_setting_that_cannot_work(tmp_path: Path) -> None:
     home.config.write_text('[threads]\nruntime = "codx"\n')
     finding = found(home, "config")
     assert not finding.ok
-    assert "it must be one of claude-acp, codex, codex-acp, gemini, hermes, opencode, scripted" in finding.detail
+    assert "it must be one of claude, claude-acp, codex, codex-acp, copilot" in finding.detail
 
 
 def test_doctor_finds_an_unusable_home(tmp_path: Path) -> None:

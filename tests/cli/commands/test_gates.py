@@ -91,7 +91,7 @@ def test_gates_also_lists_suspended_threads_with_the_command_to_answer(tmp_path:
         result = clew.run("gates")
         assert (result.code, result.out) == (0, "")
         assert result.err.startswith("no gate is open\n1 suspended thread waits for you:\n")
-        assert f"    clew resume {clew.handle(thread)} --supplement continue retries it\n" in result.err
+        assert f"    clew resume {clew.handle(thread)} continue retries it\n" in result.err
         assert clew.json("gates") == []
         ask(clew, "!approve deploy")
         *_, gates, threads = clew("status").splitlines()
@@ -149,12 +149,20 @@ def test_one_gate_is_shown_completely_with_the_commands_to_answer_it(clew: Clew)
     ]
 
 
+def test_a_chinese_terminal_shows_the_choices_in_chinese(clew: Clew) -> None:
+    code = ask(clew, "!approve make 一切").code
+    shown = clew("gates", code, env={"LC_ALL": "zh_CN.UTF-8"})
+    assert "在本会话中一直允许" in shown and "拒绝并停止本轮" in shown and "decline" not in shown
+    told = clew("deny", code, "不", env={"LC_ALL": "zh_CN.UTF-8"})
+    assert told == f"{code}：拒绝，正在送往智能体\n"
+
+
 def test_on_a_terminal_the_gate_list_fits_and_hints_the_next_command(clew: Clew) -> None:
     asking = ask(clew, f"!approve deploy {'very ' * 60}far")
     with Terminal(clew, ["gates", "--thread", asking.thread], columns=70) as terminal:
         assert terminal.wait() == 0
     _, line, hint = terminal.shown.splitlines()
-    assert len(line) <= 70 and line.endswith("…") and asking.thread[:10] in line and asking.thread not in line
+    assert len(line) <= 70 and line.endswith("…") and clew.handle(asking.thread) in line and asking.thread not in line
     assert hint == f"what ends in … is cut here: clew gates {asking.code} shows it completely, and how to answer it"
 
 
@@ -465,7 +473,7 @@ def test_run_continues_without_asking_if_a_policy_or_rule_allows(clew: Clew, tmp
     assert asked.code == 5, "a question is always for a person"
 
 
-KEYS = "y, n or a number; any other text goes to the agent"
+KEYS = "y, n, n REASON or a number; "
 
 
 def test_run_on_a_terminal_shows_the_gate_and_takes_the_answer(clew: Clew) -> None:
@@ -487,6 +495,13 @@ def test_text_that_is_no_answer_reaches_the_agent_and_the_gate_stays(clew: Clew)
         terminal.answer("n", "no by you")
         assert terminal.wait() == 0
     assert "why that?" in terminal.shown.split("declined")[-1]
+
+
+def test_a_no_with_words_at_run_is_a_no_with_this_reason(clew: Clew) -> None:
+    with Terminal(clew, ["run", "!approve one"]) as terminal:
+        terminal.read_until(KEYS)
+        terminal.answer("n use c.txt instead", "declined: use c.txt instead")
+        assert terminal.wait() == 0
 
 
 def test_a_bare_yes_with_several_gates_at_run_asks_which(clew: Clew) -> None:
@@ -576,6 +591,14 @@ def test_other_text_in_chat_reaches_the_agent_with_a_reminder_each_time(chat: Te
         chat.enter(words, "A question still waits for you", times)
     chat.enter("n", "turn completed")
     assert "why that?" in chat.shown.split("declined")[-1]
+    leave(chat)
+
+
+def test_a_no_with_words_in_chat_is_a_no_with_this_reason(chat: Terminal) -> None:
+    chat.type("!approve one\r")
+    chat.read_until(KEYS)
+    chat.enter("不，用 c.txt", "declined: 用 c.txt")
+    chat.read_until("turn completed")
     leave(chat)
 
 

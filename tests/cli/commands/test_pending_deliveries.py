@@ -55,3 +55,9 @@ def test_a_failed_answer_is_reported_until_it_is_retried(tmp_path: Path) -> None
         assert clew.json("notify") == []
         clew("notify", "--retry-failed")
         assert clew("notify") == "no deliveries are pending\n"
+
+
+def test_only_what_is_configured_is_listed(tmp_path: Path) -> None:
+    with Clew(tmp_path) as clew:
+        assert [row["name"] for row in clew.json("surfaces")] == ["local"]
+        assert [row["name"] for row in clew.json("status")["surfaces"]] == ["local"]

@@ -148,7 +148,7 @@ def test_run_with_a_cut_off_turn_says_how_to_continue_it(clew: Clew) -> None:
     gate.release()
     result = clew.wait(running)
     assert result.code == 5
-    assert "\nclew resume cut-off --supplement continue continues it" in result.err
+    assert "\nclew resume cut-off continue continues it" in result.err
 
 
 def test_start_returns_at_once_and_the_task_completes_in_background(clew: Clew) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.terminal import Terminal
 from tests.helpers.daemons import Clew
 
 pytestmark = pytest.mark.process
@@ -66,7 +67,7 @@ def test_show_prints_the_fields_of_a_thread(clew: Clew) -> None:
 def test_show_of_a_suspended_thread_prints_the_command_to_resume_it(clew: Clew) -> None:
     thread = clew.json("start", "!error server_error")["thread"]
     clew.wait_for(thread, "thread.status", status="suspended")
-    assert clew.run("show", thread).err == f"clew resume {clew.handle(thread)} --supplement continue retries it\n"
+    assert clew.run("show", thread).err == f"clew resume {clew.handle(thread)} continue retries it\n"
 
 
 def test_read_shows_who_said_what(clew: Clew) -> None:
@@ -91,10 +92,20 @@ def test_a_completed_thread_is_resumed_with_new_information(clew: Clew) -> None:
     assert (shown["status"], shown["completed_at"]) == ("idle", None)
 
 
-def test_an_idle_thread_cannot_be_resumed(clew: Clew) -> None:
-    result = clew.run("resume", chat(clew), "--supplement", "more")
-    assert result.code == 1
-    assert "it is idle" in result.err
+def test_the_text_of_a_resume_is_the_next_message_of_an_idle_thread(clew: Clew) -> None:
+    thread = chat(clew)
+    result = clew.run("resume", thread, "!text more", "--json")
+    assert f"{clew.handle(thread)} is idle: this is its next message\n" in result.err
+    assert clew.wait_ended(result.json)["text"] == "more"
+
+
+def test_a_running_thread_cannot_be_resumed(clew: Clew) -> None:
+    gate = clew.gate("busy")
+    thread = clew.json("start", "!hold busy")["thread"]
+    gate.wait()
+    result = clew.run("resume", thread, "more")
+    gate.release()
+    assert (result.code, "it is running" in result.err) == (1, True)
 
 
 def test_stop_without_a_running_turn_is_refused(clew: Clew) -> None:
@@ -218,6 +229,21 @@ def test_done_needs_threads_or_an_age_but_not_both(clew: Clew) -> None:
     assert "no length of time" in clew.run("done", "--idle-for", "soon").err
 
 
+def test_a_list_of_threads_can_be_searched_and_names_what_is_finished(clew: Clew) -> None:
+    chat_thread = clew.run("run", "!text the kraken sleeps", "--json").json["thread"]
+    clew.wait_ended(clew.json("start", "!text the kraken is done"))
+    assert [thread["id"] for thread in clew.json("threads", "kraken sleeps")] == [chat_thread]
+    with Terminal(clew, ["threads", "the kraken"]) as terminal:
+        terminal.read_until("1 finished: clew threads --history 'the kraken'")
+        assert terminal.wait() == 0
+
+
+def test_a_refusal_names_a_thread_by_its_handle(clew: Clew) -> None:
+    thread = chat(clew)
+    told = clew.run("stop", thread).err
+    assert thread not in told and told.count(clew.handle(thread)) == 2
+
+
 def test_old_idle_chats_are_done_and_can_be_resumed(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as clew:
         old, fresh = chat(clew), chat(clew)
@@ -238,5 +264,11 @@ def make_older(clew: Clew, threads: list[str], days: int) -> None:
     earlier = days * 86_400_000
     with closing(sqlite3.connect(clew.home.database)) as database, database:
         for thread in threads:
-            database.execute("UPDATE threads SET created_at = created_at - ? WHERE id = ?", (earlier, thread))
-            database.execute("UPDATE turns SET ended_at = ended_at - ? WHERE thread = ?", (earlier, thread))
+            database.execute("UPDATE threads SET active_at = active_at - ? WHERE id = ?", (earlier, thread))
+
+
+def test_a_list_in_a_terminal_says_how_many_threads_are_finished(clew: Clew) -> None:
+    clew("done", chat(clew))
+    with Terminal(clew, ["threads"]) as terminal:
+        terminal.read_until(" finished: clew threads --history")
+        assert terminal.wait() == 0

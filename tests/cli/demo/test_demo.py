@@ -19,7 +19,7 @@ from tests.helpers.daemons import carrying
 
 pytestmark = pytest.mark.process
 
-STEPS = ["prepare", "start", "stream", "kill", "back", "continue", "deliver", "ask", "approve", "resume"]
+STEPS = ["prepare", "start", "stream", "kill", "back", "continue", "deliver", "asks", "approve", "resume"]
 STEPS += ["handoff", "reply", "return", "verify", "down"]
 PATIENCE = 240.0
 

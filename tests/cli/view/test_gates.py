@@ -98,7 +98,7 @@ def test_gates_shortened_in_a_list_are_fetched_before_display() -> None:
 
 def test_the_typing_hint_names_the_accepted_answers() -> None:
     one = gate(kind="question", questions=[question("Which?", "red")])
-    assert typing_hint([gate()]) == "y, n or a number; any other text goes to the agent"
+    assert typing_hint([gate()]) == "y, n, n REASON or a number; any other text goes to the agent"
     assert typing_hint([one]) == "a number, or K7Q2 and your own text"
     assert typing_hint([gate(kind="question", questions=[question("Which?", "red", free=False)])]) == "a number"
     assert typing_hint([gate(kind="question", questions=[question()])]) == "your next line answers it"

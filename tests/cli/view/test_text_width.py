@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.cli.view.text_width import age, duration, fit, rows_of, table
-from clew.cli.view.threads import short_ids, thread_table
+from clew.cli.view.threads import thread_table
 from clew.cli.view.transcript import entry_text, print_formatted
 from clew.model.views import Passage, ThreadView
 from clew.support.coded import coded_in
@@ -51,20 +51,13 @@ def test_an_age_is_short(seconds: int, short: str) -> None:
 
 
 def thread(name: str, **given: Any) -> ThreadView:
-    return thread_view(name, **{"title": "a title", "created_at": 1000, **given})
-
-
-def test_short_ids_are_long_enough_to_be_unique() -> None:
-    names = ["01ABCDEFGHJKMNP1", "01ABCDEFGHJKMNP2"]
-    assert short_ids(names) == names
-    assert short_ids([names[0], "01B" + names[0][3:]]) == ["01ABCDEFGH", "01BBCDEFGH"]
-    assert short_ids(names[:1]) == ["01ABCDEFGH"]
+    return thread_view(name, **{"title": "a title", "active_at": 1000, **given})
 
 
 def test_a_table_fits_the_terminal_and_keeps_its_last_column() -> None:
     rows = [thread("01ABCDEFGHJ", title="t" * 200, last_line="l" * 200), thread("01BBCDEFGHJ", last_line="short")]
     lines = thread_table(rows, 61, 80)
-    assert lines[0].split() == ["HANDLE", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST", "LINE"]
+    assert lines[0].split() == ["HANDLE", "STATUS", "TITLE", "RUNTIME", "ACTIVE", "LAST", "LINE"]
     assert all(width(line) <= 80 for line in lines)
     assert "…" in lines[1] and "1m" in lines[1] and lines[1].endswith("l…")
     assert lines[2].endswith("short")

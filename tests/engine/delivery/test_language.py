@@ -75,9 +75,12 @@ async def test_the_last_message_decides_the_language_after_a_restart_too(rig: Ri
 async def test_without_messages_a_setting_decides_the_language(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CAN), config=SETTINGS) as rig:
         await known(rig)
-        task = await rig.start("!text", notify="room:a")
+        task = await rig.start("!shell true", notify="room:a")
         await rig.delivered(f"{task.turn}:final")
-        assert rig.room.sent[-1].text == "任务：!text\n\n（已完成，没有文字答复。）" and "秒" in rig.room.sent[-1].note
+        assert (
+            rig.room.sent[-1].text == "任务：!shell true\n\n（已完成，没有文字答复。）"
+            and "秒" in rig.room.sent[-1].note
+        )
 
 
 async def test_a_turn_is_shown_and_ends_in_chinese(rig: Rig) -> None:
@@ -149,9 +152,9 @@ async def test_a_possible_repeat_is_marked_in_chinese(tmp_path: Path) -> None:
     [
         ("/停止", "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。"),
         ("/离开 nowhere", "'nowhere' 不是聊天平台。可用：room。"),
-        ("/智能体 nobody", "没有名为 nobody 的智能体；可选：scripted。"),
+        ("/智能体 nobody", "没有名为 'nobody' 的智能体。可选：scripted。"),
         ("/目录 /nowhere/at/all", "/nowhere/at/all 不是目录；请给出已有目录的完整路径。"),
-        ("/同意 那个", "那个 不是待办代码；/待办 列出等你答复的事项。"),
+        ("/同意 那个", "那个 不是待办编号；/待办 列出等你答复的事项。"),
     ],
 )
 async def test_a_command_is_refused_in_chinese(rig: Rig, text: str, words: str) -> None:

@@ -12,7 +12,7 @@ CAN = SurfaceCan(chat=True, replies=True, reactions=True, max_length=200)
 
 
 async def test_the_first_part_of_an_answer_replies_to_the_newest_message_of_its_turn(tmp_path: Path) -> None:
-    async with Rig(tmp_path, room=Room(can=CAN), debounce=0.05) as rig:
+    async with Rig(tmp_path, room=Room(can=CAN), debounce=1.0) as rig:
         await rig.allow("7")
         first = await rig.say("look at this", id="m1", sender_id="7")
         second = await rig.say(f"!text {'word ' * 100}", id="m2", sender_id="7")

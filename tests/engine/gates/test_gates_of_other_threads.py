@@ -237,6 +237,7 @@ async def test_an_answer_that_may_mean_a_settled_gate_decides_nothing(tmp_path: 
         quoted = _quote(rig, (await chat.gate(first)).card or "") if quotes else None
         said_at = rig.clock.now() + 600_001 - rig.clock.now() % 1000
         await rig.engine.gates.answer(first.code, AnswerGate(Decision.DECLINE))
+        await rig.saw("gate.taken", first.thread)
         sql = "UPDATE gates SET answered_at = ?, closed_at = ? WHERE id = ?"  # on a fast machine the times may be equal
         await rig.store.write(lambda tx: tx.run(sql, said_at + 1500, said_at + 1500, first.id))
         said = await chat.says(word, sent_at=said_at, quoted=quoted)
@@ -258,4 +259,19 @@ async def test_away_an_answer_that_may_mean_a_settled_gate_decides_nothing(tmp_p
         await rig.store.write(lambda tx: tx.run(sql, said_at + 1500, said_at + 1500, first.id))
         said = await Chat(rig).says("y", sent_at=said_at)
         assert said.fate is Fate.REFUSED and f"`{second.code} y`" in said.words
+        assert await _state(rig, second) == "open"
+
+
+async def test_an_answer_on_its_way_to_the_agent_is_one_that_a_bare_word_may_have_repeated(tmp_path: Path) -> None:
+    """The chat has no thread. The gate that was answered first is not closed: its agent has not taken the answer."""
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        first, second = await _asks_while_away(rig, "make test", "make deploy")
+        said_at = rig.clock.now() + 600_001 - rig.clock.now() % 1000
+        rig.hold_answers()
+        await rig.engine.gates.answer(first.code, AnswerGate(Decision.DECLINE))
+        sql = "UPDATE gates SET answered_at = ? WHERE id = ?"
+        await rig.store.write(lambda tx: tx.run(sql, said_at + 1500, first.id))
+        assert await _state(rig, first) == "answered"
+        said = await Chat(rig).says("同意", sent_at=said_at)
+        assert said.fate is Fate.REFUSED and f"`{second.code} 同意`" in said.words
         assert await _state(rig, second) == "open"

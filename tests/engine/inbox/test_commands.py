@@ -109,7 +109,7 @@ async def test_settings_of_a_conversation_apply_to_its_next_thread(rig: Rig, tmp
     assert str(folder) in await words(rig, f"/dir {folder}")
     await words(rig, "/model fast-one")
     assert "scripted" in await words(rig, "/runtime")
-    assert "There is no runtime nobody" in await words(rig, "/runtime nobody", Fate.REFUSED)
+    assert "There is no agent 'nobody'" in await words(rig, "/runtime nobody", Fate.REFUSED)
     for folder_ in ("nowhere", "~nobody-of-that-name/x", "/" + "x" * 5000):
         assert "not a folder" in await words(rig, f"/dir {folder_}", Fate.REFUSED)
     thread = await rig.engine.threads.get((await say(rig, "!text hi")).thread or "")
@@ -206,7 +206,7 @@ async def test_help_has_one_line_for_each_command_that_the_person_may_use(rig: R
     told = {role: listed((await said_by(rig, role, "/help")).words) for role in Role}
     assert told[Role.OWNER] == everything
     assert told[Role.DRIVER] == everything - {"home", "away", "back"}
-    looks = {"help", "status", "model", "effort", "policy", "rules", "diff", "history"}
+    looks = {"help", "status", "model", "effort", "policy", "priority", "rules", "diff", "history"}
     assert told[Role.WATCHER] == looks
 
 
@@ -304,7 +304,8 @@ async def test_an_owner_answers_by_code_what_only_the_computer_shows(rig: Rig) -
     told = await words(rig, f"/approve {gate.code}", Fate.REFUSED)
     assert "It comes now" in told
     await rig.delivered(f"{gate.id}:ask")
-    assert "deploy" in rig.room.sent[-1].text and (await rig.engine.gates.one(gate.code)).state == "open"
+    [card] = [sent for sent in rig.room.sent if sent.id == f"{gate.id}:ask"]
+    assert "deploy" in card.text and (await rig.engine.gates.one(gate.code)).state == "open"
     assert (await say(rig, f"/approve {gate.code}")).fate is Fate.ANSWER
     assert (await rig.ended(task.turn)).text == "done"
 

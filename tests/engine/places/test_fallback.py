@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from clew.model.delivery import Delivery
-from clew.model.messages import Conversation, Person, Role
+from clew.model.gates import Gate
+from clew.model.messages import Conversation, Fate, Person, Role
 from clew.model.surface import Gone, InDoubt, Never, NotSent, Outgoing, Receipt, SurfaceCan
-from clew.store.tables import deliveries, people, places
+from clew.store.tables import deliveries, gates, people, places
 from clew.support.errors import BadInput
 from tests.engine.gates.test_lifecycle import YES, asked, executions
 from tests.helpers.rig import Rig, Room
@@ -106,6 +107,18 @@ async def refused(rig: Rig, *, in_group: bool = False) -> Delivery:
     return row
 
 
+async def refused_gate(rig: Rig, *, in_group: bool = False, says: bool = True) -> Gate:
+    """Let the agent ask Bob, unless something else did; return the gate after its card was refused."""
+    if says:
+        await rig.say("!approve deploy\n!text done", sender_id="8", in_group=in_group)
+    (view,) = await asked(rig)
+    name = f"{view.id}:ask"
+    await rig.until(lambda entry: entry.kind == "delivery.failed" and entry.data["delivery"] == name)
+    gate = await rig.store.read(lambda tx: gates.get(tx, view.id))
+    assert gate is not None
+    return gate
+
+
 async def set_home(rig: Rig) -> None:
     await rig.store.write(lambda tx: places.set_home(tx, HOME))
 
@@ -146,3 +159,77 @@ async def test_a_private_answer_comes_to_the_direct_chat_of_the_owner(tmp_path: 
         answer = await refused(rig)
         await rig.delivered(answer.id)
         assert rig.room.sent[-1].conversation == HOME and rig.room.texts[-1] == "secret"
+
+
+@pytest.mark.parametrize("in_group", [True, None])
+async def test_a_private_gate_never_comes_to_a_group_and_stays_at_the_computer(
+    tmp_path: Path, in_group: bool | None
+) -> None:
+    async with chat(tmp_path) as rig:
+        await set_home(rig)
+        if in_group:  # otherwise nothing is known about the home
+            await rig.ended((await rig.say("!text hello", sender_id="7", room="home", in_group=True)).turn)
+        gate = await refused_gate(rig)
+        assert (await rig.engine.gates.one(gate.id)).state == "open" and gate.where is None
+        assert not any(gate.code in text for text in rig.room.texts)
+
+
+async def test_an_owner_brings_a_gate_that_stayed_at_the_computer_to_their_chat_by_its_code(tmp_path: Path) -> None:
+    async with chat(tmp_path) as rig:
+        gate = await refused_gate(rig)
+        await rig.say(gate.code, sender_id="7", room="pocket")
+        await rig.delivered(f"{gate.id}:ask:2")
+        assert [sent.conversation for sent in rig.room.sent if sent.kind == "ask"] == [AWAY]
+        assert (await rig.say(f"{gate.code} n", sender_id="7", room="pocket")).fate is Fate.ANSWER
+
+
+async def test_a_private_gate_comes_to_the_direct_chat_of_the_owner_if_the_home_is_a_group(tmp_path: Path) -> None:
+    async with chat(tmp_path) as rig:
+        await rig.ended((await rig.say("!text hello", sender_id="7", room="pocket")).turn)
+        await rig.say("/home", sender_id="7", room="home", in_group=True)
+        gate = await refused_gate(rig)
+        await rig.delivered(f"{gate.id}:ask:2")
+        [card] = [sent for sent in rig.room.sent if sent.kind == "ask"]
+        assert card.conversation == AWAY and "takes nothing any more" in card.note
+
+
+async def test_a_private_answer_comes_to_the_direct_chat_of_the_owner_if_the_home_is_a_group(tmp_path: Path) -> None:
+    async with chat(tmp_path) as rig:
+        await rig.ended((await rig.say("!text hello", sender_id="7", room="pocket")).turn)
+        await rig.say("/home", sender_id="7", room="home", in_group=True)
+        answer = await refused(rig)
+        await rig.delivered(answer.id)
+        assert rig.room.sent[-1].conversation == AWAY and rig.room.texts[-1] == "secret"
+
+
+async def test_a_gate_of_a_group_that_is_gone_comes_to_a_home_that_is_a_group(tmp_path: Path) -> None:
+    async with chat(tmp_path) as rig:
+        await rig.say("/home", sender_id="7", room="home", in_group=True)
+        gate = await refused_gate(rig, in_group=True)
+        await rig.delivered(f"{gate.id}:ask:2")
+        assert [sent.conversation for sent in rig.room.sent if sent.kind == "ask"] == [HOME]
+
+
+@pytest.mark.parametrize("is_of_desk", [True, False])
+async def test_only_what_the_computer_asks_comes_to_a_group_in_which_the_owner_is_away(
+    tmp_path: Path, is_of_desk: bool
+) -> None:
+    async with chat(tmp_path) as rig:
+        await rig.store.write(lambda tx: places.set_away(tx, AWAY, 1))
+        if is_of_desk:
+            await rig.start("desk\n!approve deploy\n!text done", notify="room:a")
+        gate = await refused_gate(rig, says=not is_of_desk)
+        if is_of_desk:
+            await rig.delivered(f"{gate.id}:ask:2")
+        assert [sent.conversation for sent in rig.room.sent if sent.kind == "ask"] == [AWAY] * is_of_desk
+
+
+async def test_continue_or_stop_of_private_work_is_asked_in_no_group(tmp_path: Path) -> None:
+    async with chat(tmp_path) as rig:
+        accepted = await rig.say("!shell make\n!hold door\n!text done", sender_id="8")
+        await rig.held("door")
+        await rig.say("/home", sender_id="7", room="home", in_group=True)
+    async with chat(tmp_path) as rig:
+        name = f"{accepted.turn}:ask"
+        await rig.until(lambda entry: entry.kind == "delivery.failed" and entry.data["delivery"] == name)
+        assert not any("cut off" in text for text in rig.room.texts)

@@ -17,12 +17,12 @@ from clew.engine.turns.completion import requeue_steer
 from clew.engine.turns.queueing import queue_turn
 from clew.engine.turns.suspension import hold_backlog
 from clew.model.gate_views import GateView
+from clew.model.handoff import HandoffView
 from clew.model.messages import Accepted, Conversation, Fate, Inbound, Person, PromptMessage, Role
 from clew.model.runtime import TurnRequest
 from clew.model.surface import Down, Gone, InDoubt, Never, NotSent, Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.model.threads import SessionKey, ThreadKind
 from clew.model.turns import Origin
-from clew.model.views import HandoffView
 from clew.store.base import Tx
 from clew.store.tables import bindings, deliveries, handoffs, inbox, people, places
 from clew.support.coded import Coded

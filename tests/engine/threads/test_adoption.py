@@ -15,7 +15,7 @@ from clew.model.events import Activity, ActivityKind, Phase, TextDone, TurnEnded
 from clew.model.messages import PromptMessage
 from clew.model.runtime import Seat, Session
 from clew.model.shared_sessions import OutsideSession, PastTurn
-from clew.model.threads import Continuity
+from clew.model.threads import Continuity, ThreadSettings
 from clew.model.turns import Problem, TurnState
 from clew.store import audit
 from clew.support.clock import SystemClock
@@ -273,3 +273,13 @@ async def test_a_shared_session_is_opened_once_per_turn_and_then_released(tmp_pa
         clock.passed.set()
         await rig.saw("thread.released", thread)
         assert len(shared.seats) == 2, "once to adopt it, once for the turn"
+
+
+async def test_a_session_that_other_programs_use_cannot_be_switched_but_its_fork_can(place: Place) -> None:
+    place.shared.begin("aa", "one", folder=place.folder)
+    thread = await place.adopt("aa")
+    threads = place.rig.engine.threads
+    with pytest.raises(Refused, match="Fork it"):
+        await threads.change(thread, None, ThreadSettings(runtime="scripted"))
+    fork = (await threads.fork(thread, None, None)).id
+    assert (await threads.change(fork, None, ThreadSettings(runtime="scripted"))).runtime == "scripted"

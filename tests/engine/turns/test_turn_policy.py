@@ -76,10 +76,13 @@ async def test_without_a_sandbox_a_turn_is_careful_and_people_are_told_once(
         await rig.ended(said.turn)
         await rig.until(lambda entry: entry.kind == "delivery.sent" and "policy" in str(entry.data))
         await run(rig, said.thread or "")
+        other = await rig.say("!text two", room="b")
+        await rig.ended(other.turn)
+        assert other.thread != said.thread
         [notice] = told(rig)
     async with Rig(tmp_path, config=SANDBOXED) as later:
         await run(later, said.thread or "")
-        assert (opened, told(later)) == ([Policy.CAREFUL, Policy.CAREFUL], [])
+        assert (opened, told(later)) == ([Policy.CAREFUL] * 3, [])
     assert notice.startswith("scripted has no sandbox, so the policy `sandbox` means `careful` here")
     assert [text for text in rig.room.texts if "sandbox" in text] == [notice]
 

@@ -3,7 +3,11 @@
 `agent.py HOLDS [WHAT…]`: WHAT is an ability or a fault. `load`, `resume`: it reopens sessions, which are stored beside
 the holds. `forgets`: it claims to reopen them and does not. `junk`, `unknown`, `flood`: odd output. `version=N`,
 `silent`, `silent=METHOD`, `dies=METHOD`, `no-auth`, `deaf` (to a cancel), `wedges` (by a cancel), `two-yeses`: what
-they say.
+they say. `unloads`: it replays a session and then refuses it. `name=NAME`: what it calls itself; as `Copilot` it says
+errors as texts. `shell`: it asks as Goose does, then has clew run the command. `here`: it runs commands in the folder
+of its process. `providers`: its models are an option behind another one of the category. `mode=MODE`: its first mode.
+`steers`: it takes messages in a turn. `login=KIND`: it tells that. `counts=meta`: it counts tokens beside the protocol,
+`counts=update`: only in updates.
 
 Scripts may also make it hostile: `!announce`, `!update`, `!permit`, `!create` and `!put` send one message with the JSON
 that follows (a tool call, news of it, a request for permission, for a command, for a file), `!at-once` several lists of
@@ -65,6 +69,8 @@ class Session:
         self.keep(text)
         try:
             await self._player.play(text)
+            if "!" not in text:
+                await self.say("pong")
         except asyncio.CancelledError:
             if self.is_acting and "wedges" in self._agent.what:
                 self.is_wedged = True
@@ -82,6 +88,8 @@ class Session:
 
     async def ask(self, command: str) -> bool:
         """Run the command here and not in the player, so that its tool call gets an end."""
+        if "shell" in self._agent.what:
+            return await self._ask_as_goose(command)
         call = self._call("execute", command, rawInput={"command": command})
         options = [
             {"optionId": "allow_always", "kind": "allow_always", "name": "Always"},
@@ -93,13 +101,34 @@ class Session:
         allowed = answer["outcome"].get("optionId") == "yes-1"
         if allowed:
             self.is_acting = True
-            await run(command, self.cwd)
+            await run(command, None if "here" in self._agent.what else self.cwd)
             self.is_acting = False
         self._done(call, "completed" if allowed else "failed", "done" if allowed else "denied")
         return False
 
+    async def _ask_as_goose(self, command: str) -> bool:
+        self._calls += 1
+        call = {"toolCallId": f"call-{self._calls}", "kind": "other", "title": "shell"}
+        asked = {"sessionId": self.id, "toolCall": {**call, "rawInput": {"command": command}}, "options": ONCE}
+        if (await self._agent.ask("session/request_permission", asked))["outcome"].get("optionId") == "yes-1":
+            await self._used("terminal", command)
+        return False
+
     async def other(self, name: str, rest: str) -> None:
         match name:
+            case "status":
+                if self._agent.name == "Copilot":
+                    await self.say(f"Info: Request failed due to a transient API error. Retrying...\nError: {rest} no")
+                else:
+                    raise Failed({"details": f"the model says {rest}"})
+            case "limit":
+                raise Failed({"errorKind": "rate_limit", "message": "You've hit your limit"})
+            case "plainly":
+                raise Failed(rest)
+            case "mode":
+                self.update(sessionUpdate="current_mode_update", currentModeId=rest)
+            case "context":
+                self.update(sessionUpdate="usage_update", used=int(rest), size=200_000)
             case "recall":
                 await self.say(" / ".join(self.past))
             case "think":
@@ -218,6 +247,14 @@ class Session:
         self.update(sessionUpdate="tool_call_update", toolCallId=call, status=status, content=content)
 
 
+class Failed(Exception):
+    """With data of its own."""
+
+    def __init__(self, data: Any) -> None:
+        super().__init__("Internal error")
+        self.data = data
+
+
 class Stopped(Exception):
     """With a reason of its own."""
 
@@ -226,12 +263,16 @@ class Agent:
     def __init__(self, holds: Path, what: list[str]) -> None:
         self.holds = holds
         self.what = what
+        self.name = self.given("name", "player")
         self._sessions: dict[str, Session] = {}
         self._asked: dict[str, list[asyncio.Future[Any]]] = {}  # several may have one id
         self._together: list[bytes] | None = None  # messages to send in one write
         self._count = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._odd = next((ODD[each] for each in what if each in ODD), None)
+
+    def given(self, key: str, default: str = "") -> str:
+        return next((each.partition("=")[2] for each in self.what if each.startswith(f"{key}=")), default)
 
     async def live(self) -> None:
         reader = await stdin()
@@ -297,7 +338,8 @@ class Agent:
             self.tell(id=id, result=await self._do(method, params))
         except Exception as error:
             code = -32000 if "log in" in str(error) else -32603
-            self.tell(id=id, error={"code": code, "message": str(error)})
+            data = {"data": error.data} if isinstance(error, Failed) else {}
+            self.tell(id=id, error={"code": code, "message": str(error), **data})
 
     async def _do(self, method: str, params: dict[str, Any]) -> Any:
         match method:
@@ -305,15 +347,21 @@ class Agent:
                 version = next((int(each[8:]) for each in self.what if each.startswith("version=")), 1)
                 can = {"loadSession": "load" in self.what, "promptCapabilities": {"image": "blind" not in self.what}}
                 more: dict[str, Any] = {"sessionCapabilities": {"resume": {}}} if "resume" in self.what else {}
-                info = {"name": "player", "version": "1.2.3"}
-                return {"protocolVersion": version, "agentCapabilities": {**can, **more}, "agentInfo": info}
+                info = {"name": self.name, "version": "1.2.3"}
+                if login := self.given("login"):
+                    more["_meta"] = {"authStatus": {}}
+                    self.tell(method="_auth/status_update", params={"authStatus": {"kind": login, "label": login}})
+                meta = {"_meta": {"steering": {"supported": True}}} if "steers" in self.what else {}
+                return {"protocolVersion": version, "agentCapabilities": {**can, **more}, "agentInfo": info, **meta}
             case "session/new":
                 return self._new(params)
             case "session/load" | "session/resume":
                 return self._come_back(params, replays=method == "session/load")
             case "session/prompt":
                 return await self._prompt(params)
-            case "session/set_mode" | "session/set_model":
+            case "_session/steering":
+                return self._steer(params)
+            case "session/set_mode" | "session/set_model" | "session/set_config_option":
                 await self._sessions[params["sessionId"]].other("think", json.dumps(params))
                 return {}
         raise RuntimeError(f"no such method: {method}")
@@ -323,7 +371,15 @@ class Agent:
             raise RuntimeError("please log in first")
         id = f"session-{os.getpid()}-{len(self._sessions)}"
         self._sessions[id] = Session(self, id, params["cwd"])
-        modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "go", "name": "Go"}]}
+        mode = self.given("mode", "ask")
+        modes = {"currentModeId": mode, "availableModes": [{"id": each} for each in dict.fromkeys(("ask", "go", mode))]}
+        if "providers" in self.what:
+            groups = [{"group": "all", "options": [{"value": "small"}, {"value": "large"}]}]
+            options = [
+                {"id": "provider", "category": "model", "currentValue": "prov", "options": [{"value": "prov"}]},
+                {"id": "model", "category": "model", "currentValue": "small", "options": groups},
+            ]
+            return {"sessionId": id, "modes": modes, "configOptions": options}
         models = {"currentModelId": "small", "availableModels": [{"modelId": "small"}, {"modelId": "large"}]}
         return {"sessionId": id, "modes": modes, "models": models}
 
@@ -335,13 +391,25 @@ class Agent:
                 raise RuntimeError(f"session {id} not found")
             for said in session.past if replays else []:
                 session.update(sessionUpdate="user_message_chunk", content={"type": "text", "text": said})
+        if "unloads" in self.what:
+            raise Failed({"details": "No previous sessions found for this project."})
         return {}
+
+    def _steer(self, params: dict[str, Any]) -> dict[str, Any]:
+        session = self._sessions[params["sessionId"]]
+        if session.playing is None or session.playing.done():
+            return {"outcome": "promptRequired"}
+        session.keep("\n".join(block["text"] for block in params["prompt"] if block["type"] == "text"))
+        return {"outcome": "injected"}
 
     async def _prompt(self, params: dict[str, Any]) -> dict[str, Any]:
         session = self._sessions[params["sessionId"]]
         text = "\n".join(block["text"] for block in params["prompt"] if block["type"] == "text")
         session.playing = asyncio.create_task(session.prompt(text))
         spent = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
+        if counts := self.given("counts"):
+            meta = {"quota": {"token_count": {"input_tokens": 7, "output_tokens": 2}}}
+            return {"stopReason": await session.playing, **({"_meta": meta} if counts == "meta" else {})}
         try:
             return {"stopReason": await session.playing, "usage": spent}
         except Stopped as stopped:

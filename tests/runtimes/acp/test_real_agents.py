@@ -19,25 +19,20 @@ from clew.testing.runtime_stage import YES, RuntimeRig
 from clew.testing.scripted_model import ScriptedModel
 from tests.helpers.rig import Rig
 from tests.runtimes import installed
+from tests.runtimes.real_agents import PACKAGES, RealStage
 from tests.runtimes.stages import HermesStage, OpenCodeStage
 
 pytestmark = [pytest.mark.process, pytest.mark.heavy, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture(scope="session")
-def cache(pytestconfig: pytest.Config) -> Path:
-    assert pytestconfig.cache is not None
-    return pytestconfig.cache.mkdir("agents")
+def hermes() -> str:
+    return installed.hermes()
 
 
 @pytest.fixture(scope="session")
-def hermes(cache: Path) -> str:
-    return installed.hermes(cache)
-
-
-@pytest.fixture(scope="session")
-def opencode(cache: Path) -> str:
-    return installed.opencode(cache)
+def opencode() -> str:
+    return installed.opencode()
 
 
 @pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
@@ -48,6 +43,23 @@ async def test_hermes_conforms(check: Check, hermes: str, tmp_path: Path, own_mo
 @pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
 async def test_opencode_conforms(check: Check, opencode: str, tmp_path: Path, own_model: ScriptedModel) -> None:
     await check(OpenCodeStage(tmp_path, opencode, own_model))
+
+
+@pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
+@pytest.mark.parametrize("name", PACKAGES)
+async def test_an_agent_of_npm_conforms(check: Check, name: str, tmp_path: Path, own_model: ScriptedModel) -> None:
+    await check(RealStage(tmp_path, name, own_model))
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+async def test_no_agent_reads_a_file_that_a_message_names(name: str, tmp_path: Path, own_model: ScriptedModel) -> None:
+    """Claude's adapter would; clew breaks the `@` for it (`test_agents.py`). These do not, so it is left to them."""
+    (tmp_path / "secret.txt").write_text("a secret outside of the workspace")
+    async with RuntimeRig(RealStage(tmp_path, name, own_model)) as rig:
+        session = await rig.open()
+        for text in (f"see @{tmp_path}/secret.txt", f'see @"{tmp_path}/secret.txt"'):
+            assert (await rig.run(session, f"{text}\n!text fine")).text == "fine"
+        assert own_model.requests and not any("a secret outside" in str(each.body) for each in own_model.requests)
 
 
 async def test_an_error_of_hermes_model_is_a_failure(hermes: str, tmp_path: Path, own_model: ScriptedModel) -> None:

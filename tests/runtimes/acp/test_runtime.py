@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,23 +16,23 @@ from msgspec.structs import replace
 from clew.model.events import Activity, ActivityKind, GateClosed, Notice, Outcome, Phase, TextDone, TurnEnded, Usage
 from clew.model.gates import Answer, Asked, Decision, GateKind
 from clew.model.messages import Attachment, PromptMessage
-from clew.model.runtime import HealthState, PastMessage, Seat, Session, TurnRequest
+from clew.model.runtime import HealthState, Seat, Session, TurnRequest, nothing_before
 from clew.model.threads import Continuity, SessionBegan
 from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks
 from clew.runtimes import acp
 from clew.runtimes.acp import problems, replay
-from clew.runtimes.acp.agents import hermes
+from clew.runtimes.acp.agents import text_errors
 from clew.runtimes.acp.agents.entries import entries
 from clew.runtimes.acp.agents.known import KNOWN, Entry, Quirks
 from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.acp.approvals.permissions import Pending
 from clew.runtimes.acp.client import files
 from clew.runtimes.acp.client.terminals import Terminals
-from clew.runtimes.acp.live_turn import Live
 from clew.runtimes.acp.runtime import AcpRuntime
 from clew.runtimes.acp.session import AcpSession
+from clew.runtimes.acp.turn.live_turn import Live
 from clew.runtimes.acp.wire import TerminalRequest
 from clew.support.clock import Clock, SystemClock
 from clew.support.errors import BadInput, ConfigError, RuntimeLost, RuntimeTrouble
@@ -70,8 +70,10 @@ def request(prompt: str, turn: str = "a", *files: Attachment) -> TurnRequest:
     return TurnRequest(turn, (PromptMessage(f"{turn}:said", "ann", prompt, files),))
 
 
-async def said(session: Session, prompt: str, turn: str = "a") -> str:
-    return ended(await collect(session.run(request(prompt, turn)))).text
+async def said(
+    session: Session, prompt: str, turn: str = "a", whole: Callable[[], Awaitable[str]] = nothing_before
+) -> str:
+    return ended(await collect(session.run(replace(request(prompt, turn), whole=whole)))).text
 
 
 class Followed(Turn):
@@ -362,18 +364,21 @@ async def test_a_request_on_which_clew_itself_fails_is_answered(
 # Reopening sessions
 
 
-async def told_before() -> tuple[PastMessage, ...]:
-    return (PastMessage("ann", "!text one\n!hold for ever"), PastMessage("codex", "one", by_agent=True))
+PRELUDE = "ann said:\n> !text one\n> !hold for ever\n\nYou answered:\n> one\n\n"
+
+
+async def whole() -> str:
+    return PRELUDE
 
 
 @pytest.mark.process
 async def test_an_agent_that_does_not_know_the_thread_gets_the_history(make: Make, seat: Seat) -> None:
-    session = await make().open(replace(seat, history=told_before))
+    session = await make().open(replace(seat, has_past=True))
     assert session.began() is SessionBegan.REBUILT
-    recalled = await said(session, "!recall")
+    recalled = await said(session, "!recall", whole=whole)
     assert "ann said:\n> !text one\n> !hold for ever" in recalled and "You answered:\n> one" in recalled
     assert recalled.count("You answered") == 1
-    assert (await said(session, "!recall", "b")).count("You answered") == 1, "it was told twice"
+    assert (await said(session, "!recall", "b", whole=whole)).count("You answered") == 1, "it was told twice"
 
 
 @pytest.mark.process
@@ -384,10 +389,10 @@ async def test_an_agent_that_reloads_its_session_does_not_get_the_history(make: 
     await said(session, "!text one")
     kept = session.continuity()
     await first.close()
-    again = await make(what).open(replace(seat, continuity=kept, history=told_before))
+    again = await make(what).open(replace(seat, continuity=kept, has_past=True))
     assert again.continuity() == kept
     assert (session.began(), again.began()) == (SessionBegan.FRESH, SessionBegan.RESUMED)
-    assert "You answered" not in await said(again, "!recall", "b")
+    assert "You answered" not in await said(again, "!recall", "b", whole=whole)
 
 
 @pytest.mark.process
@@ -397,21 +402,21 @@ async def test_an_agent_that_reloads_without_history_gets_it(make: Make, seat: S
     await said(session, "!text one")
     kept = session.continuity()
     await first.close()
-    again = await make("load", "forgets").open(replace(seat, continuity=kept, history=told_before))
+    again = await make("load", "forgets").open(replace(seat, continuity=kept, has_past=True))
     assert again.continuity() != kept and again.began() is SessionBegan.REBUILT
-    assert "You answered:\n> one" in await said(again, "!recall", "b")
+    assert "You answered:\n> one" in await said(again, "!recall", "b", whole=whole)
 
 
 @pytest.mark.process
 async def test_a_session_that_was_begun_and_never_used_gets_the_history(make: Make, seat: Seat) -> None:
     """clew may die after it began the session and before its first prompt. The agent then reopens it empty."""
     first = make("load", "forgets")
-    kept = (await first.open(replace(seat, history=told_before))).continuity()
+    kept = (await first.open(replace(seat, has_past=True))).continuity()
     await first.close()
-    again = await make("load", "forgets").open(replace(seat, continuity=kept, history=told_before))
+    again = await make("load", "forgets").open(replace(seat, continuity=kept, has_past=True))
     assert again.continuity() == kept and again.began() is SessionBegan.REBUILT
-    assert "You answered:\n> one" in await said(again, "!recall")
-    assert (await said(again, "!recall", "b")).count("You answered") == 1, "it was told twice"
+    assert "You answered:\n> one" in await said(again, "!recall", whole=whole)
+    assert (await said(again, "!recall", "b", whole=whole)).count("You answered") == 1, "it was told twice"
 
 
 @pytest.mark.process
@@ -422,19 +427,14 @@ async def test_a_session_that_shows_its_first_turn_does_not_get_the_history(make
     kept = session.continuity()
     await said(session, "!text one")
     await first.close()
-    again = await make("load").open(replace(seat, continuity=kept, history=told_before))
+    again = await make("load").open(replace(seat, continuity=kept, has_past=True))
     assert again.continuity() == kept and again.began() is SessionBegan.RESUMED
-    assert "You answered" not in await said(again, "!recall", "b")
-
-
-async def test_long_histories_are_cut_at_the_start() -> None:
-    [block] = replay.history([PastMessage("ann", f"{number} {'x' * 50_000}") for number in range(9)])
-    assert "left out" in block["text"] and "> 8 x" in block["text"] and "> 0 x" not in block["text"]
+    assert "You answered" not in await said(again, "!recall", "b", whole=whole)
 
 
 @pytest.mark.parametrize("data", ['{"session": "s", "later": {"x": 1}, "version": 7}', '{"session": "s"}'])
 def test_a_continuity_of_another_version_can_be_read(data: str) -> None:
-    from clew.runtimes.acp.open_session import Position
+    from clew.runtimes.acp.opening.sessions import Position
 
     position = Position.read(Continuity(data))
     assert position is not None and position.session == "s"
@@ -446,14 +446,14 @@ async def test_an_idle_agent_is_stopped_and_started_again(make: Make, seat: Seat
     runtime = make("load", clock=clock, idle_stop=clock.idle)
     session = await runtime.open(seat)
     assert await said(session, "!text one") == "one"
-    kept, resting = session.continuity(), runtime._server._idle_timer
+    kept, resting = session.continuity(), session._server._idle_timer
     assert resting is not None
     clock.passed.set()
     await resting
     clock.passed.clear()
     assert (await runtime.health()).state is HealthState.STOPPED
     assert "!text one" in await said(session, "!recall", "b")
-    assert session.continuity() != kept and runtime._server.starts == 2, "the same session, one turn later"
+    assert session.continuity() != kept and session._server.starts == 2, "the same session, one turn later"
 
 
 # Quirks of Hermes
@@ -473,11 +473,11 @@ async def stopped_in_a_command(session: Session, folder: Path) -> TurnEnded:
 
 @pytest.mark.process
 async def test_a_session_that_a_stop_made_unusable_is_replaced(make: Make, seat: Seat, tmp_path: Path) -> None:
-    session = await make("wedges", quirks=HERMES).open(replace(seat, history=told_before))
+    session = await make("wedges", quirks=HERMES).open(replace(seat, has_past=True))
     before = session.continuity()
     assert (await stopped_in_a_command(session, tmp_path)).state is TurnState.INTERRUPTED
     assert session.continuity() != before
-    assert "You answered:\n> one" in await said(session, "!recall", "b")
+    assert "You answered:\n> one" in await said(session, "!recall", "b", whole=whole)
 
 
 @pytest.mark.process
@@ -514,13 +514,13 @@ async def test_a_request_that_times_out_is_withdrawn_and_the_turn_cut(make: Make
     ],
 )
 def test_an_error_sent_as_an_answer_is_recognized(text: str, code: str) -> None:
-    problem = hermes.failure(text)
+    problem = text_errors.hermes(text)
     assert problem is not None and problem.code == code and text in problem.message
 
 
 @pytest.mark.parametrize("text", ["The server said HTTP 401: why?", "All is well.", "", "HTTP is a protocol"])
 def test_an_answer_about_errors_is_an_answer(text: str) -> None:
-    assert hermes.failure(text) is None
+    assert text_errors.hermes(text) is None
 
 
 # Bad input

@@ -27,10 +27,11 @@ from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.file_changes import Found
+from clew.support.display.as_code import script_shown
 from clew.support.errors import BadInput, RuntimeLost, RuntimeTrouble
 from clew.testing.scripted_model import Request, ScriptedModel, responses, write_codex_home
-from clew.testing.scripted_model.chat import ChatRequest
 from clew.testing.scripted_model.script import Patch, Say, Step
+from clew.testing.scripted_model.server import AnyRequest
 from tests.runtimes.codex.raw import GUARD, collect, ended, next_of, only, release_when_followed, request
 
 pytestmark = pytest.mark.process
@@ -79,7 +80,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return methods
 
 
-def requests_of(model: ScriptedModel, marker: str) -> list[Request | ChatRequest]:
+def requests_of(model: ScriptedModel, marker: str) -> list[AnyRequest]:
     return [each for each in model.requests if any(marker in prompt for prompt in each.prompts)]
 
 
@@ -134,7 +135,8 @@ async def test_the_agent_is_told_that_nobody_answered_in_time(session: CodexSess
     await collect(events)
     told = requests_of(model, "too-late")[-1].prompt
     assert told == (
-        f"Nobody declined {gate.asked.title}. It was not done because nobody answered in time; you may ask again."
+        f"Nobody declined {script_shown(gate.asked.title)}."
+        " It was not done because nobody answered in time; you may ask again."
     )
 
 
@@ -150,7 +152,7 @@ async def test_a_declined_command_does_not_run_and_the_agent_is_told_why(
     assert ended(rest).messages == {"turn", f"{gate.ref}:reason"}
     told = requests_of(model, "why-not")[-1]
     assert "rejected by user" in told.outputs[-1]
-    assert told.prompt == f"I declined {gate.asked.title}: the disk is full"
+    assert told.prompt == f"I declined {script_shown(gate.asked.title)}: the disk is full"
     assert runs(tmp_path) == 0
 
 

@@ -29,7 +29,7 @@ from clew.model.events import (
     Usage,
 )
 from clew.model.messages import Attachment, PromptMessage
-from clew.model.runtime import HealthState, PastMessage, RecordState, Runtime, Seat, Session, TurnRequest
+from clew.model.runtime import HealthState, RecordState, Runtime, Seat, Session, TurnRequest
 from clew.model.threads import Continuity, ForkPoint, SessionBegan
 from clew.model.turns import TurnState
 from clew.process import scan
@@ -94,8 +94,7 @@ async def test_thoughts_commands_and_changes_are_activities_with_their_output(
     assert (command.detail, command.exit_code, command.outcome) == ("out\n", 3, Outcome.FAILED)
     assert command.folder == str(tmp_path)
     assert (change.kind, change.outcome) == (ActivityKind.CHANGE, Outcome.OK)
-    assert change.detail.startswith("--- /dev/null\n+++ ") and change.detail.endswith("/new.txt\n+hello\n")
-    assert change.title.endswith("new.txt")
+    assert (change.title, change.detail) == ("new.txt", "--- /dev/null\n+++ new.txt\n+hello\n")
     assert {act.item for act in only(events, Activity) if act.phase is Phase.STARTED} == {act.item for act in done}
     assert (tmp_path / "new.txt").read_text() == "hello\n"
 
@@ -197,8 +196,7 @@ async def test_a_thread_that_codex_does_not_know_begins_anew(runtime: CodexRunti
     assert fork.began() is SessionBegan.FRESH
 
 
-async def told_before() -> tuple[PastMessage, ...]:
-    return (PastMessage("ann", "!text one\n!hold for ever"), PastMessage("codex", "一", by_agent=True))
+PRELUDE = "ann said:\n> !text one\n> !hold for ever\n\nYou answered:\n> 一\n\n"
 
 
 @pytest.mark.parametrize("known", ["continuity", "fork", "nothing"])
@@ -211,9 +209,9 @@ async def test_a_codex_that_does_not_know_the_thread_gets_the_history_once(
         "fork": replace(seat, fork=ForkPoint(lost, None)),
         "nothing": seat,
     }[known]
-    session = await runtime.open(replace(seat, history=told_before))
+    session = await runtime.open(replace(seat, has_past=True))
     assert session.began() is SessionBegan.REBUILT
-    events = await collect(session.run(request("!recall", turn="a")))
+    events = await collect(session.run(replace(request("!recall", turn="a"), prelude=PRELUDE)))
     assert "ann said: > !text one > !hold for ever You answered: > 一" in ended(events).text
     notices = [notice.text for notice in only(events, Notice)]
     assert notices == (
@@ -221,7 +219,7 @@ async def test_a_codex_that_does_not_know_the_thread_gets_the_history_once(
     )
     again = await collect(session.run(request("!recall", turn="b")))
     assert ended(again).text.startswith("I remember 2 messages") and not only(again, Notice), "it was told twice"
-    later = await runtime.open(replace(seat, continuity=session.continuity(), history=told_before))
+    later = await runtime.open(replace(seat, continuity=session.continuity(), has_past=True))
     assert later.began() is SessionBegan.RESUMED
     assert ended(await collect(later.run(request("!recall", turn="c")))).text.startswith("I remember 3 messages")
 
@@ -231,11 +229,11 @@ async def test_a_thread_whose_first_turn_was_not_stored_gets_the_history_once(
     config: CodexConfig, make_runtime: MakeRuntime, seat: Seat
 ) -> None:
     """clew may die in the first turn, before it stored that Codex got the history."""
-    seat = replace(seat, history=told_before)
+    seat = replace(seat, has_past=True)
     first = make_runtime(config)
     session = await first.open(seat)
     kept = session.continuity()
-    await collect(session.run(request("!text two", turn="a")))
+    await collect(session.run(replace(request("!text two", turn="a"), prelude=PRELUDE)))
     await first.close()
     again = await make_runtime(config).open(replace(seat, continuity=kept))
     assert again.began() is SessionBegan.RESUMED

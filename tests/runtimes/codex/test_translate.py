@@ -13,12 +13,16 @@ from clew.model.events import (
     Activity,
     ActivityKind,
     Event,
+    Limits,
+    LimitStatus,
+    LimitWindow,
     Notice,
     NoticeKind,
     Outcome,
     Phase,
     TextDelta,
     TextDone,
+    TurnEnded,
     Usage,
 )
 from clew.model.runtime import RecordState
@@ -84,6 +88,22 @@ def test_text_with_a_missed_start_has_no_offset_until_complete() -> None:
 def test_an_unknown_kind_of_item_is_kept_by_its_name(turn: Turn) -> None:
     (event,) = turn.item("completed", "timeTravel", status="completed", when="1985")
     assert event == Activity("i", ActivityKind.OTHER, Phase.DONE, "timeTravel", outcome=Outcome.OK)
+
+
+@pytest.mark.parametrize("flag", ["-c", "-lc"])
+def test_a_command_is_shown_without_the_shell_around_it(turn: Turn, flag: str) -> None:
+    (event,) = turn.item("started", "commandExecution", command=f"/bin/bash {flag} 'ls | wc'")
+    assert isinstance(event, Activity) and event.title == "ls | wc"
+
+
+def test_the_paths_of_changes_are_shown_as_the_workspace_has_them() -> None:
+    here = Turn()
+    here.translation = Translation("T", workspace="/w")
+    new, moved = {"path": "/w/a.txt", "diff": "x\n"}, {"path": "/w/b", "diff": "", "kind": {"type": "update"}}
+    changes = [{**new, "kind": {"type": "add"}}, {**moved, "kind": {"type": "update", "move_path": "/else/b"}}]
+    (event,) = here.item("completed", "fileChange", changes=changes)
+    assert isinstance(event, Activity)
+    assert (event.title, event.detail) == ("a.txt, b", "--- /dev/null\n+++ a.txt\n+x\n--- b\n+++ /else/b\n\n")
 
 
 def test_an_item_of_unknown_shape_still_has_its_type_and_id(turn: Turn) -> None:
@@ -256,3 +276,37 @@ def test_each_request_is_declined_in_its_own_shape(
 
 def test_an_unknown_request_is_not_answered_by_guessing() -> None:
     assert not answers.is_known("item/teleport/request")
+
+
+def say_limits(turn: Turn, **bucket: Any) -> list[Event]:
+    events = turn.translation.feed("account/rateLimits/updated", raw(rateLimits=bucket))
+    turn.events += events
+    return events
+
+
+def test_limits_of_each_bucket_are_told_apart_and_in_milliseconds(turn: Turn) -> None:
+    window = {"usedPercent": 92, "windowDurationMins": 300, "resetsAt": 1_800_000_000}
+    five = LimitWindow("primary", LimitStatus.WARNING, 0.92, 1_800_000_000_000, 300)
+    assert say_limits(turn, limitId="codex", primary=window, secondary=None) == [Limits((five,))]
+    week = {"usedPercent": 100, "resetsAt": 1_800_000_000_500}
+    (event,) = say_limits(turn, limitId="other", secondary=week)
+    assert event == Limits((LimitWindow("other secondary", LimitStatus.REACHED, 1.0, 1_800_000_000_500),))
+    assert say_limits(turn, limitId="codex") == [], "nothing to tell"
+
+
+def test_a_refused_turn_says_when_all_used_up_windows_are_free(turn: Turn) -> None:
+    say_limits(turn, primary={"usedPercent": 100, "resetsAt": 1000}, secondary={"usedPercent": 100, "resetsAt": 2000})
+    error = {"message": "You are out. Try again at 5:44 PM.", "codexErrorInfo": "usageLimitExceeded"}
+    ended = turn.end("failed", error=error)[-1]
+    assert isinstance(ended, TurnEnded) and ended.problem is not None
+    assert (ended.problem.code, ended.problem.until) == ("usage_limit", 2_000_000)
+
+
+@pytest.mark.parametrize(
+    "bucket", [{}, {"primary": {"usedPercent": 40, "resetsAt": 1000}}, {"primary": {"usedPercent": 100}}]
+)
+def test_words_of_a_refusal_are_no_time(turn: Turn, bucket: dict[str, Any]) -> None:
+    say_limits(turn, **bucket)
+    error = {"message": "Try again at 5:44 PM.", "codexErrorInfo": "usageLimitExceeded"}
+    ended = turn.end("failed", error=error)[-1]
+    assert isinstance(ended, TurnEnded) and ended.problem is not None and ended.problem.until is None

@@ -32,8 +32,14 @@ def test_a_thread_that_waits_opens_at_its_answers(desk: Desk, sit_down: Sit, tex
     ann.page.wait_for_function(IN_VIEW)
     assert ann.page.evaluate("document.documentElement.scrollWidth") <= 375
     if text == LONG:
-        expect(ann.page.locator(".diff:visible")).to_have_count(1)
-        ann.page.locator(".scroll").evaluate("element => { element.scrollTop -= 500 }")
+        diff = ann.page.locator(".diff:visible")
+        expect(diff).to_have_count(1)
+        assert diff.evaluate("box => box.scrollHeight > box.clientHeight && box.scrollWidth <= box.clientWidth + 1")
+        assert diff.evaluate("box => box.clientHeight < innerHeight / 2")
+        expect(gate.locator(".gate-below:visible")).to_have_count(1)
+        diff.evaluate("box => { box.scrollTop = box.scrollHeight }")
+        expect(gate.locator(".gate-below:visible")).to_have_count(0)
+        ann.page.locator(".scroll").evaluate("element => { element.scrollTop -= 60 }")
         ann.page.wait_for_function(IN_VIEW)
     desk.client.post("threads", turn["thread"], "cancel")
 

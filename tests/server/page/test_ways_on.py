@@ -52,6 +52,15 @@ def test_a_cancel_names_what_is_cancelled(desk: Desk, sit_down: Sit) -> None:
     assert desk.client.get("threads", turn["thread"])["status"] != "cancelled"
 
 
+def test_a_finished_thread_offers_no_cancel(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text done", kind="task")
+    desk.clew.wait_ended(turn)
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    ann.find("button", "More").last.click()
+    expect(ann.find("menuitem", re.compile("Fork"))).to_be_visible()
+    expect(ann.find("menuitem", re.compile("Cancel for good"))).to_have_count(0)
+
+
 def test_if_the_daemon_was_stopped_the_page_says_how_to_start_it(own_desk: Desk, sit_down: Sit) -> None:
     ann = sit_down(own_desk, "#/new")
     ann.expected = ["net::ERR_", "503"]

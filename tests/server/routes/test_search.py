@@ -101,11 +101,11 @@ async def test_a_search_that_takes_too_long_says_what_was_not_searched(
     answer = await api.client.get("/api/threads", params={"history": "true", "text": "rare"})
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (503, "search_too_long")
-    oldest = name(THREADS - 1000)  # two parts of 500
+    oldest = f"{name(THREADS - 1000)}@{THREADS - 1000}"  # two parts of 500
     assert problem["detail"].startswith(
-        f"The search took longer than 5 s. Threads older than {oldest} were not searched;"
+        f"The search took longer than 5 s. Threads last active before {oldest} were not searched;"
     )
-    assert "; among the newer ones 10 match. " in problem["detail"]
+    assert "; among the others 10 match. " in problem["detail"]
     monkeypatch.setattr(threads, "page", page)
     now[0] = 0.0
     assert await found(api, before=oldest) == [name(100), name(0)]  # as the message advises

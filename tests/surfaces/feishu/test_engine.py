@@ -18,6 +18,7 @@ from clew.store.tables import deliveries, turns
 from clew.surfaces.feishu.settings import FeishuConfig
 from clew.testing.scripted_model import script
 from clew.texts import chat_messages as said
+from clew.texts.bilingual import zh
 from tests.helpers.rig import Rig
 from tests.surfaces.feishu.apps import ALONE, ANN, BOB, BOT, GROUP, App, labels, mention, words
 
@@ -25,6 +26,7 @@ SETTINGS = Config(
     threads=ThreadsConfig(runtime="scripted"),
     surfaces={"feishu": FeishuConfig(app_id="cli_1", allow=(ANN,))},
 )
+WORKING = (str(said.WORKING), zh(said.WORKING))
 TO_CLEW = [mention("@_user_1", BOT, "clew")]
 
 
@@ -241,9 +243,9 @@ async def test_a_long_answer_comes_in_parts(app: App, tmp_path: Path) -> None:
     text = " ".join(f"词{number}" for number in range(6000))
     async with clew(app, tmp_path):
         await app.say(f"!text {text}")
-        await app.until_shown(lambda shown: "词5999" in shown and not shown.startswith(said.WORKING))
+        await app.until_shown(lambda shown: "词5999" in shown and not shown.startswith(WORKING))
         every = [words(message) for message in await app.shown()]
-        parts = [part for part in every if "词" in part and not part.startswith(said.WORKING)]
+        parts = [part for part in every if "词" in part and not part.startswith(WORKING)]
         shown = " ".join(part.split("\n")[0].strip() for part in parts)
         assert len(parts) >= 3 and shown == text
 

@@ -7,17 +7,28 @@ import time
 from collections.abc import Callable, Sequence
 
 from clew.cli.follow import ThreadRenderer, settings_line
-from clew.cli.language import in_locale, person, said
+from clew.cli.language import in_locale, person, phrase, said
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
 from clew.cli.view.text_width import duration, fit, one_line
 from clew.client import requests
-from clew.client.events import DriverChanged, Event, Hello, SettingsChanged, StatusChanged, SteerOffered, TurnQueued
+from clew.client.events import (
+    AgentSwitched,
+    DriverChanged,
+    Event,
+    Hello,
+    OpinionGiven,
+    SettingsChanged,
+    StatusChanged,
+    SteerOffered,
+    TurnQueued,
+)
 from clew.client.sync import Client, Closed
 from clew.model.gate_views import GateView
 from clew.model.views import Passage, ThreadView
 from clew.support.errors import ClewError
 from clew.support.home import Home
+from clew.support.text import agent_name, visible
 
 SHORT = 100  # columns of an earlier message
 OPEN = ("running", "waiting")
@@ -85,16 +96,35 @@ class Follower(threading.Thread):
             pieces += self._reconnected() if not self._is_new else self._recap()
             self._is_new = False
         if text := self._message_of(event):
-            pieces += [] if self._is_own(text) else [InfoLine(f"· from elsewhere: {fit(one_line(text), SHORT)}")]
+            pieces += (
+                []
+                if self._is_own(text)
+                else [InfoLine(phrase("cli_chat.from_elsewhere", text=fit(one_line(text), SHORT)))]
+            )
         if isinstance(what, DriverChanged) and what.where != LOCAL:
-            pieces.append(InfoLine(f"· this thread continues in {what.where}"))
+            pieces.append(InfoLine(phrase("cli_chat.continues_in", where=what.where)))
+        if isinstance(what, AgentSwitched):
+            by, name = one_line(what.by), agent_name(what.runtime)
+            pieces.append(InfoLine(phrase("cli_chat.agent_switched", agent=name, by=by)))
+        if isinstance(what, OpinionGiven):
+            pieces += self._opinion()
         if isinstance(what, SettingsChanged):
-            pieces.append(InfoLine(f"· from the next turn on: {one_line(settings_line(what))}"))
+            pieces.append(InfoLine(phrase("cli_chat.settings_changed", what=one_line(settings_line(what)))))
         pieces += self._renderer.render(event)
         if isinstance(what, StatusChanged):
             pieces += self._suspension()
         self._note_running()
         return pieces
+
+    def _opinion(self) -> list[Piece]:
+        """The newest opinion that was quoted into the thread."""
+        entries = self._client.ask(requests.transcript(self.thread_id, limit=4))
+        for entry in reversed(entries):
+            if entry.asked is not None:
+                question = fit(one_line(entry.asked.question), SHORT)
+                head = phrase("cli_chat.agent_was_asked", agent=agent_name(entry.author), question=question)
+                return [InfoLine(head), *(InfoLine(visible(line)) for line in entry.text.splitlines())]
+        return []
 
     def _message_of(self, event: Event) -> str | None:
         """The text of a message that a person just sent, here or elsewhere."""
@@ -116,7 +146,7 @@ class Follower(threading.Thread):
         if self.away is None:
             return []
         gone, self.away = time.monotonic() - self.away, None
-        return [InfoLine(f"· reconnected; the daemon was away for {duration(gone)}")]
+        return [InfoLine(phrase("cli_chat.reconnected", gone=duration(gone)))]
 
     def _recap(self) -> list[Piece]:
         """The current thread, and its last messages."""

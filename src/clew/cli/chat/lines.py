@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlparse
 
 from msgspec import Struct
 
+from clew.cli.language import phrase
 from clew.model.messages import Role
 from clew.texts import slash_commands
 from clew.texts.bilingual import Bilingual, zh
@@ -104,13 +105,13 @@ def _image(text: str) -> Parsed:
     kind, _, coding = head[len(IMAGE) :].partition(";")
     if kind not in SUFFIXES or coding != "base64":
         kinds = ", ".join(SUFFIXES)
-        return Invalid(f"only {kinds} in base64 can be pasted; save the image as a file and attach it with /file")
+        return Invalid(phrase("cli_chat.image_kinds", kinds=kinds))
     if len(body) * 3 // 4 > MAX_IMAGE + 2:
-        return Invalid(f"the pasted image is larger than {MAX_IMAGE >> 20} MiB")
+        return Invalid(phrase("cli_chat.image_too_large", most=MAX_IMAGE >> 20))
     try:
         return Image(SUFFIXES[kind], base64.b64decode("".join(body.split()), validate=True))
     except ValueError:
-        return Invalid("the pasted image is incomplete; save it as a file and attach it with /file")
+        return Invalid(phrase("cli_chat.image_incomplete"))
 
 
 def dropped_paths(text: str) -> tuple[Path, ...]:

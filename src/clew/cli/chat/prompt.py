@@ -26,6 +26,7 @@ from clew.cli.chat.lines import is_continued, is_image, path_argument, suggestio
 from clew.cli.chat.reply import Reply
 from clew.cli.chat.talk import Talk
 from clew.cli.completion import beginning_with, threads
+from clew.cli.language import phrase
 from clew.cli.shown_gates import ShownGates
 from clew.cli.view.events import InfoLine, Piece
 from clew.cli.view.gates import is_secret
@@ -35,8 +36,6 @@ from clew.model.gate_views import GateView
 from clew.support.home import Home
 
 MARK = "› "
-LEAVE = "Ctrl-D or /quit leaves"
-HELLO = f"· your first message starts a new thread; /help shows commands, {LEAVE}"
 REFRESH = 0.25  # seconds
 
 
@@ -82,7 +81,7 @@ class ChatPrompt:
         """Run until the person leaves; returns how to come back."""
         worker = threading.Thread(target=self._execute_lines, daemon=True)
         if self._talk.thread is None:
-            self._show([InfoLine(HELLO)])
+            self._show([InfoLine(phrase("cli_chat.welcome", leave=phrase("cli_chat.how_to_leave")))])
         else:
             self._follow(self._talk.thread, None)
         worker.start()
@@ -98,7 +97,7 @@ class ChatPrompt:
     def _on_enter(self, buffer: Buffer) -> bool:
         self._interrupts = 0
         if self._shown_gates.is_too_new_for(buffer.text) and buffer.text.strip():
-            self._show([InfoLine(f"· {self._shown_gates.why_held()}; press Enter again to send")])
+            self._show([InfoLine(phrase("cli_chat.press_again", why_held=self._shown_gates.why_held()))])
             return True  # keep the line
         if buffer.text.strip():
             self._show([InfoLine(MARK + buffer.text.replace("\n", "\n… "))])
@@ -146,7 +145,7 @@ class ChatPrompt:
         if old:
             old.leave()
             if old.running:
-                self._show([InfoLine(f"· {old.thread_id} continues; /resume {old.thread_id} returns to it")])
+                self._show([InfoLine(phrase("cli_chat.old_continues", thread=old.thread_id, again=old.thread_id))])
         if self._talk.thread:
             self._follow(self._talk.thread, after)
 
@@ -164,9 +163,9 @@ class ChatPrompt:
         for line in self._take_output():
             print(line, flush=True)
         if follower is None:
-            return "no thread was started; clew chat starts one"
-        left = "left it running; " if running else ""
-        return f"{left}clew chat {follower.thread_id} returns to it"
+            return phrase("cli_chat.nothing_started")
+        left = phrase("cli_chat.left_running") if running else ""
+        return phrase("cli_chat.how_to_return", left=left, thread_id=follower.thread_id)
 
     def _on_ctrl_c(self, event: KeyPressEvent) -> None:
         """Ctrl-C stops the running turn, or clears the line, or says how to leave."""
@@ -175,7 +174,7 @@ class ChatPrompt:
             return
         self._interrupts += 1
         if self._interrupts > 1:
-            self._show([InfoLine(f"· {LEAVE}")])
+            self._show([InfoLine("· " + phrase("cli_chat.how_to_leave"))])
         event.current_buffer.reset()
 
     def _stop(self) -> None:
@@ -223,14 +222,14 @@ def toolbar(
 ) -> str:
     """The line at the bottom; `running` and `away` are start times, `sees` the codes of blocking gates."""
     if away is not None:
-        return f"{frame(now - away)} the daemon is away for {duration(now - away)}; reconnecting…"
+        return phrase("cli_chat.daemon_away", frame=frame(now - away), time=duration(now - away))
     if sees:
-        return f"? {', '.join(sees)} waits for you · any other text goes to the agent · Ctrl-C stops the turn"
+        return phrase("cli_chat.waits_for_you", codes=", ".join(sees))
     if running is not None:
-        since = f"{frame(now - running)} working {duration(now - running)}"
-        return f"{since} · your messages go into it · Ctrl-C stops it, Ctrl-D leaves it running"
-    attached = f" · {files} attached" if files else ""
-    return f"{thread or 'a new thread'} · /help{attached}"
+        since = phrase("cli_chat.working", frame=frame(now - running), time=duration(now - running))
+        return phrase("cli_chat.while_running", since=since)
+    attached = phrase("cli_chat.files_attached", files=files) if files else ""
+    return f"{thread or phrase('cli_chat.new_thread')} · /help{attached}"
 
 
 def _colored(aside: InfoLine) -> str:

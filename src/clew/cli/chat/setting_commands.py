@@ -8,18 +8,21 @@ from typing import Protocol
 from clew.cli.chat.reply import Reply
 from clew.cli.commands.rules import pattern_words, until_words, where_words
 from clew.cli.commands.run import ThreadOptions
-from clew.cli.language import person, said
+from clew.cli.language import person, phrase, said, sentence
 from clew.cli.view.text_width import one_line
+from clew.cli.view.usage import budget_lines, usage_lines
 from clew.client import requests
 from clew.client.sync import Asks
 from clew.model.gate_views import RuleView
 from clew.model.views import ThreadView
 from clew.support.display import escape_hidden
 from clew.support.errors import Refused
+from clew.texts.catalogue import say
 
 LAST = 12  # passages of `/history`
 ALL = 400  # passages in which `/diff` looks
 POLICIES = ("read-only", "careful", "sandbox", "trusted", "yolo")
+PRIORITIES = ("high", "normal", "low")
 EFFORTS = ("low", "medium", "high")  # shown if the runtime names none
 REMOVE = frozenset({"remove", "rm", "删除", "移除"})
 
@@ -59,6 +62,17 @@ class SettingCommands:
     def do_policy(self: Here, name: str) -> Reply:
         return _set(self, "policy", name) if name else _shown(self, "policy", _view(self), [*POLICIES])
 
+    def do_runtime(self: Here, name: str) -> Reply:
+        known = _runtimes(self)
+        if not name:
+            return _shown(self, "runtime", _view(self), known)
+        if name.lower() not in known:
+            raise Refused(say("agents.unknown", name=repr(name), known=", ".join(known)))
+        return _set(self, "runtime", name.lower())
+
+    def do_priority(self: Here, name: str) -> Reply:
+        return _set(self, "priority", name) if name else _shown(self, "priority", _view(self), [*PRIORITIES])
+
     def do_rules(self: Here, given: str) -> Reply:
         """List the rules that apply to this thread, or remove one by its number."""
         view = self.client.ask(requests.thread(self.here()))
@@ -66,21 +80,29 @@ class SettingCommands:
         if given:
             return _remove(self, given, found)
         if not found:
-            return Reply(("· no rule applies here; commands that only read are allowed, anything else is asked",))
+            return Reply((phrase("cli_chat.no_rule"),))
         lines = [f"{number:>3}  {_line(rule)}" for number, rule in enumerate(found, 1)]
-        return Reply((*lines, "· /rules remove NUMBER removes one"))
+        return Reply((*lines, phrase("cli_chat.how_to_remove_rule")))
 
     def do_history(self: Here, _: str) -> Reply:
         passages = self.client.ask(requests.transcript(self.here(), LAST))
         lines = [f"{person(each.author)}: {one_line(said(each, 'text'))}" for each in passages]
-        return Reply(tuple(lines) or ("· nothing was said in this thread yet",))
+        return Reply(tuple(lines) or (phrase("cli_chat.nothing_said"),))
+
+    def do_usage(self: Here, _: str) -> Reply:
+        view = self.client.ask(requests.usage())
+        return Reply((*usage_lines(view), *budget_lines(view)) or (phrase("cli_chat.nothing_used", day=view.since),))
 
     def do_diff(self: Here, _: str) -> Reply:
         passages = self.client.ask(requests.transcript(self.here(), ALL))
         done = [item for each in passages for item in each.items]
         changes = [item for item in done if item.kind == "change" and item.outcome in (None, "ok")]
         shown = [escape_hidden((item.body or item.title).rstrip("\n")) for item in changes]
-        return Reply(tuple(line for change in shown for line in change.split("\n")) or ("· no changes were reported",))
+        return Reply(tuple(line for change in shown for line in change.split("\n")) or (phrase("cli_chat.no_changes"),))
+
+
+def _runtimes(here: Here) -> list[str]:
+    return [each.name for each in here.client.ask(requests.status()).runtimes]
 
 
 def _view(here: Here) -> ThreadView | None:
@@ -89,20 +111,24 @@ def _view(here: Here) -> ThreadView | None:
 
 def _shown(here: Here, name: str, view: ThreadView | None, known: list[str]) -> Reply:
     value = getattr(view, name) if view else dict(here.options)[name]
-    whose = "this thread uses" if view else "new threads use"
-    line = f"· {whose} the {name} {value}" if value else f"· {whose} the default {name}"
-    return Reply((f"{line}; there are: {', '.join(known)}" if known else line,))
+    whose = phrase("cli_chat.this_thread_uses") if view else phrase("cli_chat.new_threads_use")
+    line = (
+        phrase("cli_chat.uses", whose=whose, name=name, value=value)
+        if value
+        else phrase("cli_chat.uses_default", whose=whose, name=name)
+    )
+    return Reply((phrase("cli_chat.there_are", line=line, known=", ".join(known)) if known else line,))
 
 
 def _set(here: Here, name: str, value: str) -> Reply:
     """Set it for this thread; without one, for the next."""
     if here.thread is None:
         if name == "policy" and value not in POLICIES:
-            raise Refused(f"there is no policy {value}; there are: {', '.join(POLICIES)}")
+            raise Refused(sentence("cli_chat.no_policy", value=value, known=", ".join(POLICIES)))
         here.options[name] = value  # type: ignore[literal-required]
-        return Reply((f"· from the next /new on: {value}",))
+        return Reply((phrase("cli_chat.from_next_new", value=value),))
     here.client.ask(requests.change(here.thread, **{name: value}))
-    return Reply((f"· from the next turn of this thread on: {name}={value}",))
+    return Reply((phrase("cli_chat.from_next_turn", name=name, value=value),))
 
 
 def _applies(rule: RuleView, view: ThreadView) -> bool:
@@ -117,8 +143,8 @@ def _line(rule: RuleView) -> str:
 def _remove(here: Here, given: str, found: list[RuleView]) -> Reply:
     words = given.split()
     if len(words) != 2 or words[0].lower() not in REMOVE:
-        raise Refused("/rules alone lists the rules; /rules remove NUMBER removes one")
+        raise Refused(sentence("cli_chat.rules_usage"))
     if not (words[1].isdecimal() and 0 < int(words[1]) <= len(found)):
-        raise Refused(f"there is no rule {words[1]} here; /rules lists them")
+        raise Refused(sentence("cli_chat.no_such_rule", number=words[1]))
     rule = here.client.ask(requests.remove_rule(found[int(words[1]) - 1].id))
-    return Reply((f"· removed: {_line(rule)}",))
+    return Reply((phrase("cli_chat.rule_removed", rule=_line(rule)),))

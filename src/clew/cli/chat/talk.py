@@ -31,18 +31,19 @@ from clew.cli.chat.setting_commands import SettingCommands
 from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.commands.run import ThreadOptions, absolute, start_request
 from clew.cli.commands.threads import state_words, status_words, trace_words, waits_for
-from clew.cli.language import in_locale
+from clew.cli.language import in_locale, phrase, row_name, sentence
 from clew.cli.output import moment
+from clew.cli.shown_gates import name_gate
 from clew.cli.view.gates import is_secret, refuse_secrets, secret_message
 from clew.cli.view.text_width import one_line, table
-from clew.cli.view.threads import gate_table, thread_table
+from clew.cli.view.threads import gate_table, named, thread_table
 from clew.client import requests
 from clew.client.requests import Sent
 from clew.client.sync import Asks
 from clew.model.gate_views import GateView
 from clew.model.views import WhereRow
 from clew.support.errors import ClewError, Refused
-from clew.support.text import clean
+from clew.support.text import agent_name, clean
 from clew.texts import chat_messages, slash_commands
 from clew.texts.catalogue import say
 
@@ -85,7 +86,7 @@ class Talk(SettingCommands):
                 return Reply()
             case Message(text):
                 refuse_secrets(text, sees or ())
-                return self._say(text, sees=sees, asks=asks)
+                return self._say(name_gate(text, sees or ()), sees=sees, asks=asks)
             case Files(paths):
                 return self._attach(paths)
             case Image(suffix, data):
@@ -135,19 +136,19 @@ class Talk(SettingCommands):
         if accepted.fate != "steer" or accepted.state == "waiting":
             return (f"· {in_locale(accepted.reply)}",) if accepted.words else ()
         explained, self._steer_explained = self._steer_explained, True
-        return () if explained else (f"· {in_locale(accepted.reply)} /queue TEXT sends it after the turn.",)
+        return () if explained else (phrase("cli_chat.or_queue", reply=in_locale(accepted.reply)),)
 
     def _attach(self, paths: tuple[Path, ...]) -> Reply:
         for path in paths:
             if not is_file(path):
-                raise Refused(f"there is no file {path}")
+                raise Refused(sentence("cli_chat.no_file", path=path))
         self.files += [str(path) for path in paths]
         names = ", ".join(path.name for path in paths)
-        return Reply((f"· attached {names}; it is sent with your next message",))
+        return Reply((phrase("cli_chat.attached", names=names),))
 
     def here(self) -> str:
         if self.thread is None:
-            raise Refused("there is no thread yet; send a message to start one, or /resume one")
+            raise Refused(sentence("cli_chat.no_thread_yet"))
         return self.thread
 
     def do_help(self, about: str) -> Reply:
@@ -158,7 +159,7 @@ class Talk(SettingCommands):
         refuse_secrets(text, self._sees if text else ())
         former, self.thread = self.thread, None
         if not text:
-            return Reply(("· your next message starts a new thread",), moved=True)
+            return Reply((phrase("cli_chat.next_is_new"),), moved=True)
         try:
             return self._say(text)
         except ClewError:
@@ -173,8 +174,8 @@ class Talk(SettingCommands):
         numbers = [*([""] if columns else []), *map(str, range(1, len(found) + 1))]
         listed = tuple(f"{number:>3}  {row}" for number, row in zip(numbers, rows, strict=False))
         if not listed:
-            return Reply(("· there are no threads yet; send a message to start one",))
-        return Reply((*listed, "· /resume NUMBER opens one"))
+            return Reply((phrase("cli_chat.no_threads"),))
+        return Reply((*listed, phrase("cli_chat.how_to_open")))
 
     def do_resume(self, which: str) -> Reply:
         if not which:
@@ -191,48 +192,62 @@ class Talk(SettingCommands):
             ends = [name for name in self._listed if name.endswith(which.upper())]
             return ends[0] if len(ends) == 1 else which
         if not 0 < int(which) <= len(self._listed):
-            raise Refused(f"there is no number {which} in the list; see /threads")
+            raise Refused(sentence("cli_chat.no_number", which=which))
         return self._listed[int(which) - 1]
 
     def do_fork(self, title: str) -> Reply:
         refuse_secrets(title, self._sees if title else ())
         view = self.client.ask(requests.fork(self.here(), title=title or None))
         self.thread = view.id
-        return Reply((f"· forked: {one_line(view.title)}",), moved=True)
+        return Reply((phrase("cli_chat.forked", title=one_line(view.title)),), moved=True)
+
+    def do_ask(self, given: str) -> Reply:
+        """Its answer is shown when it is quoted into this thread."""
+        refuse_secrets(given, self._sees)
+        name, _, question = given.partition(" ")
+        self.client.ask(requests.ask(self.here(), name.lower(), question.strip()))
+        return Reply((phrase("cli_chat.agent_asked", agent=agent_name(name.lower())),))
 
     def do_stop(self, _: str) -> Reply:
         self.client.ask(requests.stop(self.here()))
-        return Reply(("· stopping the turn…",))
+        return Reply((phrase("cli_chat.stopping"),))
 
     def do_handoff(self, target: str) -> Reply:
         """Hand the thread over and leave the chat; if it fails, nothing changes."""
         asked = self.client.ask(requests.hand_over(self.here(), target))
-        self.say(f"· handing the thread to {asked.surface}…")
+        self.say(phrase("cli_chat.handing", surface=asked.surface))
         ended = wait_for_handoff(self.client, asked)
         if ended.state != "completed":
-            raise Refused(f"the handoff to {ended.surface} failed: {ended.error} The thread stays here.")
-        return Reply((f"· the thread continues in {ended.conversation}",), leave=True)
+            raise Refused(sentence("cli_chat.handoff_failed", surface=ended.surface, error=ended.error))
+        return Reply((phrase("cli_chat.handed", conversation=ended.conversation),), leave=True)
 
     def do_away(self, target: str) -> Reply:
         where = self.client.ask(requests.go_away(target)) if target else self.client.ask(requests.away())
         if where.conversation is None:
-            return Reply(("· you are not away; name a chat, such as /away telegram",))
-        return Reply((f"· what this terminal would show is also sent to {where.conversation}; /back ends that",))
+            return Reply((phrase("cli_chat.not_away"),))
+        return Reply((phrase("cli_chat.away", conversation=where.conversation),))
 
     def do_back(self, _: str) -> Reply:
         self.client.ask(requests.come_back())
-        return Reply(("· welcome back",))
+        return Reply((phrase("cli_chat.welcome_back"),))
 
     def do_gates(self, _: str) -> Reply:
         rows = self.client.ask(requests.gates())
-        return Reply(tuple(gate_table(rows, time.time(), self.columns())) if rows else ("· nothing waits for you",))
+        return Reply(
+            tuple(gate_table(rows, time.time(), self.columns(), self._name_of))
+            if rows
+            else (phrase("cli_chat.nothing_waits"),)
+        )
+
+    def _name_of(self, thread: str) -> str:
+        return named(self.client.ask(requests.thread(thread)))
 
     def do_approve(self, given: str) -> Reply:
         """Accept by code. Refused if there is more text, since a yes cannot have a condition."""
         code, _, more = given.partition(" ")
         if more and chat_messages.word(more) not in chat_messages.YES:
-            deny = f"/deny {code} REASON declines it and tells the agent why"
-            raise Refused(f"nothing was allowed: there is more than the code. /approve {code} alone allows it; {deny}")
+            deny = phrase("cli_chat.how_to_deny", code=code)
+            raise Refused(sentence("cli_chat.nothing_allowed", code=code, deny=deny))
         return self._answer(code, "y")
 
     def do_deny(self, given: str) -> Reply:
@@ -242,13 +257,13 @@ class Talk(SettingCommands):
     def do_answer(self, given: str) -> Reply:
         code, _, answer = given.partition(" ")
         if not answer.strip():
-            raise Refused(f"write the answer too: /answer {code} ANSWER")
+            raise Refused(sentence("cli_chat.answer_too", code=code))
         return self._answer(code, answer.strip(), is_free=True)
 
     def _answer(self, code: str, answer: str, *, is_free: bool = False) -> Reply:
         """Send an answer to the thread of the gate, as a reply with its code. It does not change the current thread."""
         if not (code.isascii() and code.isalnum()):
-            raise Refused(f"{code} is not a gate code; /gates lists what waits")
+            raise Refused(sentence("cli_chat.not_a_code", code=code))
         view = self.client.ask(requests.gate(code))
         if is_free and is_secret(view):
             raise Refused(secret_message(view))
@@ -260,21 +275,12 @@ class Talk(SettingCommands):
         lines = (f"· {in_locale(accepted.reply)}",) if accepted.words else ()
         return Reply(lines, accepted.turn if view.thread == self.thread else None)
 
-    def do_runtime(self, name: str) -> Reply:
-        known = [each.name for each in self.client.ask(requests.status()).runtimes]
-        if name and name not in known:
-            raise Refused(f"there is no runtime {name}; there are: {', '.join(known)}")
-        if not name:
-            return Reply((f"{_used(self.options['runtime'])}; there are: {', '.join(known)}",))
-        self.options = {**self.options, "runtime": name}
-        return Reply((_next_new(name),))
-
     def do_dir(self, folder: str) -> Reply:
         if not folder:
             return Reply((_used(absolute(self.options["workspace"])),))
         path = to_path(folder.strip("'\""))
         if not os.path.isdir(path):  # noqa: PTH112 (text of any length)
-            raise Refused(f"{path} is not a folder")
+            raise Refused(sentence("cli_chat.not_a_folder", path=path))
         self.options = {**self.options, "workspace": path}
         return Reply((_next_new(str(path)),))
 
@@ -287,26 +293,26 @@ class Talk(SettingCommands):
 
     def do_status(self, _: str) -> Reply:
         view = self.client.ask(requests.thread(self.here()))
-        queued = f", {view.queued} queued" if view.queued else ""
+        queued = phrase("cli_chat.queued", queued=view.queued) if view.queued else ""
         rows = [
-            ("  thread", view.id),
-            ("  title", one_line(view.title)),
-            ("  status", f"{status_words(view)}{queued}"),
-            ("  waits for", one_line(waits_for(view))),
-            ("  runtime", " ".join(part for part in (view.runtime, view.model, view.effort) if part)),
-            ("  policy", view.policy),
-            ("  workspace", view.workspace),
-            ("  attached", _names(self.files)),
+            (row_name("row_thread"), view.id),
+            (row_name("row_title"), one_line(view.title)),
+            (row_name("row_status"), f"{status_words(view)}{queued}"),
+            (row_name("row_waits_for"), one_line(waits_for(view))),
+            (row_name("row_runtime"), " ".join(part for part in (view.runtime, view.model, view.effort) if part)),
+            (row_name("row_policy"), view.policy),
+            (row_name("row_workspace"), view.workspace),
+            (row_name("row_attached"), _names(self.files)),
         ]
-        return Reply(tuple(table([row for row in rows if row[1]])))
+        return Reply(tuple(table([(f"  {name}", value) for name, value in rows if value])))
 
     def do_where(self, _: str) -> Reply:
         rows = self.client.ask(requests.deliveries(self.here()))
-        return Reply(tuple(table([_receipt(row) for row in rows])) if rows else ("· it has no deliveries yet",))
+        return Reply(tuple(table([_receipt(row) for row in rows])) if rows else (phrase("cli_chat.no_deliveries"),))
 
     def do_done(self, _: str) -> Reply:
         self.client.ask(requests.done(self.here()))
-        return Reply(("· completed; your next message reopens it",))
+        return Reply((phrase("cli_chat.completed"),))
 
     def do_quit(self, _: str) -> Reply:
         return Reply(leave=True)
@@ -332,11 +338,11 @@ def _names(files: list[str]) -> str:
 
 
 def _used(value: str | None) -> str:
-    return f"· new threads use {value or 'the default'}"
+    return phrase("cli_chat.new_threads_runtime", runtime=value or phrase("cli_chat.the_default"))
 
 
 def _next_new(value: str) -> str:
-    return f"· from the next /new on: {value}"
+    return phrase("cli_chat.from_next_new", value=value)
 
 
 def _receipt(row: WhereRow) -> tuple[str, ...]:

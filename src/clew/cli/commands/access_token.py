@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from clew.cli.language import sentence
 from clew.cli.output import Out, json_option
 
 
@@ -39,7 +40,7 @@ def rotate_command(out: Out) -> None:
 
     home = Home.find()
     if settings.load(home.config).http.token:
-        raise Refused("the token is set in config.toml: `clew config set http.token -` changes it, then `clew restart`")
+        raise Refused(sentence("cli_setup.token_in_config"))
     home.prepare()
     given = tokens.make(home.token)
     out.result({"token": given, "file": str(home.token)}, given)

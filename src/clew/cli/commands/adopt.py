@@ -15,6 +15,7 @@ import click
 
 from clew.cli.commands.run import POLICIES
 from clew.cli.completion import runtimes, sessions, thread_argument
+from clew.cli.language import labels, phrase, sentence
 from clew.cli.output import Out, is_terminal, json_option
 from clew.cli.view.text_width import age, fit, one_line, table
 from clew.cli.view.threads import named
@@ -24,19 +25,18 @@ if TYPE_CHECKING:
     from clew.model.views import AdoptableView
 
 
-HEAD = ("", "ID", "AGE", "WITH", "TITLE", "FOLDER")
+HEAD = ("", "id", "age", "with", "title", "folder")
 SHORT = 13  # characters of an id: its timestamp, and a little more
 LONGEST_NUMBER = 4
 TITLE = 60
 NARROWEST = 20
-IN_USE = "(in use)"
 
 
 @click.command("adopt", short_help="Adopt a session started outside clew, or list them.")
 @click.argument("session", required=False, metavar="[ID|NUMBER]", shell_complete=sessions)
 @click.option("--all", "everywhere", is_flag=True, help="List sessions of every folder, not only of this one.")
 @click.option("--fork", is_flag=True, help="Adopt a copy, and leave the session itself alone.")
-@click.option("--runtime", metavar="NAME", shell_complete=runtimes, help="Runtime of the sessions; default: codex.")
+@click.option("--runtime", metavar="NAME", shell_complete=runtimes, help="Runtime; default: that of new threads.")
 @click.option(
     "--workspace",
     metavar="FOLDER",
@@ -58,8 +58,8 @@ def adopt_command(
     workspace: Path | None,
     policy: str | None,
 ) -> None:
-    """List the Codex sessions that were started outside clew in this folder, numbered; or adopt one as a thread, with
-    its history, by its ID (any unique prefix) or by its NUMBER in the last list.
+    """List the sessions that were started outside clew in this folder, numbered; or adopt one as a thread, with its
+    history, by its ID (any unique prefix) or by its NUMBER in the last list.
 
     A session that another program has open is refused: close it there, or adopt a copy with --fork. Turns of clew and
     of the session's own program are in one history; two minutes after a turn of clew the session is released to that
@@ -73,8 +73,8 @@ def adopt_command(
         return
     view = out.client().ask(requests.adopt(_named(session), runtime=runtime, fork=fork, workspace=place, policy=policy))
     out.result(view, view.id)
-    out.say(f"{one_line(view.title)}, in {view.workspace}")
-    out.hint(f"clew read {named(view)} shows its history; clew chat {named(view)} continues it")
+    out.say(phrase("cli_daemon.adopted", title=one_line(view.title), workspace=view.workspace))
+    out.hint(phrase("cli_daemon.adopted_next", thread=named(view), again=named(view)))
 
 
 def _list(out: Out, runtime: str | None, folder: str | None, limit: int) -> None:
@@ -89,25 +89,25 @@ def _list(out: Out, runtime: str | None, folder: str | None, limit: int) -> None
     for line in session_table(rows, time.time(), columns):
         out.line(line)
     if not rows:
-        where = f"in {folder}" if folder else "anywhere"
-        others = "; clew adopt --all lists those of every folder" if folder else ""
-        out.say(f"no session was started outside clew {where}{others}")
+        where = phrase("cli_daemon.in_folder", folder=folder) if folder else "anywhere"
+        others = phrase("cli_daemon.adopt_all") if folder else ""
+        out.say(phrase("cli_daemon.no_sessions", where=where, others=others))
         return
-    out.hint("clew adopt NUMBER adopts one; if it is in use, add --fork for a copy")
+    out.hint(phrase("cli_daemon.adopt_number"))
 
 
 def session_table(rows: Sequence[AdoptableView], now: float, columns: int | None) -> list[str]:
     """`columns` is the width of the terminal; None without one, then ids are complete."""
     if not rows:
         return []
-    lines = [HEAD, *(_row(number, row, now, short=columns is not None) for number, row in enumerate(rows, 1))]
+    lines = [labels(*HEAD), *(_row(number, row, now, short=columns is not None) for number, row in enumerate(rows, 1))]
     drawn = table(lines)
     return drawn if columns is None else [fit(line, max(columns, NARROWEST)) for line in drawn]
 
 
 def _row(number: int, row: AdoptableView, now: float, *, short: bool) -> tuple[str, ...]:
     name = row.id[:SHORT] if short else row.id
-    title = fit(one_line(f"{IN_USE if row.in_use else ''} {row.title}"), TITLE)
+    title = fit(one_line(f"{phrase('cli_daemon.in_use') if row.in_use else ''} {row.title}"), TITLE)
     return str(number), name, age(now - row.updated_at / 1000), row.source, title, row.workspace
 
 
@@ -117,7 +117,7 @@ def _named(session: str) -> str:
         return session
     listed = _remembered()
     if not 0 < int(session) <= len(listed):
-        raise NotFound(f"There is no number {session} in the last list; `clew adopt` prints a new one.")
+        raise NotFound(sentence("cli_daemon.no_number", session=session))
     return listed[int(session) - 1]
 
 

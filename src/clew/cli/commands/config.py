@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import setting_keys
+from clew.cli.language import in_locale, phrase, sentence
 from clew.cli.output import Out, json_option, table
 from clew.support.errors import ConfigError
 from clew.support.home import Home
@@ -41,7 +42,7 @@ def get_command(out: Out, key: str | None) -> None:
     found = describe.settings_under(settings, wanted)
     if not found:
         describe.hint_of(wanted)  # raises if the key is unknown
-        raise ConfigError(f"{key} is not set; `clew config get` shows all settings")
+        raise ConfigError(sentence("cli_setup.not_set", key=key))
     if len(found) == 1 and found[0].key == key:
         out.result(asdict(found[0]), "" if found[0].value is None else _shown(found[0].value))
     elif out.as_json:
@@ -52,7 +53,7 @@ def get_command(out: Out, key: str | None) -> None:
 
 
 def _row(setting: Setting) -> tuple[str, str]:
-    value = "(not set)" if setting.value is None else _shown(setting.value)
+    value = phrase("cli_setup.unset") if setting.value is None else _shown(setting.value)
     return setting.key, value if setting.is_set or setting.value is None else f"{value}  (default)"
 
 
@@ -82,9 +83,9 @@ def set_command(out: Out, key: str, value: str) -> None:
     before = _text(home.config)
     config_settings.parse(before, str(home.config))
     text = edit.assign(before, name, _typed(kind, _given(value)))
-    settings = config_settings.parse(text, f"{home.config} as it would be")
+    settings = config_settings.parse(text, phrase("cli_setup.config_would_be", config=home.config))
     if key == "threads.runtime" and (wrong := _unknown_runtime(settings)):
-        raise ConfigError(f"{wrong}. Nothing was changed.")
+        raise ConfigError(sentence("cli_setup.nothing_changed", wrong=wrong))
     home.prepare()
     edit.write(home.config, text)
     (setting,) = describe.settings_under(
@@ -92,7 +93,7 @@ def set_command(out: Out, key: str, value: str) -> None:
     )
     out.result(asdict(setting), f"{key} = {_shown(setting.value)}" if setting.value is not None else key)
     if not _is_free(home):
-        out.hint("clew restart applies it")
+        out.hint(phrase("cli_setup.restart_applies"))
 
 
 @config_command.command("unset", short_help="Remove one setting from config.toml.")
@@ -112,18 +113,19 @@ def unset_command(out: Out, key: str) -> None:
     before = _text(home.config)
     if not reading.has_key(_data(home.config), name):
         describe.hint_of(name)  # raises if the key is unknown
-        raise ConfigError(f"{key} is not set; `clew config get` shows all settings")
+        raise ConfigError(sentence("cli_setup.not_set", key=key))
     text = edit.remove(before, name)
-    settings = config_settings.parse(text, f"{home.config} as it would be")
+    settings = config_settings.parse(text, phrase("cli_setup.config_would_be", config=home.config))
     edit.write(home.config, text)
     found = [each for each in describe.all_settings(settings, {}) if each.key == key]
     default = found[0].value if found else None
     out.result(
         {"key": key, "value": default, "is_set": False},
-        f"{key} is not set any more" + (f"; the default is {_shown(default)}" if default is not None else ""),
+        phrase("cli_setup.set_no_more", key=key)
+        + (phrase("cli_setup.default_is", default=_shown(default)) if default is not None else ""),
     )
     if not _is_free(home):
-        out.hint("clew restart applies it")
+        out.hint(phrase("cli_setup.restart_applies"))
 
 
 def _given(value: str) -> str:
@@ -154,11 +156,13 @@ def check_command(out: Out) -> None:
     if out.as_json:
         out.json({"file": str(path), "ok": not found, "mistakes": found})
     else:
-        for line in found or [f"ok: {path}" if path.exists() else f"ok: there is no {path}, so defaults are used"]:
-            out.line(line)
+        for line in found or [
+            phrase("cli_setup.config_ok", path=path) if path.exists() else phrase("cli_setup.config_missing", path=path)
+        ]:
+            out.line(in_locale(line))
     if found:
         raise click.exceptions.Exit(1)
-    out.hint("clew config get shows the settings")
+    out.hint(phrase("cli_setup.get_shows"))
 
 
 def mistakes(path: Path) -> list[str]:
@@ -171,18 +175,21 @@ def mistakes(path: Path) -> list[str]:
     except ConfigError as error:
         return [error.message]
     if settings.secrets() and path.stat().st_mode & 0o077:
-        found.append(f"{path} holds a secret, and others can read it: chmod 600 {path}")
+        found.append(sentence("cli_setup.others_read", path=path, again=path))
     return found
 
 
 def _unknown_runtime(settings: Config) -> str | None:
-    """What is wrong with the default runtime, if no plugin makes it. Raises ConfigError."""
+    """What is wrong with the default runtime, or those that take over, if no plugin makes one. Raises ConfigError."""
     from clew.config import plugins
 
     known = plugins.made_by(plugins.RUNTIMES, settings.runtimes)
-    if settings.threads.runtime in known:
+    named = (("runtime", settings.threads.runtime), *(("fallback", name) for name in settings.threads.fallback))
+    wrong = next(((key, name) for key, name in named if name not in known), None)
+    if wrong is None:
         return None
-    return f"threads.runtime is {settings.threads.runtime!r}: it must be one of {', '.join(known)}"
+    key, name = wrong
+    return sentence("cli_setup.runtime_must_be", key=key, runtime=f"{name!r}", known=", ".join(known))
 
 
 def _text(path: Path) -> str:

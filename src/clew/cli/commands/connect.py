@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import connectable
+from clew.cli.language import in_locale, labels, phrase, sentence
 from clew.cli.output import Out, json_option
 from clew.support.errors import BadInput, Refused
 from clew.support.text import visible
@@ -41,9 +42,9 @@ def surfaces_command(out: Out) -> None:
     from clew.cli.view.text_width import table
 
     lines = [(row.name, row.state, row.delivery, row.backlog, str(row.pending), row.reason) for row in rows]
-    for line in table([("NAME", "STATE", "DELIVERY", "BACKLOG", "OWED", "WHY"), *lines]):
+    for line in table([labels("name", "state", "delivery", "backlog", "owed", "why"), *lines]):
         out.line(line)
-    out.hint("clew connect SURFACE sets one up")
+    out.hint(phrase("cli_setup.connect_sets_up"))
 
 
 @click.command("connect", short_help="Set up a chat app, step by step.")
@@ -75,18 +76,19 @@ def connect_command(out: Out, surface: str | None, given: tuple[str, ...], no_wa
     plan = plugins.connecting(surface)
     values = _values(plan, dict(_pair(each) for each in given))
     connected = asyncio.run(plan.check(values))
-    out.say(f"✓ {connected.who} answers")
+    out.say(phrase("cli_setup.answers", who=connected.who))
     _write(surface, plan, values)
     client = out.client()
     restart_daemon(Home.find(), GRACE, out.say)
-    out.say(f"✓ config.toml is written, and {surface} is {_state(client, surface)}")
+    out.say(phrase("cli_setup.config_written", surface=surface, state=_state(client, surface)))
     person = None
     if no_wait or not sys.stdin.isatty():  # a person has to decide whom to let in
-        out.say(f"{connected.next} clew pair CODE lets in a person who got a code there.")
+        out.say(phrase("cli_setup.pair_lets_in", next=connected.next))
     else:
         person = _meet(out, client, surface, connected.next)
     out.result(
-        {"surface": surface, "who": connected.who, "person": person}, f"{surface} is connected as {connected.who}"
+        {"surface": surface, "who": connected.who, "person": person},
+        phrase("cli_setup.connected_as", surface=surface, who=connected.who),
     )
 
 
@@ -110,12 +112,14 @@ def _list(out: Out) -> None:
         return
     lines = []
     for name in plugins.connectable():
-        needs = [field.words for field in _asked(name)] or ["nothing"]
-        lines.append((name, "connected" if name in tables else "not connected", needs[0]))
+        needs = [in_locale(field.words) for field in _asked(name)] or [phrase("cli_setup.nothing")]
+        lines.append(
+            (name, phrase("cli_setup.connected") if name in tables else phrase("cli_setup.not_connected"), needs[0])
+        )
         lines += [("", "", each) for each in needs[1:]]
-    for line in table([("SURFACE", "STATE", "NEEDS"), *lines]):
+    for line in table([labels("surface", "state", "needs"), *lines]):
         out.line(line)
-    out.say("clew connect SURFACE sets one up, step by step")
+    out.say(phrase("cli_setup.connect_step"))
 
 
 def _asked(surface: str) -> list[Field]:
@@ -127,14 +131,16 @@ def _asked(surface: str) -> list[Field]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise click.UsageError(f"--set {text}: write NAME=VALUE")
+        raise click.UsageError(sentence("cli_setup.write_name_value", text=text))
     return name, sys.stdin.read().strip() if value == "-" else value
 
 
 def _values(plan: Connecting, given: dict[str, str]) -> dict[str, str]:
     known = {field.name for field in plan.FIELDS}
     if unknown := sorted(set(given) - known):
-        raise click.UsageError(f"--set {unknown[0]}: {plan.SURFACE} has {', '.join(sorted(known))}")
+        raise click.UsageError(
+            sentence("cli_setup.set_unknown", given=unknown[0], surface=plan.SURFACE, known=", ".join(sorted(known)))
+        )
     return {field.name: given.get(field.name) or _ask(field) for field in plan.FIELDS}
 
 
@@ -142,8 +148,8 @@ def _ask(field: Field) -> str:
     if not field.is_asked:
         return str(field.default)
     if not sys.stdin.isatty():
-        raise BadInput(f"There is no terminal to ask for the {field.name}; give it with --set {field.name}=…")
-    return str(click.prompt(field.words, hide_input=field.secret, err=True))
+        raise BadInput(sentence("cli_setup.no_terminal", name=field.name, again=field.name))
+    return str(click.prompt(in_locale(field.words), hide_input=field.secret, err=True))
 
 
 def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
@@ -160,7 +166,7 @@ def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
         key = ("surfaces", surface, field.name)
         if values[field.name] != field.default or reading.has_key(tomllib.loads(text), key):
             text = edit.assign(text, key, values[field.name].strip())
-    settings.parse(text, f"{home.config} as it would be")
+    settings.parse(text, phrase("cli_setup.config_would_be", config=home.config))
     home.prepare()
     edit.write(home.config, text)
 
@@ -170,8 +176,8 @@ def _state(client: Client, surface: str) -> str:
 
     found = [row for row in client.ask(requests.status()).surfaces if row.name == surface]
     if not found:
-        raise Refused(f"The daemon did not start {surface}; `clew doctor` says why.")
-    return f"down: {found[0].reason}" if found[0].reason else "up"
+        raise Refused(sentence("cli_setup.not_started", surface=surface))
+    return phrase("cli_setup.down", reason=found[0].reason) if found[0].reason else "up"
 
 
 def _meet(out: Out, client: Client, surface: str, words: str) -> PersonView | None:
@@ -179,7 +185,7 @@ def _meet(out: Out, client: Client, surface: str, words: str) -> PersonView | No
     from clew.client import requests
     from clew.model.events.kinds import EventKind
 
-    out.say(f"{words} Waiting… (Ctrl-C stops waiting)")
+    out.say(phrase("cli_setup.waiting", words=words))
     declined: set[str] = set()
     for event in client.events(None):
         if event.kind not in (EventKind.HELLO, EventKind.PERSON_ASKED):
@@ -187,13 +193,13 @@ def _meet(out: Out, client: Client, surface: str, words: str) -> PersonView | No
         for asking in client.ask(requests.people_asking()):
             if not asking.id.startswith(f"{surface}:"):
                 continue
-            who = visible(f"{asking.name} ({asking.id}), whose code is {asking.code},")
+            who = visible(phrase("cli_setup.asking", name=asking.name, id=asking.id, code=asking.code))
             if asking.code in declined:
                 continue
-            if not click.confirm(f"{who} wrote there. Let them in, as owner?", err=True):
+            if not click.confirm(phrase("cli_setup.let_in", who=who), err=True):
                 declined.add(asking.code)
                 continue
             person = client.ask(requests.pair(asking.code, "owner"))
-            out.say(f"✓ {who} may use clew now, and was greeted there")
+            out.say(phrase("cli_setup.let_in_done", who=who))
             return person
     return None

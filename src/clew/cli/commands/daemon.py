@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.language import in_locale, said
+from clew.cli.language import in_locale, phrase, said
 from clew.cli.output import Out, json_option, moment, table
 from clew.support.errors import OutOfReach
 from clew.support.home import Home
@@ -36,9 +36,12 @@ def up_command(out: Out, foreground: bool) -> None:
 
     started = ensure_daemon(Home.find(), out.say, again=True)
     daemon = out.client().ask(requests.status()).daemon
-    words = "up" if started else "up already"
-    out.result({"daemon": daemon, "started": started}, f"{words}: pid {daemon.pid}, home {daemon.home}")
-    out.hint("clew run 'say hello' tries it; clew status shows its state")
+    words = phrase("cli_daemon.up") if started else phrase("cli_daemon.up_already")
+    out.result(
+        {"daemon": daemon, "started": started},
+        phrase("cli_daemon.up_where", words=words, pid=daemon.pid, home=daemon.home),
+    )
+    out.hint(phrase("cli_daemon.up_next"))
 
 
 def _run_here(out: Out) -> None:
@@ -47,7 +50,7 @@ def _run_here(out: Out) -> None:
 
     home = Home.find()
     clear_given_up(home)
-    run(home, lambda: out.say("ready; Ctrl-C stops it"), foreground=True)
+    run(home, lambda: out.say(phrase("cli_daemon.ready")), foreground=True)
 
 
 @click.command("down", short_help="Stop the daemon and everything it started.")
@@ -63,11 +66,11 @@ def down_command(out: Out, grace: float) -> None:
 
     home = Home.find()
     if run_detached(home, ["down", "--grace", f"{grace}"], restart=False):
-        words = "clew stops now, and receives nothing until somebody runs `clew up` on this machine"
-        out.result({"stopped": None}, f"{words}; {_cut(grace)} then")
+        words = phrase("cli_daemon.stops_now")
+        out.result({"stopped": None}, phrase("cli_daemon.grace", words=words, grace=_cut(grace)))
         return
     stopped = stop_daemon(home, grace, out.say)
-    out.result({"stopped": stopped}, "stopped" if stopped else "not running")
+    out.result({"stopped": stopped}, phrase("cli_daemon.stopped") if stopped else phrase("cli_daemon.not_running"))
 
 
 @click.command("restart", short_help="Stop the daemon and start it again.")
@@ -84,16 +87,16 @@ def restart_command(out: Out, grace: float) -> None:
 
     home = Home.find()
     if run_detached(home, ["restart", "--grace", f"{grace}"], restart=True):
-        out.result({"daemon": None, "started": None}, f"clew restarts now; {_cut(grace)}")
+        out.result({"daemon": None, "started": None}, phrase("cli_daemon.restarts_now", grace=_cut(grace)))
         return
     restart_daemon(home, grace, out.say)
     daemon = out.client().ask(requests.status()).daemon
-    out.result({"daemon": daemon, "started": True}, f"up: pid {daemon.pid}, home {daemon.home}")
+    out.result({"daemon": daemon, "started": True}, phrase("cli_daemon.up_again", pid=daemon.pid, home=daemon.home))
 
 
 def _cut(grace: float) -> str:
     """A note for an agent that runs this command."""
-    return f"a turn that is not over in {grace:g} s is cut off, and continued later"
+    return phrase("cli_daemon.cut_after", seconds=f"{grace:g}")
 
 
 @click.command("status", short_help="Show the state of the daemon, its runtimes and surfaces.")
@@ -113,7 +116,7 @@ def status_command(out: Out) -> None:
         return
     for line in [*_status_lines(status), *_waiting(out, status)]:
         out.line(line)
-    out.say("clew runtimes --all lists agents that are not installed, too; clew connect the chats to set up")
+    out.say(phrase("cli_daemon.more_lists"))
 
 
 def _print_unreachable(out: Out, error: OutOfReach) -> None:
@@ -137,23 +140,20 @@ def _waiting(out: Out, status: StatusView) -> list[str]:
     """Lines about open gates and suspended threads."""
     from clew.cli.view.suspended import count_text, list_suspended
 
-    gates = {0: "", 1: "1 gate is open: clew gates lists it"}.get(
-        status.gates, f"{status.gates} gates are open: clew gates lists them"
+    gates = {0: "", 1: phrase("cli_daemon.one_gate")}.get(
+        status.gates, phrase("cli_daemon.many_gates", gates=status.gates)
     )
     threads = list_suspended(out.client(start=False, looks=True))
-    stand = f"{count_text(threads)}: clew gates shows how to continue" if threads else ""
-    return [f"for you   {words}" for words in (gates, stand) if words]
+    stand = phrase("cli_daemon.how_to_continue", threads=count_text(threads)) if threads else ""
+    return [phrase("cli_daemon.for_you", words=words) for words in (gates, stand) if words]
 
 
 NAMED = 5  # damaged rows that the status names
-_SUPERVISED = {
-    True: "its supervisor brings it back",
-    False: "nothing brings it back: it runs in the foreground, or the next command that needs it starts a supervisor",
-}
+_SUPERVISED = {True: "supervised", False: "unsupervised"}
 
 
 def _last_crash(daemon: DaemonView) -> str:
-    return f"last restart after a crash: {moment(daemon.recovered_at)}; " if daemon.recovered_at else ""
+    return phrase("cli_daemon.last_restart", recovered_at=moment(daemon.recovered_at)) if daemon.recovered_at else ""
 
 
 def starting_message(home: Home) -> str | None:
@@ -176,24 +176,29 @@ def starting_message(home: Home) -> str | None:
 
 def _status_lines(status: StatusView) -> list[str]:
     daemon = status.daemon
-    fates = ", ".join(f"{count} {fate}" for fate, count in status.fates.items()) or "none yet"
+    fates = ", ".join(f"{count} {fate}" for fate, count in status.fates.items()) or phrase("cli_daemon.none_yet")
     parts = [("runtime", each.name, each.health, said(each, "reason")) for each in status.runtimes]
     parts += [("surface", each.name, each.state, said(each, "reason")) for each in status.surfaces]
     return [
-        f"clew {daemon.version} is up: pid {daemon.pid}, since {moment(daemon.since)}, home {daemon.home}",
-        f"http      {daemon.http or 'only the Unix socket; clew web opens a port for the page'}",
-        f"crashes   {_last_crash(daemon)}{_SUPERVISED[daemon.supervised]}",
-        *(["settings  config.toml was changed since the start; clew restart applies it"] if daemon.outdated else []),
+        phrase(
+            "cli_daemon.status_up", version=daemon.version, pid=daemon.pid, since=moment(daemon.since), home=daemon.home
+        ),
+        f"http      {daemon.http or phrase('cli_daemon.only_socket')}",
+        phrase(
+            "cli_daemon.row_crashes",
+            what=_last_crash(daemon) + phrase(f"cli_daemon.{_SUPERVISED[daemon.supervised]}"),
+        ),
+        *([phrase("cli_daemon.settings_changed")] if daemon.outdated else []),
         *table(parts),
-        f"messages  {fates}",
-        *([f"damaged   {_damaged(status)}"] if status.damaged else []),
+        phrase("cli_daemon.row_messages", what=fates),
+        *([phrase("cli_daemon.row_damaged", what=_damaged(status))] if status.damaged else []),
     ]
 
 
 def _damaged(status: StatusView) -> str:
     rows = ", ".join(f"{each.table} {each.key}" for each in status.damaged[:NAMED])
-    more = f" and {len(status.damaged) - NAMED} more" if len(status.damaged) > NAMED else ""
-    return f"rows that cannot be read: {rows}{more}; clew repair shows why and sets them aside"
+    more = phrase("cli_daemon.and_more", damaged=len(status.damaged) - NAMED) if len(status.damaged) > NAMED else ""
+    return phrase("cli_daemon.damaged", rows=rows, more=more)
 
 
 @click.command("logs", short_help="Show the daemon's log.")
@@ -210,7 +215,7 @@ def logs_command(out: Out, follow: bool, lines: int) -> None:
         out.line(line if out.as_json else _log_line(line))
     if not follow:
         return
-    out.say(f"following {path}; Ctrl-C ends")
+    out.say(phrase("cli_daemon.following", path=path))
     for line in logs.follow(path):
         out.line(line if out.as_json else _log_line(line))
 

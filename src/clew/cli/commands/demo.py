@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clew.cli.language import in_locale, phrase, sentence
 from clew.cli.output import Out, json_option
 from clew.support.text import visible
 
 if TYPE_CHECKING:
     from clew.cli.demo.stage import DemoSetup
     from clew.cli.demo.story import Story
+    from clew.support.coded import Text
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # SIGHUP: the terminal was closed
 GREEN, RED, DIM, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
@@ -59,20 +61,20 @@ def _tell(printer: StepPrinter, setup: DemoSetup, keep: bool) -> None:
     from clew.cli.demo import words
     from clew.cli.demo.story import Story
 
-    printer.say(f"{words.TITLE}\n")
+    printer.say(phrase("cli_demo.title") + "\n")
     story = Story(setup, printer.show_text)
     began = time.monotonic()
     for name, act in story.steps(keep):
         printer.take(name, act)
         if name == "prepare" and setup.why_not_codex:
-            printer.say(words.NO_CODEX.format(why=setup.why_not_codex))
+            printer.say(phrase("cli_demo.no_codex", why=setup.why_not_codex))
         if not printer.is_ok:
             return
     if keep:
         _tell_kept(printer, setup, story)
     else:
         lines = [line.format(clew=_command_name()) for line in words.NEXT]
-        printer.list(words.END.format(seconds=time.monotonic() - began), lines)
+        printer.list(phrase("cli_demo.end", seconds=f"{time.monotonic() - began:.0f}"), lines)
 
 
 def _tell_kept(printer: StepPrinter, setup: DemoSetup, story: Story) -> None:
@@ -83,9 +85,9 @@ def _tell_kept(printer: StepPrinter, setup: DemoSetup, story: Story) -> None:
     pids = " ".join(map(str, setup.helpers()))
     url = link(setup.home, lambda line: None).url
     end = words.KEPT_END_WITH.format(pids=pids, **named)
-    printer.list(words.KEPT_PAGE, [url])
-    printer.list(words.KEPT, [line.format(**named) for line in words.KEPT_NEXT])
-    printer.list(words.KEPT_END, [end])
+    printer.list(phrase("cli_demo.kept_page"), [url])
+    printer.list(phrase("cli_demo.kept"), [line.format(**named) for line in words.KEPT_NEXT])
+    printer.list(phrase("cli_demo.kept_end"), [end])
     printer.steps += [Step("page", True, 0.0, url), Step("keep", True, 0.0, end)]
 
 
@@ -97,8 +99,6 @@ def _command_name() -> str:
 @contextmanager
 def _cleanup(setup: DemoSetup, printer: StepPrinter, keep: bool) -> Iterator[None]:
     """Stop all processes, unless `keep` is set and all went well; delete the folder, unless `keep` is set."""
-    from clew.cli.demo import words
-
     is_over = False
     try:
         yield
@@ -109,7 +109,9 @@ def _cleanup(setup: DemoSetup, printer: StepPrinter, keep: bool) -> Iterator[Non
         if not (keep and is_over):
             setup.take_down(folder=not keep)
     if not printer.is_ok:
-        printer.say(f"\n{words.FAILED_KEPT.format(home=setup.home.root) if keep else words.FAILED_NEXT}")
+        printer.say(
+            "\n" + (phrase("cli_demo.failed_kept", home=setup.home.root) if keep else phrase("cli_demo.failed_next"))
+        )
 
 
 class StepPrinter:
@@ -146,17 +148,16 @@ class StepPrinter:
         sys.stdout.flush()
 
     def take(self, name: str, act: Callable[[], dict[str, object]]) -> None:
-        from clew.cli.demo import words
         from clew.cli.demo.story import StepTimeout, Unexpected
         from clew.support.errors import ClewError
 
-        self._doing(words.DOING[name])
+        self._doing(phrase(f"cli_demo.doing_{name}"))
         began = time.monotonic()
         try:
             with StepTimeout():
-                text, ok = words.DONE[name].format(**act()), True
+                text, ok = sentence(f"cli_demo.done_{name}", **act()), True
         except (Unexpected, ClewError, OSError) as error:
-            text, ok = words.FAILED.format(expected=words.EXPECTED[name], found=error), False
+            text, ok = _failed(name, error), False
         self._done(Step(name, ok, round(time.monotonic() - began, 2), text))
 
     def result(self) -> None:
@@ -177,10 +178,15 @@ class StepPrinter:
             return
         mark = self._in(GREEN, "✔") if step.ok else self._in(RED, "✘")
         begin = "\r\x1b[K" if self._is_live else ""
-        print(f"{begin}{mark} {self._in(DIM, f'{step.seconds:5.1f} s')}  {visible(step.words)}", flush=True)
+        print(f"{begin}{mark} {self._in(DIM, f'{step.seconds:5.1f} s')}  {visible(in_locale(step.words))}", flush=True)
 
     def _in(self, colour: str, text: str) -> str:
         return f"{colour}{text}{PLAIN}" if self._colour else text
+
+
+def _failed(name: str, error: Exception) -> Text:
+    found = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
+    return sentence("cli_demo.failed", expected=sentence(f"cli_demo.expected_{name}"), found=found)
 
 
 def _reach_this_machine_directly() -> None:

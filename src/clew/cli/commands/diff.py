@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import thread_argument
+from clew.cli.language import phrase
 from clew.cli.output import Out, json_option, painted
 from clew.support.text import visible
 
@@ -43,9 +44,9 @@ def diff_command(out: Out, thread: str, last_turn: bool) -> None:
         for line in str(change["diff"]).splitlines():
             print(coloured(line))
     if not found:
-        out.say("no changes to files were reported in this thread")
+        out.say(phrase("cli_threads.no_file_changes"))
     else:
-        out.hint(f"clew read {out.name_of(thread)} --full shows them with what was said")
+        out.hint(phrase("cli_threads.diff_next", thread=out.name_of(thread)))
 
 
 def _changes(passages: tuple[Passage, ...]) -> Iterator[dict[str, object]]:

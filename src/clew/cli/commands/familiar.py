@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from clew.cli.language import sentence
 from clew.cli.output import Out, json_option
 from clew.support.version import __version__
 
@@ -44,5 +45,5 @@ def login_command(ctx: click.Context, agent: str) -> None:
     from clew.cli.commands.codex import codex_command
 
     if agent != "codex":
-        raise click.UsageError(f"Log in with {agent}'s own program; then `clew ping {agent}` tests it.")
+        raise click.UsageError(sentence("cli_setup.login_elsewhere", agent=agent, again=agent))
     ctx.invoke(codex_command, args=("login",))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from clew.cli.completion import check_thread_id, gate_codes, thread_ids
+from clew.cli.language import phrase, sentence
 from clew.cli.output import Out, json_option, prompt_text, terminal_columns
 from clew.cli.view.threads import gate_table, gate_title
 
@@ -30,7 +31,7 @@ def gate_argument(*, required: bool = True) -> Callable[[F], F]:
 
 def _checked(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
     if given is not None and not (given.isascii() and given.isalnum()):
-        raise click.BadParameter(f"{given!r} is not a gate code; `clew gates` lists them.")
+        raise click.BadParameter(sentence("cli_gates.not_a_code", given=f"{given!r}"))
     return given
 
 
@@ -50,7 +51,7 @@ def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
     from clew.client import requests
 
     if gate is not None and thread is not None:
-        raise click.UsageError("give the code of a gate, or --thread THREAD, not both")
+        raise click.UsageError(sentence("cli_gates.code_or_thread"))
     client = out.client()
     if gate is not None:
         _show_one(out, client.ask(requests.gate(gate)))
@@ -59,7 +60,7 @@ def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
     if out.as_json:
         out.json(rows)
     elif thread:
-        _list(out, rows, "this thread has no gates")
+        _list(out, rows, phrase("cli_gates.thread_has_none"))
     else:
         _list_all(out, rows, client)
 
@@ -78,7 +79,7 @@ def _list_all(out: Out, rows: Sequence[GateView], client: Client) -> None:
     from clew.cli.view.suspended import list_suspended, suspended_lines
 
     waits = suspended_lines(list_suspended(client))
-    _list(out, rows, "no gate is open" if waits else "nothing waits for you")
+    _list(out, rows, phrase("cli_gates.none_open") if waits else phrase("cli_gates.nothing_waits"))
     for line in waits:
         out.say(line)
 
@@ -87,13 +88,13 @@ def _list(out: Out, rows: Sequence[GateView], nothing: str) -> None:
     if not rows:
         out.say(nothing)
         return
-    _, *lines = table = gate_table(rows, time.time(), terminal_columns())
+    _, *lines = table = gate_table(rows, time.time(), terminal_columns(), out.name_of)
     for line in table:
         out.line(line)
     is_cut = any(not line.endswith(gate_title(row).rstrip()) for line, row in zip(lines, rows, strict=True))
-    cut = "what ends in … is cut here: " if is_cut else ""
+    cut = phrase("cli_gates.cut_here") if is_cut else ""
     code = next((row.code for row in rows if row.state == "open"), rows[0].code)
-    out.hint(f"{cut}clew gates {code} shows it completely, and how to answer it")
+    out.hint(phrase("cli_gates.gates_shows", cut=cut, code=code))
 
 
 @click.command("approve", short_help="Approve a gate.")
@@ -137,13 +138,13 @@ def approve_command(
     from clew.client import requests
 
     if (gate is None) == (everything is None):
-        raise click.UsageError("give the code of one gate, or --all THREAD; `clew gates` lists them")
+        raise click.UsageError(sentence("cli_gates.one_or_all"))
     if everything is not None and (for_thread or rule is not None):
-        raise click.UsageError("--all approves each gate once; --thread and --rule are for one gate")
+        raise click.UsageError(sentence("cli_gates.all_is_once"))
     if for_thread and rule is not None:
-        raise click.UsageError("give --thread or --rule, not both")
+        raise click.UsageError(sentence("cli_gates.thread_or_rule"))
     if rule is None and (scope or lasts):
-        raise click.UsageError("--scope and --for need --rule or --rule PATTERN")
+        raise click.UsageError(sentence("cli_gates.scope_needs_rule"))
     if everything is not None:
         _approve_all(out, everything)
         return
@@ -169,7 +170,7 @@ def _approve_all(out: Out, thread: str) -> None:
     if approvals and not out.as_json and sys.stdin.isatty():
         _confirm_all(out, [client.ask(requests.gate(code)) for code in approvals])
     rows = client.ask(requests.accept_all(thread, approvals))
-    head = f"yes to {', '.join(row.code for row in rows)}, on its way to the agent"
+    head = phrase("cli_gates.all_yes", codes=", ".join(row.code for row in rows))
     out.result(rows, "\n".join([head, *(f"  {row.code}: {_one_line_summary(row)}" for row in rows)]))
 
 
@@ -179,7 +180,14 @@ def _confirm_all(out: Out, views: Sequence[GateView]) -> None:
     for view in views:
         for line in request_lines(view):
             out.say(line)
-    click.confirm(f"Approve {'it' if len(views) == 1 else f'all {len(views)}'}?", abort=True, err=True)
+    click.confirm(
+        phrase(
+            "cli_gates.approve_question",
+            what=phrase("cli_gates.it") if len(views) == 1 else phrase("cli_gates.approve_all", count=len(views)),
+        ),
+        abort=True,
+        err=True,
+    )
 
 
 def _seconds(text: str) -> float:
@@ -200,7 +208,7 @@ def deny_command(out: Out, gate: str, why: str | None, reason: str, stop: bool) 
     from clew.client import requests
 
     if why and reason:
-        raise click.UsageError("give the reason once: as REASON or as --reason TEXT.")
+        raise click.UsageError(sentence("cli_gates.reason_once"))
     _send(out, out.client(), requests.answer(gate, "cancel" if stop else "decline", reason=why or reason))
 
 
@@ -230,9 +238,7 @@ def _replies(out: Out, view: GateView, given: tuple[str, ...]) -> list[list[str]
     if not given:
         return _ask_all(out, view)
     if len(view.questions) != len(given):
-        raise click.UsageError(
-            f"there are {len(view.questions)} questions and {len(given)} answers; give one answer to each question"
-        )
+        raise click.UsageError(sentence("cli_gates.answers_count", questions=len(view.questions), answers=len(given)))
     texts = [prompt_text(each).rstrip("\n") if each == "-" else each for each in given]
     return [_split_reply(question, text) for question, text in zip(view.questions, texts, strict=True)]
 
@@ -245,7 +251,7 @@ def _split_reply(question: QuestionView, reply: str) -> list[str]:
 
 def _ask_all(out: Out, view: GateView) -> list[list[str]]:
     if not sys.stdin.isatty():
-        raise click.UsageError("give an ANSWER; there is no terminal to ask at")
+        raise click.UsageError(sentence("cli_gates.give_answer"))
     from clew.cli.view.gates import detail_lines, request_lines
 
     for line in request_lines(view) if view.about else detail_lines(view):
@@ -269,13 +275,18 @@ def _one_line_summary(view: GateView) -> str:
     from clew.support.display.as_code import as_code, title_shown
 
     title = fit(title_shown(view.kind, view.title, lines=False), ALLOWED)
-    return f"{title}, in {as_code(view.folder, lines=False)}" if view.folder else title
+    return phrase("cli_gates.title_in", title=title, folder=as_code(view.folder, lines=False)) if view.folder else title
 
 
 def _send(out: Out, client: Client, answer: Request[GateView]) -> GateView:
     view = client.ask(answer)
-    words = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "the answer"}[view.decision or ""]
+    words = {
+        "accept": phrase("cli_gates.yes"),
+        "decline": phrase("cli_gates.no"),
+        "cancel": phrase("cli_gates.no_and_stop"),
+        "reply": phrase("cli_gates.the_answer"),
+    }[view.decision or ""]
     about = f": {_one_line_summary(view)}" if view.decision == "accept" else ""
-    out.result(view, f"{view.code}: {words}, on its way to the agent{about}")
-    out.hint(f"clew watch {out.name_of(view.thread)} follows it; clew gates lists other open gates")
+    out.result(view, phrase("cli_gates.on_its_way", code=view.code, what=words, about=about))
+    out.hint(phrase("cli_gates.answered_next", thread=out.name_of(view.thread)))
     return view

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import chats, thread_argument
+from clew.cli.language import labels, phrase, sentence
 from clew.cli.output import Out, json_option, moment, prompt_text
 from clew.support.errors import Refused
 
 if TYPE_CHECKING:
     from clew.client.sync import Asks
-    from clew.model.views import HandoffView
+    from clew.model.handoff import HandoffView
 
 
 POLL = 10  # seconds that one request waits for the end of a handoff
@@ -35,15 +36,15 @@ def handoff_command(out: Out, thread: str, target: str, say: str, quiet: bool) -
 
     client = out.client()
     asked = client.ask(requests.hand_over(thread, target, prompt_text(say) if say else "", quiet=quiet))
-    out.say(f"handing the thread to {asked.surface}…")
+    out.say(phrase("cli_threads.handing", surface=asked.surface))
     try:
         ended = wait_for_handoff(client, asked)
     except KeyboardInterrupt:
         ended = client.ask(requests.cancel_handoff(asked.id))
     if ended.state != "completed":
-        raise Refused(f"The handoff to {ended.surface} failed: {ended.error} The thread stays where it is.")
-    out.result(ended, f"the thread continues in {ended.conversation}")
-    out.hint(f"clew chat {out.name_of(ended.thread)} takes it back")
+        raise Refused(sentence("cli_threads.handoff_failed", surface=ended.surface, error=ended.error))
+    out.result(ended, phrase("cli_threads.handed", conversation=ended.conversation))
+    out.hint(phrase("cli_threads.takes_back", thread=out.name_of(ended.thread)))
 
 
 def wait_for_handoff(client: Asks, asked: HandoffView) -> HandoffView:
@@ -67,12 +68,12 @@ def handoffs_command(out: Out) -> None:
         out.json(rows)
         return
     if not rows:
-        out.say("there are no handoffs yet; clew handoff THREAD SURFACE makes one")
+        out.say(phrase("cli_threads.no_handoffs"))
         return
     from clew.cli.view.text_width import table
 
     lines = [(row.thread, _place(row), row.state, moment(row.requested_at), row.error or "") for row in rows]
-    for line in table([("THREAD", "TO", "STATE", "ASKED", "WHY"), *lines]):
+    for line in table([labels("thread", "to", "state", "asked", "why"), *lines]):
         out.line(line)
 
 
@@ -91,8 +92,8 @@ def away_command(out: Out, target: str | None) -> None:
 
     where = out.client().ask(requests.go_away(target)) if target else out.client().ask(requests.away())
     place = where.conversation
-    out.result(where, f"answers and questions go to {place}" if place else "you are not away")
-    out.hint("clew back ends it" if place else "clew away SURFACE sends them to a chat")
+    out.result(where, phrase("cli_threads.away", place=place) if place else phrase("cli_threads.not_away"))
+    out.hint(phrase("cli_threads.back_ends") if place else phrase("cli_threads.away_sends"))
 
 
 @click.command("back", short_help="End away mode.")
@@ -102,4 +103,4 @@ def back_command(out: Out) -> None:
     """End away mode: answers and questions are only shown by the local client again."""
     from clew.client import requests
 
-    out.result(out.client().ask(requests.come_back()), "welcome back")
+    out.result(out.client().ask(requests.come_back()), phrase("cli_threads.welcome_back"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from clew.cli.language import phrase, sentence
 from clew.cli.output import Out, json_option
 from clew.support.errors import BadInput, ClewError, Refused
 from clew.support.home import Home
@@ -28,14 +29,11 @@ def init_command(out: Out, yes: bool, force: bool) -> None:
     """Create a config.toml with a comment on each setting. Without a terminal it asks nothing."""
     home = Home.find()
     if home.config.exists() and not force and not _is_first_config(home.config):
-        raise Refused(
-            f"{home.config} exists already: `clew config get` shows it, `clew config set` changes it, and"
-            " `clew init --force` replaces it and keeps a copy"
-        )
+        raise Refused(sentence("cli_setup.exists", config=home.config))
     codex = _codex()
-    out.say(f"codex: {codex or 'not found'}")
+    out.say(phrase("cli_setup.codex_found", path=codex or phrase("cli_setup.not_found")))
     sandbox = codex is not None and _has_sandbox()
-    out.say(f"sandbox of codex: {'works' if sandbox else 'does not work here: `clew doctor` says why'}")
+    out.say(phrase("cli_setup.sandbox", state="works" if sandbox else phrase("cli_setup.sandbox_fails")))
     workspace = None if yes or out.as_json or not sys.stdin.isatty() else _ask_workspace()
     answers = Answers(workspace, sandbox)
     home.prepare()
@@ -44,7 +42,10 @@ def init_command(out: Out, yes: bool, force: bool) -> None:
     policy = "sandbox" if sandbox else "careful"
     written = {"file": str(home.config), "kept": str(kept) if kept else None, "codex": codex, "policy": policy}
     written["next"] = after
-    out.result(written, f"written: {home.config}" + (f"; the old one is {kept}" if kept else ""))
+    out.result(
+        written,
+        phrase("cli_setup.written", config=home.config) + (phrase("cli_setup.old_one", kept=kept) if kept else ""),
+    )
     _say_next(out, codex, after)
 
 
@@ -53,7 +54,7 @@ def _say_next(out: Out, codex: str | None, after: str) -> None:
         from clew.texts.catalogue import say
 
         out.say(say("codex.install"))
-    out.say(f"next: {after}")
+    out.say(phrase("cli_setup.next", after=after))
 
 
 def _codex() -> str | None:
@@ -85,19 +86,20 @@ def _is_first_config(path: Path) -> bool:
 
 def _ask_workspace() -> str | None:
     click.echo(
-        "\nIn a terminal, agents work in the current folder. Threads that start elsewhere (webhook, chat) need one\n"
-        "too: a folder of yours, or one that clew creates.",
+        phrase("cli_setup.where_to_work"),
         err=True,
     )
-    folder: str | None = click.prompt("Folder", default="clew's own", value_proc=_folder, err=True)
+    folder: str | None = click.prompt(
+        phrase("cli_setup.folder"), default=phrase("cli_setup.clews_own"), value_proc=_folder, err=True
+    )
     return folder
 
 
 def _folder(folder: str) -> str | None:
-    if folder == "clew's own":
+    if folder == phrase("cli_setup.clews_own"):
         return None
     if not Path(folder).expanduser().is_dir():
-        raise click.UsageError(f"there is no folder {folder}")
+        raise click.UsageError(sentence("cli_setup.no_folder", folder=folder))
     return folder if folder.startswith("~") else str(Path(folder).absolute())
 
 
@@ -118,7 +120,7 @@ def _back_up(path: Path) -> Path:
     try:
         old = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} cannot be read, so it cannot be copied: move it away by hand") from error
+        raise BadInput(sentence("cli_setup.cannot_copy", path=path)) from error
     names = (path.with_name(f"{path.name}.old{number}") for number in ("", *range(2, 1000)))
     copy = next(name for name in names if not name.exists())
     edit.write(copy, old)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from clew.cli.completion import POLICIES, check_thread_ids, thread_argument, thread_ids, thread_settings
-from clew.cli.language import in_locale, said
+from clew.cli.language import in_locale, phrase, said, sentence
 from clew.cli.output import Out, json_option, prompt_text
 from clew.cli.view.text_width import one_line
 from clew.cli.view.threads import named
 from clew.support.errors import BadInput, Refused
 
 if TYPE_CHECKING:
+    from clew.client.requests import Sent
     from clew.client.sync import Client
     from clew.model.views import ThreadView
 
@@ -24,23 +24,42 @@ if TYPE_CHECKING:
 @thread_argument()
 @click.argument("text", required=False)
 @click.option("--supplement", metavar="TEXT", help="The same as TEXT.")
+@click.option("--now", is_flag=True, help="Of a thread at a usage limit: try now.")
+@click.option("--on", "agent", metavar="AGENT", help="Of a thread at a usage limit: let another agent take the work.")
 @json_option
 @click.pass_obj
-def resume_command(out: Out, thread: str, text: str | None, supplement: str | None) -> None:
+def resume_command(
+    out: Out, thread: str, text: str | None, supplement: str | None, now: bool, agent: str | None
+) -> None:
     """Resume a completed thread with new information, or answer the question of a suspended one.
 
-    TEXT is the new information, or the answer; - reads stdin. `clew chat THREAD` comes back to a thread without one.
+    TEXT is the new information, or the answer; - reads stdin. To an idle thread, TEXT is sent as its next message.
+    `clew chat THREAD` comes back to a thread without a TEXT.
     """
-    from clew.client import requests
-
+    if now or agent:
+        if text is not None or supplement is not None or (now and agent):
+            raise click.UsageError(sentence("cli_threads.one_of_text_now_on"))
+        text = f"on {agent}" if agent else "now"
     supplement = text if supplement is None else supplement
     if supplement is None:
-        raise click.UsageError("resume needs a TEXT: the new information, or the answer. clew chat THREAD needs none.")
+        raise click.UsageError(sentence("cli_threads.needs_text", thread=thread, again=thread))
     if text is not None and text != supplement:
-        raise click.UsageError("give the text once: as TEXT or as --supplement TEXT.")
-    accepted = out.client().ask(requests.resume(thread, prompt_text(supplement)))
-    out.result(accepted, in_locale(accepted.reply) or f"turn {accepted.turn}")
-    out.hint(f"clew watch {out.name_of(accepted.thread)} follows it")
+        raise click.UsageError(sentence("cli_threads.text_once"))
+    accepted = _resume(out, out.client(), thread, prompt_text(supplement))
+    name = out.name_of(accepted.thread)
+    out.result(accepted, in_locale(accepted.reply) or phrase("cli_threads.goes_on", thread=name))
+    out.hint(phrase("cli_threads.watch_follows", thread=name))
+
+
+def _resume(out: Out, client: Client, thread: str, text: str) -> Sent:
+    """Resume a thread. An idle one has nothing to be resumed from: the text is its next message."""
+    from clew.client import requests
+
+    view = client.ask(requests.thread(thread))
+    if view.status != "idle":
+        return client.ask(requests.resume(thread, text))
+    out.say(phrase("cli_threads.idle_gets_text", thread=named(view)))
+    return client.ask(requests.send(view.id, text))
 
 
 @click.command("stop", short_help="Stop the running turn of a thread.")
@@ -52,9 +71,9 @@ def stop_command(out: Out, thread: str) -> None:
     from clew.client import requests
 
     turn = out.client().ask(requests.stop(thread))
-    out.result(turn, f"stopping turn {turn.id}")
     name = out.name_of(turn.thread)
-    out.hint(f"clew read {name} shows how far it got; clew send {name} '…' continues")
+    out.result(turn, phrase("cli_threads.stopping", thread=name))
+    out.hint(phrase("cli_threads.stopped_next", thread=name, again=name))
 
 
 @click.command("done", short_help="Mark threads as completed.")
@@ -69,28 +88,31 @@ def done_command(out: Out, threads: tuple[str, ...], idle_for: str | None, dry_r
     --idle-for leaves alone what runs, waits or is queued, tasks, and sessions that other programs use too.
     """
     from clew.client import requests
-    from clew.client.idle_chats import idle_chats
-    from clew.support.durations import parse_duration
 
     if bool(threads) == (idle_for is not None):
-        raise click.UsageError("name threads, or give --idle-for TIME.")
+        raise click.UsageError(sentence("cli_threads.name_threads"))
     if dry_run and idle_for is None:
-        raise click.UsageError("--dry-run goes with --idle-for.")
+        raise click.UsageError(sentence("cli_threads.dry_run_idle"))
     client = out.client()
     if len(threads) == 1:
         view = client.ask(requests.done(threads[0]))
-        out.result(view, f"{named(view)} is {view.status}")
-        out.hint(f"clew resume {named(view)} --supplement '…' reopens it")
+        out.result(view, phrase("cli_threads.is_status", thread=named(view), status=view.status))
+        out.hint(phrase("cli_threads.reopens", thread=named(view)))
         return
     if idle_for is not None:
-        found = list(idle_chats(client, int(time.time() * 1000), parse_duration(idle_for)))
-        if not found:
-            out.say("no idle chat is that old")
-        if dry_run:
-            _print_done(out, found, "would be completed")
-            return
-        threads = tuple(view.id for view in found)
+        _complete_idle(out, client, idle_for, dry_run=dry_run)
+        return
     _complete(out, client, threads)
+
+
+def _complete_idle(out: Out, client: Client, idle_for: str, *, dry_run: bool) -> None:
+    from clew.client import requests
+    from clew.support.durations import parse_duration
+
+    found = client.ask(requests.finish_idle(parse_duration(idle_for) / 1000, dry_run=dry_run))
+    if not found:
+        out.say(phrase("cli_threads.none_that_old"))
+    _print_done(out, found, phrase("cli_threads.would_be_completed" if dry_run else "cli_threads.is_completed"))
 
 
 def _complete(out: Out, client: Client, threads: Sequence[str]) -> None:
@@ -103,7 +125,7 @@ def _complete(out: Out, client: Client, threads: Sequence[str]) -> None:
             done.append(client.ask(requests.done(name)))
         except (Refused, BadInput) as error:
             refused.append(error.words)
-    _print_done(out, done, "is completed")
+    _print_done(out, done, phrase("cli_threads.is_completed"))
     for words in refused:
         out.say(f"clew: {in_locale(words)}")
     if refused:
@@ -117,7 +139,7 @@ def _print_done(out: Out, views: Sequence[ThreadView], state: str) -> None:
     for view in views:
         out.line(f"{named(view)} {state}: {one_line(said(view, 'title'))}")
     if views:
-        out.hint("clew threads --history lists completed threads; clew resume THREAD --supplement '…' reopens one")
+        out.hint(phrase("cli_threads.completed_next"))
 
 
 @click.command("cancel", short_help="Cancel a thread for good.")
@@ -129,8 +151,8 @@ def cancel_command(out: Out, thread: str) -> None:
     from clew.client import requests
 
     view = out.client().ask(requests.cancel(thread))
-    out.result(view, f"{named(view)} is cancelled")
-    out.hint(f"clew fork {named(view)} starts a new one from it")
+    out.result(view, phrase("cli_threads.cancelled", thread=named(view)))
+    out.hint(phrase("cli_threads.fork_starts", thread=named(view)))
 
 
 @click.command("fork", short_help="Start a new thread from the history of another one.")
@@ -145,7 +167,7 @@ def fork_command(out: Out, thread: str, turn: str | None, title: str | None) -> 
 
     view = out.client().ask(requests.fork(thread, turn, title))
     out.result(view, view.id)
-    out.hint(f"clew chat {named(view)} continues there")
+    out.hint(phrase("cli_threads.chat_continues", thread=named(view)))
 
 
 @click.command("title", short_help="Change the title of a thread.")
@@ -159,10 +181,12 @@ def title_command(out: Out, thread: str, title: str) -> None:
 
     view = out.client().ask(requests.retitle(thread, prompt_text(title)))
     out.result(view, f"{named(view)}: {view.title}")
-    out.hint(f"clew show {named(view)} shows its state")
+    out.hint(phrase("cli_threads.show_state", thread=named(view)))
 
 
-SETTINGS = ("model", "effort", "policy")
+SETTINGS = ("model", "effort", "policy", "priority")
+PRIORITIES = ("high", "normal", "low")
+BUDGETS = ("budget.tokens", "budget.turns", "budget.time")
 
 
 def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -170,14 +194,41 @@ def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
     found: dict[str, str] = {}
     for each in given:
         name, equals, value = each.partition("=")
-        if name not in SETTINGS or not equals or not value.strip():
-            raise click.BadParameter(f"{each!r} is not a setting; write model=NAME, effort=NAME or policy=NAME.")
+        if name not in (*SETTINGS, *BUDGETS) or not equals or not value.strip():
+            raise click.BadParameter(sentence("cli_threads.not_a_setting", given=f"{each!r}"))
+        if name in BUDGETS:
+            _limit(name, value)
         if name == "policy" and value not in POLICIES:
-            raise click.BadParameter(f"{value!r} is not a policy; there are: {', '.join(POLICIES)}.")
+            raise click.BadParameter(
+                sentence("cli_threads.not_a_policy", value=f"{value!r}", known=", ".join(POLICIES))
+            )
+        if name == "priority" and value not in PRIORITIES:
+            raise click.BadParameter(
+                sentence("cli_threads.not_a_priority", value=f"{value!r}", known=", ".join(PRIORITIES))
+            )
         if name in found:
-            raise click.BadParameter(f"{name} is given twice; give it once.")
+            raise click.BadParameter(sentence("cli_threads.given_twice", name=name))
         found[name] = value
     return found
+
+
+def _limit(name: str, value: str) -> int:
+    """0: none of its own."""
+    from clew.support.durations import parse_duration
+    from clew.support.errors import BadInput
+
+    if value == "none":
+        return 0
+    try:
+        limit = parse_duration(value) if name == "budget.time" else int(value.replace("_", ""))
+    except (BadInput, ValueError):
+        limit = 0
+    if not 0 < limit <= 1 << 49:
+        example = "4h" if name == "budget.time" else "500000"
+        raise click.BadParameter(
+            sentence("cli_threads.not_a_limit", value=f"{value!r}", name=name, example=example, again=name)
+        )
+    return limit
 
 
 @click.command("set", short_help="Change the model, effort or policy of a thread.")
@@ -188,15 +239,23 @@ def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
 @json_option
 @click.pass_obj
 def set_command(out: Out, thread: str, settings: dict[str, str]) -> None:
-    """Change the model, effort or policy of a thread. They hold from its next turn.
+    """Change the model, effort, policy, priority or budget of a thread. They hold from its next turn.
 
     \b
     clew set THREAD model=NAME effort=high
     clew set THREAD policy=read-only        or careful, sandbox, trusted, yolo
+    clew set THREAD priority=low            or normal, high
+    clew set THREAD budget.tokens=500000 budget.turns=20 budget.time=4h     or =none
     """
     from clew.client import requests
 
-    view = out.client().ask(requests.change(thread, **settings))
+    limits = {name.partition(".")[2]: _limit(name, value) for name, value in settings.items() if name in BUDGETS}
+    plain = {name: value for name, value in settings.items() if name not in BUDGETS}
+    client = out.client()
+    if limits:
+        view = client.ask(requests.limit(thread, **limits))
+    if plain:
+        view = client.ask(requests.change(thread, **plain))
     changed = " ".join(f"{name}={value}" for name, value in settings.items())
-    out.result(view, f"{named(view)}, from its next turn on: {changed}")
-    out.hint(f"clew show {named(view)} shows its settings")
+    out.result(view, phrase("cli_threads.settings_changed", thread=named(view), changed=changed))
+    out.hint(phrase("cli_threads.show_settings", thread=named(view)))

@@ -9,6 +9,7 @@ import click
 
 from clew.cli.commands.threads import state_words
 from clew.cli.completion import runtimes, thread_argument
+from clew.cli.language import phrase, sentence
 from clew.cli.output import Out, json_option, table
 from clew.support.errors import OutOfReach
 from clew.support.home import Home
@@ -36,16 +37,16 @@ def verify_command(out: Out, thread: str | None) -> None:
     if out.as_json:
         out.json(verdicts)
     elif not thread:
-        out.line(f"{len(verdicts)} threads, {bad} damaged")
+        out.line(phrase("cli_daemon.verified", count=len(verdicts), bad=bad))
     if bad:
-        out.hint("a damaged history cannot be repaired: restore a backup, or fork the thread before the damage")
+        out.hint(phrase("cli_daemon.cannot_repair"))
         raise click.exceptions.Exit(1)
 
 
 def _verdict(verdict: Verdict) -> str:
     if verdict.sound:
-        return f"{verdict.thread}  sound, {verdict.nodes} nodes"
-    return f"{verdict.thread}  DAMAGED at node {verdict.bad_node}: {verdict.reason}"
+        return phrase("cli_daemon.sound", thread=verdict.thread, nodes=verdict.nodes)
+    return phrase("cli_daemon.broken", thread=verdict.thread, bad_node=verdict.bad_node, reason=verdict.reason)
 
 
 @click.command("notify", short_help="Try all pending deliveries once, now.")
@@ -61,7 +62,7 @@ def notify_command(out: Out, dry_run: bool, retry_failed: bool) -> None:
     else:
         _print(out, done, 0 if retry_failed else _failed_before(out, done))
     if any(each.state == "failed" for each in done) and not dry_run:
-        out.hint("clew notify --retry-failed retries those; clew doctor checks the surfaces")
+        out.hint(phrase("cli_daemon.retry_failed"))
         raise click.exceptions.Exit(1)
 
 
@@ -69,9 +70,9 @@ def _print(out: Out, done: Sequence[Notified], failed_before: int) -> None:
     for line in table([_row(each) for each in done]) if done else []:
         out.line(line)
     if not done:
-        out.line("no new deliveries are pending" if failed_before else "no deliveries are pending")
+        out.line(phrase("cli_daemon.no_new_pending") if failed_before else phrase("cli_daemon.none_pending"))
     if failed_before:
-        out.say(f"{failed_before} failed before; clew notify --retry-failed retries them")
+        out.say(phrase("cli_daemon.failed_before", count=failed_before))
 
 
 def _failed_before(out: Out, done: Sequence[Notified]) -> int:
@@ -116,7 +117,7 @@ def ping_command(out: Out, runtime: str) -> None:
     import asyncio
 
     if runtime == "scripted":
-        out.result([{"step": "find", "seconds": 0.0, "detail": _NO_PROGRAM}], _NO_PROGRAM)
+        out.result([{"step": "find", "seconds": 0.0, "detail": _NO_PROGRAM}], phrase("cli_daemon.scripted_needs_none"))
     else:
         asyncio.run(_print_steps(out, runtime, _ping(runtime)))
 
@@ -126,14 +127,14 @@ _NO_PROGRAM = "scripted needs no program; it always works"
 
 async def _print_steps(out: Out, runtime: str, stream: AsyncIterator[PingStep]) -> None:
     steps = []
-    out.say(f"testing {runtime} with one tiny turn…")
+    out.say(phrase("cli_daemon.testing", runtime=runtime))
     async for step in stream:
         steps.append({"step": step.name, "seconds": round(step.seconds, 3), "detail": step.detail})
         if not out.as_json:
             out.line(f"{step.name:<6} {step.seconds:7.3f} s  {step.detail}")
     if out.as_json:
         out.json(steps)
-    out.hint(f"it works; clew run 'say hello' --runtime {runtime}")
+    out.hint(phrase("cli_daemon.it_works", runtime=runtime))
 
 
 def _ping(name: str) -> AsyncIterator[PingStep]:
@@ -145,5 +146,5 @@ def _ping(name: str) -> AsyncIterator[PingStep]:
     if name not in made:
         wrong = next((trouble.error for trouble in troubles if trouble.name == name), None)
         known = ", ".join(sorted(made))
-        raise click.UsageError(wrong or f"there is no runtime {name!r}; known: {known}")
+        raise click.UsageError(wrong or sentence("cli_daemon.no_runtime", name=f"{name!r}", known=known))
     return ping(made[name], SystemClock())

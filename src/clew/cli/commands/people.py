@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from clew.cli.language import labels, phrase
 from clew.cli.output import Out, json_option, moment
 
 ROLES = click.Choice(["owner", "driver", "watcher"])
@@ -24,8 +25,8 @@ def pair_command(out: Out, code: str, role: str, force: bool) -> None:
     from clew.client import requests
 
     person = out.client().ask(requests.pair(code, role, force=force))
-    out.result(person, f"{person.name} ({person.id}) may use clew now, as {person.role}")
-    out.hint("clew people lists them; clew people --remove SURFACE:ID removes one")
+    out.result(person, phrase("cli_setup.may_use", name=person.name, id=person.id, role=person.role))
+    out.hint(phrase("cli_setup.people_next"))
 
 
 @click.command("people", short_help="List people who may use clew in chats.")
@@ -38,17 +39,17 @@ def people_command(out: Out, remove: str | None) -> None:
 
     if remove is not None:
         person = out.client().ask(requests.remove_person(remove))
-        out.result(person, f"{person.name} ({person.id}) may not use clew any more")
+        out.result(person, phrase("cli_setup.may_not_use", name=person.name, id=person.id))
         return
     rows = out.client().ask(requests.people())
     if out.as_json:
         out.json(rows)
         return
     if not rows:
-        out.say("nobody is paired; a person who writes to clew in a chat gets a code for `clew pair`")
+        out.say(phrase("cli_setup.nobody_paired"))
         return
     from clew.cli.view.text_width import table
 
     lines = [(row.id, row.name, row.role, moment(row.added_at), row.added_by) for row in rows]
-    for line in table([("ID", "NAME", "ROLE", "SINCE", "BY"), *lines]):
+    for line in table([labels("id", "name", "role", "since", "by"), *lines]):
         out.line(line)

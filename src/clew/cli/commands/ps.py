@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import asdict
 
+from clew.cli.language import labels, phrase
 from clew.cli.output import Out, json_option, table
 
 if TYPE_CHECKING:
@@ -28,15 +29,15 @@ def ps_command(out: Out) -> None:
         out.json([asdict(row) for row in rows])
         return
     if not rows:
-        out.say("no process of clew runs; clew up starts it")
+        out.say(phrase("cli_daemon.none_runs"))
         return
-    for line in table([("PID", "ROLE", "MEMORY", "AGE", "COMMAND", "THREADS"), *map(_cells, rows)]):
+    for line in table([labels("pid", "role", "memory", "age", "command", "threads"), *map(_cells, rows)]):
         out.line(line)
     roles = {row.role for row in rows}
     if "left" in roles:
-        out.say("clew doctor --clean ends processes left by a daemon that is gone")
+        out.say(phrase("cli_daemon.left_processes"))
     if "keeper" in roles and "daemon" not in roles:
-        out.say("an agent is kept for the next daemon: clew up attaches to it, clew down ends it")
+        out.say(phrase("cli_daemon.agent_kept"))
 
 
 def _work() -> Mapping[int, tuple[str, ...]]:

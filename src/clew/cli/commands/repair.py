@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clew.cli.language import labels, phrase
 from clew.cli.output import Out, json_option, table
 from clew.support.errors import OutOfReach
 from clew.support.home import Home
@@ -38,11 +39,11 @@ def repair_command(out: Out, apply: bool) -> None:
     else:
         _print(out, found, done)
     if is_running and any(each.table in LIVE for each in done):
-        out.hint("clew restart continues the turns that waited for them")
+        out.hint(phrase("cli_daemon.restart_continues"))
     for line in _remarks(found, done):
         out.say(line)
     if movable and not is_agreed:
-        out.say("clew repair --apply sets them aside")
+        out.say(phrase("cli_daemon.apply_sets_aside"))
     if len(movable) < len(found) or (movable and not is_agreed):
         raise click.exceptions.Exit(1)
 
@@ -50,14 +51,18 @@ def repair_command(out: Out, apply: bool) -> None:
 def _remarks(found: Sequence[DamagedRow], done: Sequence[DamagedRow]) -> Iterator[str]:
     """What stays, and whose messages are lost."""
     if any(each.stays == "history" for each in found):
-        yield "damaged nodes stay where they are: history is never changed, and their threads show it"
+        yield phrase("cli_daemon.nodes_stay")
     if any(each.stays == "newer" for each in found):
         names = ", ".join(f"{each.table} {each.key}" for each in found if each.stays == "newer")
-        yield f"a newer clew may have written {names}: they stay; update clew to read them"
+        yield phrase("cli_daemon.newer_wrote", names=names)
     for each in done:
         if each.message == "not_told":
-            sender = f"from {each.conversation}" if each.conversation else "from an unknown place"
-            yield f"a message {sender} does not run ({each.table} {each.key}), and nobody there was told"
+            sender = (
+                phrase("cli_daemon.from_place", conversation=each.conversation)
+                if each.conversation
+                else phrase("cli_daemon.from_unknown")
+            )
+            yield phrase("cli_daemon.not_run", sender=sender, table=each.table, key=each.key)
 
 
 def _agrees(out: Out, found: Sequence[DamagedRow]) -> bool:
@@ -65,21 +70,25 @@ def _agrees(out: Out, found: Sequence[DamagedRow]) -> bool:
         return False
     for line in _lines(found):
         out.line(line)
-    return click.confirm("Set these rows aside?", default=False, err=True)
+    return click.confirm(phrase("cli_daemon.set_aside_question"), default=False, err=True)
 
 
 def _print(out: Out, found: Sequence[DamagedRow], done: Sequence[DamagedRow]) -> None:
     if not found:
-        out.line("all rows can be read")
+        out.line(phrase("cli_daemon.all_readable"))
     for line in _lines(done or found):
         out.line(line)
     if done:
-        out.line("1 row was set aside" if len(done) == 1 else f"{len(done)} rows were set aside")
+        out.line(
+            phrase("cli_daemon.one_set_aside")
+            if len(done) == 1
+            else phrase("cli_daemon.many_set_aside", done=len(done))
+        )
 
 
 def _lines(rows: Sequence[DamagedRow]) -> Sequence[str]:
     lines = [(each.table, each.key, each.thread or "-", each.reason) for each in rows]
-    return table([("TABLE", "ROW", "THREAD", "WHY"), *lines]) if rows else ()
+    return table([labels("table", "row", "thread", "why"), *lines]) if rows else ()
 
 
 def _ask(*, apply: bool) -> tuple[Sequence[DamagedRow], bool]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import thread_ids
+from clew.cli.language import labels, phrase, sentence
 from clew.cli.output import Out, json_option, moment
 
 if TYPE_CHECKING:
@@ -40,15 +41,15 @@ def list_command(out: Out) -> None:
     if rows:
         _list(out, rows)
     else:
-        out.say("there are no rules; commands that only read are allowed, anything else is asked")
-    out.hint("clew rules add allow 'pytest *' --here adds one; clew rules test 'CMD' tests them")
+        out.say(phrase("cli_gates.no_rules"))
+    out.hint(phrase("cli_gates.rules_next"))
 
 
 def _list(out: Out, rows: Sequence[RuleView]) -> None:
     from clew.cli.view.text_width import table
 
     lines = [(row.id, row.effect, row.kind, pattern_words(row), where_words(row), until_words(row)) for row in rows]
-    for line in table([("ID", "EFFECT", "KIND", "PATTERN", "WHERE", "UNTIL"), *lines]):
+    for line in table([labels("id", "effect", "kind", "pattern", "where", "until"), *lines]):
         out.line(line)
 
 
@@ -93,7 +94,7 @@ def add_command(
     from clew.client import requests
 
     if sum(map(bool, (here, workspace, thread))) > 1:
-        raise click.UsageError("give one of --here, --workspace and --thread, or none of them for everywhere")
+        raise click.UsageError(sentence("cli_gates.one_place"))
     more: dict[str, object] = {**_scope(here, workspace, thread)}
     if kind:
         more["kind"] = kind
@@ -104,8 +105,8 @@ def add_command(
     row = out.client().ask(requests.add_rule(effect, pattern, **more))
     out.result(row, _made(row))
     if not kind and not out.as_json:
-        out.say(f"without --kind, the rule is for {_ABOUT[row.kind]}; {_others(row)}")
-    out.hint(f"clew rules test 'CMD' tests it; clew rules remove {row.id} removes it")
+        out.say(phrase("cli_gates.kind_not_given", about=phrase(f"cli_gates.{_ABOUT[row.kind]}"), others=_others(row)))
+    out.hint(phrase("cli_gates.rule_next", id=row.id))
 
 
 @rules_command.command("remove")
@@ -117,9 +118,9 @@ def remove_command(out: Out, rule: str) -> None:
     from clew.client import requests
 
     if not (rule.isascii() and rule.isalnum()):
-        raise click.BadParameter(f"{rule!r} is not a rule id; `clew rules list` lists them.")
+        raise click.BadParameter(sentence("cli_gates.not_a_rule", rule=f"{rule!r}"))
     row = out.client().ask(requests.remove_rule(rule))
-    out.result(row, f"removed: {row.effect} {pattern_words(row)}")
+    out.result(row, phrase("cli_gates.removed", effect=row.effect, row=pattern_words(row)))
 
 
 @rules_command.command("test")
@@ -137,18 +138,21 @@ def test_command(out: Out, subject: str, kind: str, thread: str | None) -> None:
     out.result(row, "\n".join(filter(None, (f"{row.effect}: {row.why}", row.note))))
 
 
-_KINDS = {"command": "the command", "change": "changes of", "tool": "the tool"}
-_ABOUT = {"command": "commands", "change": "changes of files", "tool": "tools"}
+_ABOUT = {"command": "of_commands", "change": "of_changes", "tool": "of_tools"}
 
 
 def _made(row: RuleView) -> str:
-    until = f"until {until_words(row)}" if row.until else until_words(row)
-    return f"{row.id}: {row.effect} {_KINDS[row.kind]} {pattern_words(row)}, {where_words(row)}, {until}"
+    until = phrase("cli_gates.until", time=until_words(row)) if row.until else until_words(row)
+    return f"{row.id}: {row.effect} {phrase(f'cli_gates.{row.kind}')} {pattern_words(row)}, {where_words(row)}, {until}"
 
 
 def _others(row: RuleView) -> str:
     """How to choose another kind."""
-    others = [f"--kind {kind} is for {about}" for kind, about in _ABOUT.items() if kind != row.kind]
+    others = [
+        phrase("cli_gates.kind_is_for", kind=kind, about=phrase(f"cli_gates.{about}"))
+        for kind, about in _ABOUT.items()
+        if kind != row.kind
+    ]
     return ", ".join(others)
 
 
@@ -172,4 +176,4 @@ def where_words(row: RuleView) -> str:
 
 
 def until_words(row: RuleView) -> str:
-    return moment(row.until) or "for ever"
+    return moment(row.until) or phrase("cli_gates.for_ever")

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, NotRequired, TypedDict, TypeVar, Unpack
 
 import click
 
 from clew.cli.completion import runtimes, targets, thread_argument
-from clew.cli.language import in_locale, said
+from clew.cli.language import in_locale, phrase, said
 from clew.cli.output import Out, json_option, prompt_text
 from clew.cli.view import outcome
 from clew.support.errors import ClewError, Refused
@@ -27,6 +27,9 @@ POLICIES = ("careful", "sandbox", "trusted", "read-only", "yolo")
 F = TypeVar("F", bound=Callable[..., object])
 
 
+PRIORITIES = ("high", "normal", "low")
+
+
 class ThreadOptions(TypedDict):
     """The values of `thread_options`."""
 
@@ -38,6 +41,7 @@ class ThreadOptions(TypedDict):
     title: str | None
     files: list[str]
     notify: str | None
+    priority: NotRequired[str | None]
 
 
 def _files(ctx: click.Context, param: click.Parameter, value: tuple[Path, ...]) -> list[str]:
@@ -68,6 +72,7 @@ def thread_options(command: F) -> F:
             help="The folder to work in; default: the current one.",
         ),
         click.option("--policy", type=click.Choice(POLICIES), help="How much the agent may do without asking."),
+        click.option("--priority", type=click.Choice(PRIORITIES), help="Its place in the queue; default: normal."),
         click.option("--title", help="Default: the beginning of the prompt."),
         _file_option,
         click.option(
@@ -94,9 +99,9 @@ def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> N
 
     A PROMPT of - is read from stdin. Ctrl-C stops the turn; a second one does not wait for its end.
 
-    If the agent asks, answer with `y`, `n` or a number. Without a terminal, and with --json, `run` then ends with exit
-    5 and the code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it continue without
-    asking.
+    If the agent asks, answer with `y`, `n`, `n REASON` or a number. Without a terminal, and with --json, `run` then
+    ends with exit 5 and the code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it
+    continue without asking.
     """
     from clew.cli.ctrl_c import CtrlC
     from clew.cli.follow import WORKING, follow_turn
@@ -112,7 +117,7 @@ def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> N
         ctrl_c.set_thread(accepted.thread)
         screen.wait(WORKING)
         show = (lambda pieces: None) if out.as_json else screen.show
-        with add_way_back(accepted.thread):
+        with add_way_back(out.name_of(accepted.thread)):
             keys = GatePrompt(out, screen, client, accepted.thread)
             how = choices if keys.is_interactive else command_hints
             turn, _ = follow_turn(client, accepted.thread, accepted.turn or "", show, how=how, at_gate=keys.at_gate)
@@ -125,7 +130,7 @@ def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> N
         raise click.exceptions.Exit(outcome.WAITS)
     if turn.state != "completed":
         raise click.exceptions.Exit(print_failure(out, client, turn))
-    out.hint(f"clew chat {out.name_of(turn.thread)} continues it")
+    out.hint(phrase("cli_threads.continues_it", thread=out.name_of(turn.thread)))
 
 
 def open_gate_codes(client: Client, turn: TurnView) -> list[str]:
@@ -137,9 +142,9 @@ def open_gate_codes(client: Client, turn: TurnView) -> list[str]:
 
 def print_open_gates(out: Out, client: Client, turn: TurnView) -> None:
     codes = open_gate_codes(client, turn)
-    out.say(f"clew: the agent waits for an answer: {', '.join(codes) or 'it was just given'}")
+    out.say(phrase("cli_threads.agent_waits", codes=", ".join(codes) or phrase("cli_threads.just_given")))
     name = out.name_of(turn.thread)
-    out.say(f"clew gates {' '.join(codes[:1])} shows it; clew watch {name} follows the turn after the answer")
+    out.say(phrase("cli_threads.waits_next", code=" ".join(codes[:1]), thread=name))
 
 
 @contextmanager
@@ -161,7 +166,12 @@ def print_failure(out: Out, client: Client, turn: TurnView) -> int:
 
     thread = client.ask(requests.thread(turn.thread))
     waits = said(thread, "suspend_message") if thread.status == "suspended" else None
-    out.say(f"clew: {waits or said(turn, 'error') or 'the turn was ' + turn.state}")
+    out.say(
+        phrase(
+            "cli_threads.turn_ended",
+            why=waits or said(turn, "error") or phrase("cli_threads.turn_was", state=turn.state),
+        )
+    )
     out.say(next_step(thread))
     return outcome.WAITS if waits and turn.state == "interrupted" else outcome.of_turn(turn.state)
 
@@ -189,7 +199,7 @@ def start_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) ->
     accepted = out.client().ask(start_request("task", prompt_text(prompt), options))
     out.result(accepted, accepted.thread)
     name = out.name_of(accepted.thread)
-    out.hint(f"clew watch {name} follows it; clew show {name} shows its state")
+    out.hint(phrase("cli_threads.detached_next", thread=name, again=name))
 
 
 def start_request(kind: str, text: str, options: ThreadOptions, files: Sequence[str] | None = None) -> Request[Sent]:
@@ -206,6 +216,7 @@ def start_request(kind: str, text: str, options: ThreadOptions, files: Sequence[
         effort=options["effort"],
         policy=options["policy"],
         notify=_with_terminal(options["notify"]),
+        priority=options.get("priority"),
         files=options["files"] if files is None else files,
     )
 
@@ -233,8 +244,9 @@ def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]
     accepted = out.client().ask(requests.send(thread, prompt_text(text), queue=queue, files=files))
     if accepted.fate == "refused":
         raise Refused(accepted.reply)
-    out.result(accepted, in_locale(accepted.reply) or f"turn {accepted.turn}")
-    out.hint(f"clew watch {out.name_of(accepted.thread)} follows it")
+    name = out.name_of(accepted.thread)
+    out.result(accepted, in_locale(accepted.reply) or phrase("cli_threads.sent_to", thread=name))
+    out.hint(phrase("cli_threads.watch_follows", thread=name))
 
 
 @click.command("watch", short_help="Watch a thread, or all, live.")
@@ -263,5 +275,5 @@ def watch_command(out: Out, thread: str | None, follow: bool) -> None:
                 break
         screen.wait(None)
     if thread and not out.as_json:
-        out.hint(f"clew read {out.name_of(found or '')} shows it all; clew watch --follow goes on watching")
+        out.hint(phrase("cli_threads.watch_next", thread=out.name_of(found or "")))
     raise click.exceptions.Exit(code or 0)

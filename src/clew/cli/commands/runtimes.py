@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.language import in_locale
+from clew.cli.language import in_locale, labels, phrase
 from clew.cli.output import Out, json_option
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def runtimes_command(out: Out, list_all: bool) -> None:
     """
     import asyncio
 
-    out.hint("looking at the agents…")
+    out.hint(phrase("cli_daemon.looking"))
     rows = asyncio.run(_check_all())
     if out.as_json:
         out.json([asdict(row) for row in rows])
@@ -48,7 +48,7 @@ def runtimes_command(out: Out, list_all: bool) -> None:
     rows = [row for row in rows if row.name not in hidden]
 
     lines = [(row.name, row.health, row.version or "–", _login(row), " ".join(row.can)) for row in rows]
-    for line in table([("NAME", "HEALTH", "VERSION", "LOGIN", "CAN"), *lines]):
+    for line in table([labels("name", "health", "version", "login", "can"), *lines]):
         out.line(line)
     for row in rows:
         if row.todo:
@@ -57,7 +57,7 @@ def runtimes_command(out: Out, list_all: bool) -> None:
         from clew.texts.catalogue import say
 
         out.say(in_locale(say("doctor.not_installed_all", names=", ".join(hidden))))
-    out.hint("clew ping RUNTIME tries one; clew run --runtime RUNTIME 'say hello'")
+    out.hint(phrase("cli_daemon.ping_tries"))
 
 
 def _configured() -> set[str]:
@@ -69,7 +69,9 @@ def _configured() -> set[str]:
 
 
 def _login(row: Row) -> str:
-    return "–" if row.logged_in is None else "yes" if row.logged_in else "no"
+    if row.logged_in is None:
+        return "unknown" if row.path else "–"
+    return "yes" if row.logged_in else "no"
 
 
 async def _check_all() -> list[Row]:

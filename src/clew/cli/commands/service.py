@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from clew.cli.language import phrase, sentence
 from clew.cli.output import Out, json_option
 from clew.support.errors import ClewError, Refused
 from clew.support.home import Home
@@ -67,7 +68,7 @@ def _print(out: Out, service: Service) -> None:
     if out.as_json:
         out.json({"file": str(service.file), "text": service.text})
         return
-    out.say(f"{service.file} would be:")
+    out.say(phrase("cli_setup.file_would_be", file=service.file))
     print(service.text, end="")
 
 
@@ -146,7 +147,7 @@ def _variables(home: Home, environ: Mapping[str, str]) -> list[tuple[str, str]]:
 def _quoted(text: str) -> str:
     """Quote a value for systemd: `%` would begin a specifier, and a backslash an escape."""
     if "\n" in text:
-        raise Refused(f"a systemd unit cannot contain a line break, but {text.splitlines()[0]!r}… has one")
+        raise Refused(sentence("cli_setup.no_line_break", line=f"{text.splitlines()[0]!r}"))
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
 
@@ -177,9 +178,9 @@ def _written(service: Service) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise Refused(f"{service.file} cannot be read: {error}. Move it away, then try again.") from error
+        raise Refused(sentence("cli_setup.file_unreadable", file=service.file, error=error)) from error
     if OURS not in text:
-        raise Refused(f"{service.file} was not written by clew, so it is not changed. Move it away, then try again.")
+        raise Refused(sentence("cli_setup.file_not_ours", file=service.file))
     return text
 
 
@@ -189,11 +190,13 @@ def _run(steps: tuple[tuple[str, ...], ...]) -> None:
 
     for step in steps:
         if not shutil.which(step[0]):
-            raise ClewError(f"{step[0]} is not installed, so nothing was enabled; the file is written")
+            raise ClewError(sentence("cli_setup.not_installed", program=step[0]))
         done = subprocess.run(step, capture_output=True, text=True, errors="replace")
         if done.returncode:
-            said = " ".join((done.stderr or done.stdout).split()) or f"exit code {done.returncode}"
-            raise ClewError(f"`{' '.join(step)}` failed: {said}")
+            said = " ".join((done.stderr or done.stdout).split()) or phrase(
+                "cli_setup.exit_code", returncode=done.returncode
+            )
+            raise ClewError(sentence("cli_setup.step_failed", command=" ".join(step), why=said))
 
 
 def _is_up(home: Home) -> bool:
@@ -208,9 +211,11 @@ def _print_result(
     then = [" ".join(step) for step in steps] if changed or action == "install" else []
     if then and is_up:
         then = ["clew down", *then]  # the running daemon holds the store
-    words = {"install": ("written", "unchanged"), "remove": ("removed", "not found")}[action][not changed]
+    words = {"install": ("written", "unchanged"), "remove": ("removed", phrase("cli_setup.not_found"))}[action][
+        not changed
+    ]
     out.result({"file": str(service.file), "changed": changed, "next": then}, f"{words}: {service.file}")
     for line in then:
-        out.say(f"next: {line}")
+        out.say(phrase("cli_setup.next", after=line))
     if action == "install" and sys.platform == "linux":
-        out.hint("loginctl enable-linger lets it run while you are not logged in")
+        out.hint(phrase("cli_setup.linger"))

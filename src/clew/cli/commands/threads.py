@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from clew.cli.completion import thread_argument
-from clew.cli.language import said
+from clew.cli.language import phrase, row_name, said, sentence
 from clew.cli.output import Out, is_terminal, json_option, moment, painted, table, terminal_columns
-from clew.cli.view.threads import named, thread_table
+from clew.cli.view.threads import named, suspension_words, thread_table
+from clew.support.errors import Refused
+from clew.support.text import visible
 
 if TYPE_CHECKING:
-    from clew.model.views import ContinuityView, ThreadView, WhereRow
+    from clew.client.sync import Client
+    from clew.model.views import ContinuityView, Passage, ThreadView, WhereRow
+
+FEW = 20  # finished threads that are counted for a hint
 
 
-@click.command("threads", short_help="List threads, newest first.")
+@click.command("threads", short_help="List threads, the last active first.")
+@click.argument("words", required=False)
 @click.option("--history", is_flag=True, help="List completed and cancelled threads.")
 @click.option(
     "--status",
     type=click.Choice(["idle", "running", "waiting", "suspended", "completed", "cancelled"]),
     help="waiting: for a person, at an open gate or suspended.",
 )
-@click.option("--text", metavar="WORDS", help="Search in id, title, folder and newest answer.")
+@click.option("--text", metavar="WORDS", help="The same as WORDS.")
 @click.option("--workspace", metavar="FOLDER", type=click.Path(resolve_path=False))
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
-@click.option("--before", metavar="THREAD", help="List older threads than this one: the next page.")
+@click.option("--before", metavar="THREAD", help="List threads that were last active before this one: the next page.")
 @json_option
 @click.pass_obj
 def threads_command(
     out: Out,
     /,
+    words: str | None,
     workspace: str | None,
     history: bool,
     status: str | None,
@@ -41,9 +50,11 @@ def threads_command(
     limit: int,
     before: str | None,
 ) -> None:
-    """List threads, newest first: handle, status, title, runtime, age, and the last line of the newest answer."""
+    """List threads, the last active first: handle, status, title, runtime, the time since then, and the last line of
+    the newest answer. With WORDS, those that have them in their id, title, folder or newest answer."""
     from clew.client import requests
 
+    text = text or words
     folder = os.path.abspath(workspace) if workspace else None  # noqa: PTH100 (as `start` stores it)
     page = out.client().ask(
         requests.threads(history=history, status=status, text=text, workspace=folder, limit=limit, before=before)
@@ -54,17 +65,38 @@ def threads_command(
     room = terminal_columns()
     for line in thread_table(page.threads, time.time(), room, _paint):
         print(line)
+    if not (history or status or folder):
+        _hint_finished(out, text)
     if not page.threads:
         out.say(_none(bool(folder or status or text or before), history))
     else:
-        more = f"; more: --before {page.next}" if page.next else ""
-        out.hint(f"clew chat {named(page.threads[0])} continues the newest{more}")
+        more = phrase("cli_threads.more", next=page.next) if page.next else ""
+        out.hint(phrase("cli_threads.threads_next", thread=named(page.threads[0]), more=more))
+
+
+def _hint_finished(out: Out, text: str | None) -> None:
+    """Say how many finished threads the list leaves out, up to a few; of a search, how many it would find there."""
+    from clew.client import requests
+
+    if not out.has_hints:
+        return
+    page = out.client().ask(requests.threads(history=True, text=text, limit=FEW))
+    if page.threads:
+        count = f"{len(page.threads)}{'+' if page.next else ''}"
+        words = f" {shlex.quote(text)}" if text else ""
+        out.hint(phrase("cli_threads.finished", count=count, words=words))
 
 
 def _none(is_filtered: bool, history: bool) -> str:
-    what = "no thread matches" if is_filtered else "no finished threads yet" if history else "no open threads"
-    other = "clew threads lists the open ones" if history else "clew threads --history lists the finished ones"
-    return f"{what}; clew start PROMPT starts one, {other}"
+    what = (
+        phrase("cli_threads.no_match")
+        if is_filtered
+        else phrase("cli_threads.none_finished")
+        if history
+        else phrase("cli_threads.none_open")
+    )
+    other = phrase("cli_threads.lists_open") if history else phrase("cli_threads.lists_finished")
+    return phrase("cli_threads.start_one", what=what, other=other)
 
 
 def _paint(cell: str) -> str:
@@ -95,8 +127,8 @@ def show_command(out: Out, thread: str) -> None:
 
 def _session(session: ContinuityView) -> tuple[str, str]:
     """How an agent opened its session for the thread, and when."""
-    back = f", restarted {session.restarts} times" if session.restarts else ""
-    back += ", rebuilt from clew's history" if session.began == "rebuilt" else ""
+    back = phrase("cli_threads.restarted", restarts=session.restarts) if session.restarts else ""
+    back += phrase("cli_threads.rebuilt") if session.began == "rebuilt" else ""
     wrong = f": {session.reason}" if session.status == "error" else ""
     name = f"{session.runtime} ({session.role})" if session.role else session.runtime
     return name, f"{session.status} {moment(session.used_at)}{back}{wrong}" if session.status else ""
@@ -105,24 +137,28 @@ def _session(session: ContinuityView) -> tuple[str, str]:
 def _described(view: ThreadView) -> list[tuple[str, str]]:
     notified = f"{view.notify_target or 'here'}: {state_words(view.notification_status or '')}"
     return [
-        ("handle", view.handle or ""),
-        ("id", view.id),
-        ("title", said(view, "title")),
-        ("status", status_words(view)),
-        ("waits for", waits_for(view)),
-        ("kind", view.kind),
-        ("runtime", " ".join(part for part in (view.runtime, view.model, view.effort) if part)),
-        ("policy", view.policy),
-        ("workspace", view.workspace),
-        ("adopted", f"{view.runtime} session {view.adopted}" if view.adopted else ""),
-        ("turn", view.turn or ""),
-        ("queued", str(view.queued or "")),
-        ("created", moment(view.created_at)),
-        ("completed", moment(view.completed_at)),
-        ("answer", notified if view.notification_status else ""),
-        ("delivered", moment(view.notified_at)),
-        ("trouble", said(view, "notification_error")),
-        ("head", view.head or ""),
+        (row_name("row_handle"), view.handle or ""),
+        (row_name("row_id"), view.id),
+        (row_name("row_title"), said(view, "title")),
+        (row_name("row_status"), status_words(view)),
+        (row_name("row_waits_for"), waits_for(view)),
+        (row_name("row_kind"), view.kind),
+        (row_name("row_runtime"), " ".join(part for part in (view.runtime, view.model, view.effort) if part)),
+        (row_name("row_policy"), view.policy),
+        (row_name("row_priority"), view.priority if view.priority != "normal" else ""),
+        (row_name("row_workspace"), view.workspace),
+        (
+            row_name("row_adopted"),
+            phrase("cli_threads.session_of", runtime=view.runtime, adopted=view.adopted) if view.adopted else "",
+        ),
+        (row_name("row_turn"), view.turn or ""),
+        (row_name("row_queued"), str(view.queued or "")),
+        (row_name("row_created"), moment(view.created_at)),
+        (row_name("row_completed"), moment(view.completed_at)),
+        (row_name("row_answer"), notified if view.notification_status else ""),
+        (row_name("row_delivered"), moment(view.notified_at)),
+        (row_name("row_trouble"), said(view, "notification_error")),
+        (row_name("row_head"), view.head or ""),
     ]
 
 
@@ -134,29 +170,35 @@ def status_words(view: ThreadView) -> str:
 
 
 def waits_for(view: ThreadView) -> str:
-    asks = f"an answer to {', '.join(view.gates)}" if view.gates else ""
-    return said(view, "suspend_message") or asks
+    asks = phrase("cli_threads.an_answer_to", codes=", ".join(view.gates)) if view.gates else ""
+    return suspension_words(view, time.time()) or asks or said(view, "held")
 
 
 def next_step(view: ThreadView) -> str:
     """The next useful command in a thread."""
     name = named(view)
     if view.gates:
-        return f"clew gates {view.gates[0]} shows what it asks, and how to answer"
+        return phrase("cli_threads.gate_next", code=view.gates[0])
     return {
-        "running": f"clew watch {name} follows it; clew stop {name} stops it",
-        "suspended": f"clew resume {name} --supplement {_ANSWERS.get(view.suspended_by or '', _ANY_ANSWER)}",
-        "completed": f"clew read {name} shows it; clew resume {name} --supplement '…' continues it",
-        "cancelled": f"clew fork {name} starts a new one from it",
-    }.get(view.status, f"clew read {name} shows it; clew send {name} '…' or clew chat {name} continues it")
+        "running": phrase("cli_threads.running_next", thread=name, again=name),
+        "suspended": phrase("cli_threads.suspended_next", thread=name, answers=_answers(view)),
+        "completed": phrase("cli_threads.completed_next_one", thread=name, again=name),
+        "cancelled": phrase("cli_threads.fork_starts", thread=name),
+    }.get(view.status, phrase("cli_threads.idle_next", thread=name, send=name, chat=name))
+
+
+def _answers(view: ThreadView) -> str:
+    name = _ANSWERS.get(view.suspended_by or "", "answers_any")
+    return phrase(f"cli_threads.{name}")
 
 
 _ANSWERS = {
-    "cut": "continue continues it; stop instead of continue ends it",
-    "failure": "continue retries it",
-    "backlog": "'run all' runs the waiting messages; merge joins them into one, skip drops them",
+    "cut": "answers_cut",
+    "failure": "answers_failure",
+    "limit": "answers_limit",
+    "backlog": "answers_backlog",
+    "budget": "answers_budget",
 }
-_ANY_ANSWER = "'…' answers it"
 
 
 @click.command("read", short_help="Print the transcript of a thread.")
@@ -170,9 +212,10 @@ _ANY_ANSWER = "'…' answers it"
 )
 @click.option("--plain", is_flag=True, help="Print plain Markdown, also on a terminal.")
 @click.option("--full", is_flag=True, help="With the output of commands and the diffs.")
+@click.option("--told", is_flag=True, help="Print what its newest agent was told of what had happened before.")
 @json_option
 @click.pass_obj
-def read_command(out: Out, thread: str, limit: int, plain: bool, full: bool) -> None:
+def read_command(out: Out, thread: str, limit: int, plain: bool, full: bool, told: bool) -> None:
     """Print the transcript of a thread as Markdown; on a terminal it is formatted.
 
     The last lines of a command that failed are always there; `--full` adds the output of all commands and the diffs.
@@ -181,6 +224,9 @@ def read_command(out: Out, thread: str, limit: int, plain: bool, full: bool) -> 
 
     client = out.client()
     entries = client.ask(requests.transcript(thread, limit=limit))
+    if told:
+        _print_told(out, client, entries)
+        return
     if out.as_json:
         out.json(entries)
         return
@@ -192,20 +238,31 @@ def read_command(out: Out, thread: str, limit: int, plain: bool, full: bool) -> 
         print(text, end="")
     else:
         print_formatted(text)
-    out.hint(next_step(view).removeprefix(f"clew read {named(view)} shows it; "))
+    out.hint(next_step(view).removeprefix(phrase("cli_threads.read_shows", thread=named(view))))
+
+
+def _print_told(out: Out, client: Client, entries: Sequence[Passage]) -> None:
+    """Print the newest prelude, as its agent got it."""
+    from clew.client import requests
+
+    turn = next((entry.turn for entry in reversed(entries) if entry.turn and entry.prelude), None)
+    if turn is None:
+        raise Refused(sentence("cli_threads.nothing_told"))
+    prelude = client.ask(requests.prelude(turn))
+    out.result(prelude, visible(prelude.text.rstrip()))
 
 
 def state_words(state: str) -> str:
     """The state of a delivery, as text."""
-    return _STATES.get(state, state)
+    return phrase(f"cli_threads.{_STATES[state]}") if state in _STATES else state
 
 
 _STATES = {
-    "pending": "waiting to be sent",
-    "sending": "on its way",
-    "failed": "not delivered",
-    "no_target": "kept in the thread, because no target was set",
-    "superseded": "not needed any more",
+    "pending": "delivery_pending",
+    "sending": "delivery_sending",
+    "failed": "delivery_failed",
+    "no_target": "delivery_no_target",
+    "superseded": "delivery_superseded",
 }
 
 
@@ -213,15 +270,15 @@ def trace_words(row: WhereRow) -> str:
     """The receipt of a delivery that arrived, or why it did not."""
     if not row.message_id:
         return row.error or ""
-    shown = f"message {row.message_id}"
+    shown = phrase("cli_threads.message", message_id=row.message_id)
     is_here = (row.conversation or "").partition(":")[0] == "local"
-    return _SHOWN.get(row.message_id, shown) if is_here else shown
+    return phrase(f"cli_threads.{_SHOWN[row.message_id]}") if is_here and row.message_id in _SHOWN else shown
 
 
 _SHOWN = {
-    "terminal": "shown on a terminal",
-    "desktop": "shown on the desktop",
-    "receipt": "recorded only: no terminal was watching, and there is no desktop",
+    "terminal": "shown_terminal",
+    "desktop": "shown_desktop",
+    "receipt": "shown_nowhere",
 }
 
 
@@ -240,11 +297,11 @@ def where_command(out: Out, thread: str) -> None:
     for line in table([_receipt(row) for row in rows]) if rows else []:
         out.line(line)
     if not rows:
-        out.hint("it has no deliveries yet")
+        out.hint(phrase("cli_threads.no_deliveries"))
     elif any(row.state == "failed" for row in rows):
-        out.hint("clew notify --retry-failed retries what failed")
+        out.hint(phrase("cli_threads.retry_failed"))
     else:
-        out.hint(f"clew read {thread} shows the transcript")
+        out.hint(phrase("cli_threads.read_transcript", thread=thread))
 
 
 def _receipt(row: WhereRow) -> tuple[str, ...]:

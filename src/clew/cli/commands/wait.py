@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import check_thread_ids, thread_ids
-from clew.cli.language import said
+from clew.cli.language import phrase, said
 from clew.cli.output import Out, json_option
 from clew.cli.view import outcome
 from clew.cli.view.text_width import one_line
@@ -45,7 +45,7 @@ def wait_command(out: Out, threads: tuple[str, ...], first_only: bool, timeout: 
     else:
         waiting = {view.id: view for view in client.ask(requests.threads(status="running", limit=1000)).threads}
     if not waiting:
-        out.hint("no thread works now")
+        out.hint(phrase("cli_threads.none_works"))
     ended: dict[str, int] = {}
     try:
         with _time_limit(timeout):
@@ -58,7 +58,7 @@ def wait_command(out: Out, threads: tuple[str, ...], first_only: bool, timeout: 
                 if first_only:
                     break
     except _TimedOut:
-        out.say(f"clew: timed out; still working: {', '.join(named(view) for view in waiting.values())}")
+        out.say(phrase("cli_threads.timed_out", threads=", ".join(named(view) for view in waiting.values())))
         ended |= dict.fromkeys(waiting, outcome.TIMED_OUT)
     if out.as_json:
         out.json([{"thread": name, "outcome": outcome.NAMES[code].replace(" ", "_")} for name, code in ended.items()])
@@ -89,7 +89,7 @@ def _outcomes(out: Out, client: Client, waiting: dict[str, ThreadView]) -> Itera
         if not waiting:
             return
         if isinstance(event.what, Hello):
-            out.hint(f"waiting for {', '.join(named(view) for view in waiting.values())}; Ctrl-C only ends the waiting")
+            out.hint(phrase("cli_threads.waiting_for", threads=", ".join(named(view) for view in waiting.values())))
 
 
 @contextmanager

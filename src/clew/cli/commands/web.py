@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clew.cli.language import phrase, sentence
 from clew.cli.output import Out, json_option
 from clew.support.errors import Refused
 from clew.support.home import Home
@@ -37,7 +38,7 @@ def web_command(out: Out, no_open: bool) -> None:
     login = link(home, out.say)
     opened = not (no_open or out.as_json) and _open(home, login.url)
     out.result({**asdict(login), "opened": opened}, login.url)
-    out.hint("opened in your browser; if nothing is shown there, open this link" if opened else _manual_hint())
+    out.hint(phrase("cli_setup.opened") if opened else _manual_hint())
 
 
 def link(home: Home, say: Callable[[str], None]) -> LoginView:
@@ -61,7 +62,7 @@ def _give_port(home: Home, say: Callable[[str], None]) -> None:
     settings.parse(changed, str(home.config))
     home.prepare()
     edit.write(home.config, changed)
-    say(f"clew listens at {http.host}:{port} from now on (http.port in {home.config})")
+    say(phrase("cli_setup.listens", host=http.host, port=str(port), config=home.config))
 
 
 def _free_port(host: str) -> int:
@@ -74,9 +75,7 @@ def _free_port(host: str) -> int:
                 return port
             except OSError:
                 continue
-    raise Refused(
-        f"the ports {PORTS[0]} to {PORTS[-1]} are all in use: set another with `clew config set http.port PORT`"
-    )
+    raise Refused(sentence("cli_setup.ports_in_use", first=PORTS[0], last=PORTS[-1]))
 
 
 def _open(home: Home, url: str) -> bool:
@@ -96,5 +95,5 @@ def _open(home: Home, url: str) -> bool:
 
 def _manual_hint() -> str:
     if os.environ.get("SSH_CONNECTION"):
-        return "open it in a browser on this machine, or use ssh -L PORT:127.0.0.1:PORT with the port of the link"
-    return "open it in a browser on this machine"
+        return phrase("cli_setup.open_by_ssh")
+    return phrase("cli_setup.open_here")

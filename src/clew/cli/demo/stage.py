@@ -24,6 +24,7 @@ from clew.process.stop import stop_daemon
 from clew.support.errors import ClewError, RuntimeTrouble
 from clew.support.home import Home
 from clew.testing.scripted_model import write_codex_home
+from clew.texts.catalogue import say
 
 HOOK = "webhook:demo"
 STEP_TIMEOUT = 30.0  # seconds for any step
@@ -58,7 +59,7 @@ class Helper:
         self.url = self._process.stdout.readline().decode().strip()
         if not self.url:
             self.end()
-            raise ClewError(f"{module} did not start")
+            raise ClewError(say("cli_demo.not_started", module=module))
 
     @property
     def pid(self) -> int:
@@ -98,7 +99,7 @@ class DemoSetup:
         self.workspace.mkdir()
         edit.write(self.home.config, self._config())  # private: it contains a secret
         start.ensure_daemon(self.home, _ignore)
-        return words.CODEX.format(version=version) if version else words.SCRIPTED
+        return say("cli_demo.codex", version=version) if version else say("cli_demo.scripted")
 
     @property
     def workspace(self) -> Path:
@@ -138,12 +139,15 @@ class DemoSetup:
         """Processes of this home that still run, as text."""
         found = []
         if start.is_supervised(self.home):
-            found.append("the supervisor")
+            found.append(say("cli_demo.the_supervisor"))
         if not lock.is_free(self.home.lock):
-            found.append("the daemon")
+            found.append(say("cli_demo.the_daemon"))
         holder = lock.read(self.home.lock)
         children = scan.children(holder.store) if holder and holder.store else []
-        return [*found, *(f"{process.command} (pid {process.pid})" for process in children)]
+        return [
+            *found,
+            *(say("cli_demo.process", command=process.command, pid=str(process.pid)) for process in children),
+        ]
 
     def helpers(self) -> list[int]:
         return [helper.pid for helper in self._helpers]

@@ -17,6 +17,7 @@ from clew.client.events import DeliverySent, Event, GateOpened, GateTaken, OpenT
 from clew.model.views import TurnView
 from clew.process import start
 from clew.process.stop import stop_daemon
+from clew.texts.catalogue import say
 
 
 class Unexpected(Exception):
@@ -47,7 +48,7 @@ class Story:
         yield "back", self._back
         yield "continue", self._continue
         yield "deliver", self._deliver
-        yield "ask", self._ask
+        yield "asks", self._ask
         yield "approve", self._approve
         yield "resume", self._resume
         yield "handoff", self._handoff
@@ -88,28 +89,28 @@ class Story:
         self._setup.wait_held()
         turn = self._client.ask(requests.turn(self._turn))
         if turn.state != "running":
-            raise Unexpected(words.GOT.format(found=f"a turn that is {turn.state}"))
+            raise Unexpected(say("cli_demo.got", found=say("cli_demo.turn_state", state=turn.state)))
         self._pid = self._client.ask(requests.status()).daemon.pid
         os.kill(self._pid, signal.SIGKILL)
         return {"pid": self._pid}
 
     def _back(self) -> dict[str, object]:
         if start.ensure_daemon(self._setup.home, lambda line: None):
-            raise Unexpected(words.NOT_BACK)
+            raise Unexpected(say("cli_demo.not_back"))
         daemon = self._client.ask(requests.status()).daemon
         if daemon.pid == self._pid or not daemon.supervised:
-            raise Unexpected(words.GOT.format(found=f"pid {daemon.pid}"))
+            raise Unexpected(say("cli_demo.got", found=say("cli_demo.pid", pid=daemon.pid)))
         return {"pid": daemon.pid}
 
     def _continue(self) -> dict[str, object]:
         self._setup.let_go()
         cut = self._ended(self._turn)
         if not cut.continued_by:
-            raise Unexpected(words.GOT.format(found=f"a turn that is {cut.state}, and nothing after it"))
+            raise Unexpected(say("cli_demo.got", found=say("cli_demo.nothing_after", state=cut.state)))
         self._turn = cut.continued_by
         text = self._text(self._ended(self._turn))
         if not text.endswith(words.DAYLIGHT):
-            raise Unexpected(words.GOT.format(found=f"“{text}”"))
+            raise Unexpected(say("cli_demo.got", found=f"“{text}”"))
         return {"text": words.DAYLIGHT}
 
     def _deliver(self) -> dict[str, object]:
@@ -125,7 +126,7 @@ class Story:
         self._until(lambda event: isinstance(event.what, GateOpened) and event.turn == self._resumed)
         [gate] = self._client.ask(requests.gates())
         if words.MARK not in gate.title or self._mark.exists():
-            raise Unexpected(words.GOT.format(found=f"`{gate.title}`"))
+            raise Unexpected(say("cli_demo.got", found=f"`{gate.title}`"))
         self._gate = gate.id
         return {"command": words.MARK, "code": gate.code}
 
@@ -137,7 +138,7 @@ class Story:
     def _resume(self) -> dict[str, object]:
         text = self._text(self._ended(self._resumed))
         if words.REQUEST not in text or not self._has_run_once():
-            raise Unexpected(words.GOT.format(found=f"“{text}”"))
+            raise Unexpected(say("cli_demo.got", found=f"“{text}”"))
         self._until_delivered(f"{self._resumed}:final")
         self._expect_received(f"{self._turn}:final", f"{self._resumed}:final")
         return {"text": text.splitlines()[0]}
@@ -146,7 +147,9 @@ class Story:
         asked = self._client.ask(requests.hand_over(self.thread, "telegram", quiet=True))
         handed = wait_for_handoff(self._client, asked)
         if handed.state != "completed":
-            raise Unexpected(words.GOT.format(found=f"a handoff that is {handed.state}: {handed.error}"))
+            raise Unexpected(
+                say("cli_demo.got", found=say("cli_demo.handoff_state", state=handed.state, error=handed.error or ""))
+            )
         self._topic = int((handed.conversation or "").rpartition("/")[2])
         return {"where": handed.conversation}
 
@@ -156,7 +159,7 @@ class Story:
         self._until_delivered(":final")
         there = [each.text for each in self._setup.shown() if each.message_thread_id == self._topic]
         if not any(words.REQUEST in text for text in there):
-            raise Unexpected(words.GOT.format(found=f"{len(there)} messages, none of which is that"))
+            raise Unexpected(say("cli_demo.got", found=say("cli_demo.no_such_message", count=len(there))))
         return {"said": words.ON_THE_WAY.splitlines()[0]}
 
     def _return(self) -> dict[str, object]:
@@ -176,18 +179,23 @@ class Story:
         """Check that exactly these answers were received, in this order, each once."""
         got = tuple(taken.key for taken in self._setup.received() if taken.key.endswith(":final"))
         if got != keys:
-            raise Unexpected(words.GOT.format(found=f"{len(got)}: {', '.join(got)}"))
+            raise Unexpected(say("cli_demo.got", found=f"{len(got)}: {', '.join(got)}"))
 
     def _verify(self) -> dict[str, object]:
         [verdict] = self._client.lines(requests.verify(self.thread))
         if not verdict.sound:
-            raise Unexpected(words.GOT.format(found=f"{verdict.reason} at {verdict.bad_node}"))
+            raise Unexpected(
+                say(
+                    "cli_demo.got",
+                    found=say("cli_demo.bad_node", reason=verdict.reason or "", node=verdict.bad_node or ""),
+                )
+            )
         return {"nodes": verdict.nodes}
 
     def _down(self) -> dict[str, object]:
         stop_daemon(self._setup.home, STEP_TIMEOUT, lambda line: None)
         if left := self._setup.still_running():
-            raise Unexpected(words.STILL_THERE.format(left=", ".join(left)))
+            raise Unexpected(say("cli_demo.still_there", left=", ".join(left)))
         return {}
 
     def _ended(self, turn: str) -> TurnView:
@@ -196,7 +204,9 @@ class Story:
 
     def _text(self, turn: TurnView) -> str:
         if turn.state != "completed":
-            raise Unexpected(words.GOT.format(found=f"a turn that is {turn.state}: {turn.error}"))
+            raise Unexpected(
+                say("cli_demo.got", found=say("cli_demo.turn_error", state=turn.state, error=turn.error or ""))
+            )
         return turn.text
 
     def _until_delivered(self, end: str) -> None:
@@ -220,4 +230,4 @@ class StepTimeout:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _over(self, number: int, frame: FrameType | None) -> None:
-        raise Unexpected(words.TOO_LONG.format(seconds=STEP_TIMEOUT))
+        raise Unexpected(say("cli_demo.too_long", seconds=f"{STEP_TIMEOUT:.0f}"))

@@ -75,4 +75,7 @@ async def _agent(runtime: Runtime, needed: set[str]) -> Finding:
         await runtime.close()
     if not found.path:
         return AgentFinding(runtime.name, True, say("doctor.ping_it", name=runtime.name))
+    if found.logged_in is None:
+        words = say("doctor.agent_starts", version=found.version, path=found.path, name=runtime.name)
+        return AgentFinding(runtime.name, True, words)
     return AgentFinding(runtime.name, True, say("doctor.agent_works", version=found.version, path=found.path))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from clew.cli.language import said
+from clew.cli.language import phrase, said
 from clew.cli.view.text_width import duration, fit, one_line
 from clew.client.events import ActivityChanged, OpenText, RuntimeNotice, TextDone, TextPiece, WrittenText
 from clew.support.display import escape_hidden
@@ -126,7 +126,7 @@ class EventRenderer:
             yield TextChunk(text[len(shown) :])
             return
         if left:
-            yield InfoLine("· the final text differs from what was streamed:")
+            yield InfoLine(phrase("cli_threads.text_differs"))
         yield TextChunk(text, fresh=True)
 
     def _complete(self, key: Key, text: str) -> list[Piece]:
@@ -154,7 +154,7 @@ class EventRenderer:
         self._cut = self._current = None
         if self._shown.pop(cut, None) is None:
             return []
-        return [InfoLine("· (the agent discarded this text and starts again)")]
+        return [InfoLine(phrase("cli_threads.text_discarded"))]
 
     def _shown_text(self, key: Key) -> str:
         shown = self._shown.get(key)
@@ -193,12 +193,16 @@ def summary(turn: TurnView) -> str:
     """`completed in 3.2 s, 1,234 tokens (1,000 in, 234 out)`."""
     if not turn.started_at or not turn.ended_at:
         return turn.state
-    words = f"{turn.state} {'in' if turn.state == 'completed' else 'after'} {_seconds(turn.ended_at - turn.started_at)}"
+    taken = _seconds(turn.ended_at - turn.started_at)
+    name = "turn_in" if turn.state == "completed" else "turn_after"
+    words = phrase(f"cli_threads.{name}", state=turn.state, time=taken)
     usage = turn.usage
     if not usage or not usage.total_tokens:
         return words
-    counts = f"{usage.input_tokens:,} in, {usage.output_tokens:,} out"
-    return f"{words}, {usage.total_tokens:,} tokens ({counts})"
+    counts = phrase(
+        "cli_threads.tokens_in_out", input_tokens=f"{usage.input_tokens:,}", output_tokens=f"{usage.output_tokens:,}"
+    )
+    return phrase("cli_threads.tokens", words=words, total_tokens=f"{usage.total_tokens:,}", counts=counts)
 
 
 def _seconds(millis: int) -> str:

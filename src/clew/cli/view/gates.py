@@ -7,29 +7,32 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.language import person, said
+from clew.cli.language import in_locale, person, phrase, said
 from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
 from clew.cli.view.text_width import one_line, rows_of, table
 from clew.client import requests
 from clew.client.events import GateAnswered, GateExpired, GateOpened, GateTaken, GateVoid
 from clew.model.gate_views import GateView, QuestionView
+from clew.support.coded import with_code
 from clew.support.display import escape_hidden
-from clew.support.display.as_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
+from clew.support.display.as_code import (
+    as_code,
+    as_prose,
+    detail_shown,
+    long_line,
+    many_in,
+    many_lines,
+    script_shown,
+    title_shown,
+)
 from clew.support.errors import Refused
 
 if TYPE_CHECKING:
     from clew.client.events import Event
     from clew.client.sync import Asks
 
-HEADLINES = {
-    "command": "asks to run a command",
-    "change": "asks to change files",
-    "permission": "asks for a permission",
-    "question": "asks",
-}
 BAR, REASON_COLUMNS = "│ ", 70  # before each row of an agent's reason, and the width of a row after it
 REASON_LINES, REASON_CHARS = 6, 500  # how much of a reason is shown at most
-DECISIONS = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "answered"}
 AnswerHints = Callable[[GateView, Sequence[GateView]], list[str]]  # lines on how to answer a gate, given all open ones
 
 
@@ -81,18 +84,24 @@ def closing_line(closed: GateAnswered | GateTaken | GateVoid | GateExpired) -> s
     """One line about the outcome of a gate."""
     match closed:
         case GateAnswered(_, code, decision, by, title):
-            return f"· {code}: {DECISIONS[decision]} by {by}: {one_line(title)}"
+            return phrase(
+                "cli_gates.decided",
+                code=code,
+                decision=decision_words(decision),
+                who=person(by),
+                title=one_line(script_shown(title)),
+            )
         case GateTaken(_, code):
-            return f"· {code}: the agent received the answer"
+            return phrase("cli_gates.received", code=code)
         case GateVoid(_, code, why):
-            return f"· {code} is void: {why}"
+            return phrase("cli_gates.void", code=code, why=why)
         case GateExpired(_, code):
-            return f"· {code} expired without an answer"
+            return phrase("cli_gates.expired", code=code)
 
 
 def request_lines(view: GateView) -> list[str]:
     """The complete request with nothing hidden: who types `y` below it has seen what that allows."""
-    return [f"{view.code}: the agent {HEADLINES.get(shown_as(view), 'asks')}", *_body(view)]
+    return [_headline(view), *_body(view)]
 
 
 def shown_as(view: GateView) -> str:
@@ -103,19 +112,19 @@ def shown_as(view: GateView) -> str:
 def _body(view: GateView) -> Iterator[str]:
     """The agent's reason first, and what it would do last: that is on the screen when one answers."""
     if view.reason:
-        yield "  why:"
+        yield phrase("cli_gates.why")
         yield from (f"  {row}" for row in _reason_rows(view.reason))
     yield from detail_lines(view)
     if view.leaves_sandbox:
-        yield "  ⚠ it would run outside of the agent's sandbox"
+        yield phrase("cli_gates.outside_sandbox")
     if view.warning:
         yield f"  ⚠ {said(view, 'warning')}"
     if view.folder:
-        yield f"  in {as_code(view.folder, lines=False)}"
+        yield phrase("cli_gates.in_folder", folder=as_code(view.folder, lines=False))
     if count := many_lines(shown_as(view), view.title):
-        yield f"  {count:,} lines:"
+        yield phrase("cli_gates.lines", count=f"{count:,}")
     if length := long_line(shown_as(view), view.title):
-        yield f"  a line of {length:,} characters:"
+        yield phrase("cli_gates.long_line", length=f"{length:,}")
     if shown_as(view) != "question":
         yield from _indented(title_shown(shown_as(view), view.title), 4)
     for question in view.questions:
@@ -130,7 +139,7 @@ def _reason_rows(reason: str) -> Iterator[str]:
     for number, line in enumerate(lines):
         if number == REASON_LINES or not room:
             more = len(lines) - number
-            yield f"{BAR}… ({more:,} more {'line' if more == 1 else 'lines'})"
+            yield BAR + _more_lines(more)
             return
         rows = rows_of(line if len(line) <= room else f"{line[:room]}…", REASON_COLUMNS)
         yield from (f"{BAR}{row}" for row in rows)
@@ -140,7 +149,7 @@ def _reason_rows(reason: str) -> Iterator[str]:
 def _with_line_count(words: str) -> str:
     """Put the number of lines first, if there are many."""
     count = many_in(words)
-    return f"{count:,} lines:\n{words}" if count else words
+    return phrase("cli_gates.lines_of", count=f"{count:,}", words=words) if count else words
 
 
 def detail_lines(view: GateView) -> list[str]:
@@ -169,16 +178,24 @@ def typing_hints(view: GateView, others: Sequence[GateView]) -> list[str]:
 
 
 def choices(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
-    return [] if view.kind == "question" else numbered(view.options, 2)
+    return [] if view.kind == "question" else numbered(_options(view), 2)
+
+
+def _options(view: GateView) -> list[str]:
+    """The choices in the language of the terminal."""
+    codes = (view.texts.get(f"options.{number}") for number in range(len(view.options)))
+    return [in_locale(with_code(label, code)) for label, code in zip(view.options, codes, strict=True)]
 
 
 def typing_hint(shown: Sequence[GateView]) -> str:
     """What to type if these gates are open."""
     if len(shown) > 1:
-        codes = " or ".join(f"{view.code} {'1' if view.kind == 'question' else 'y'}" for view in shown)
-        return f"several gates are open, so name one: {codes}; yes all approves all that may be approved"
+        codes = phrase("cli_gates.or").join(f"{view.code} {'1' if view.kind == 'question' else 'y'}" for view in shown)
+        return phrase("cli_gates.name_one", codes=codes)
     (view,) = shown
-    return _question_hint(view) if view.kind == "question" else "y, n or a number; any other text goes to the agent"
+    if view.kind == "question":
+        return _question_hint(view)
+    return phrase("cli_gates.how_to_choose")
 
 
 def _question_hint(view: GateView) -> str:
@@ -186,11 +203,11 @@ def _question_hint(view: GateView) -> str:
     if is_secret(view):
         return secret_message(view)
     if len(questions) != 1:
-        return "a number for each question, such as 1 2"
+        return phrase("cli_gates.number_each")
     if not questions[0].options:
-        return "your next line answers it"
-    which = "the text of an option, or #1" if _has_numeric_options(questions[0]) else "a number"
-    return f"{which}, or {code} and your own text" if questions[0].free else which
+        return phrase("cli_gates.next_line_answers")
+    which = phrase("cli_gates.option_text") if _has_numeric_options(questions[0]) else phrase("cli_gates.a_number")
+    return phrase("cli_gates.or_own_text", which=which, code=code) if questions[0].free else which
 
 
 def command_hints(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
@@ -200,19 +217,19 @@ def command_hints(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
         replies = (escape_hidden(", ".join(said), lines=False) for said in view.replies)
         return [f"  {_outcome(view)}", *(f"    {reply}" for reply in replies)]
     if is_secret(view):
-        return [f"  clew answer {code} asks for the secret and answers"]
+        return [phrase("cli_gates.asks_secret", code=code)]
     if view.kind == "question":
-        return [f"  clew answer {code} {' '.join('ANSWER' for _ in view.questions)} answers it"]
+        return [phrase("cli_gates.answers_it", code=code, answers=" ".join("ANSWER" for _ in view.questions))]
     thread = [] if view.only_once else [f"approve {code} --thread"]
     rule = [f"approve {code} --rule"] if view.rule is not None else []
     commands = [f"approve {code}", f"deny {code}", *thread, *rule, f"deny {code} --stop"]
-    rows = zip(commands, map(escape_hidden, view.options), strict=True)
+    rows = zip(commands, map(escape_hidden, _options(view)), strict=True)
     return table([(f"  clew {command}", label) for command, label in rows])
 
 
 def _outcome(view: GateView) -> str:
-    by = f" by {person(said(view, 'answered_by'))}" if view.answered_by else ""
-    answer = f": {DECISIONS[view.decision]}{by}" if view.decision else ""
+    by = phrase("cli_gates.by", who=person(said(view, "answered_by"))) if view.answered_by else ""
+    answer = f": {decision_words(view.decision)}{by}" if view.decision else ""
     return f"{view.state}{answer}" + (f" ({said(view, 'why')})" if view.why else "")
 
 
@@ -221,7 +238,7 @@ def is_secret(view: GateView) -> bool:
 
 
 def secret_message(view: GateView) -> str:
-    return f"the answer to {view.code} is secret: give it with `clew answer {view.code}`, not here"
+    return phrase("cli_gates.is_secret", code=view.code, again=view.code)
 
 
 def refuse_secrets(text: str, shown: Sequence[GateView]) -> None:
@@ -237,3 +254,21 @@ def refuse_secrets(text: str, shown: Sequence[GateView]) -> None:
 
 def _indented(shown: str, margin: int) -> list[str]:
     return [f"{' ' * margin}{line}" for line in shown.split("\n")]
+
+
+def decision_words(decision: str) -> str:
+    return phrase(f"cli_gates.{_DECISIONS[decision]}")
+
+
+_DECISIONS = {"accept": "yes", "decline": "no", "cancel": "no_and_stop", "reply": "answered"}
+
+
+def _headline(view: GateView) -> str:
+    return phrase(f"cli_gates.{_HEADLINES.get(shown_as(view), 'asks')}", code=view.code)
+
+
+_HEADLINES = {"command": "asks_command", "change": "asks_change", "permission": "asks_permission"}
+
+
+def _more_lines(count: int) -> str:
+    return phrase("cli_gates.one_more_line") if count == 1 else phrase("cli_gates.more_lines", count=f"{count:,}")

@@ -23,6 +23,8 @@ def of_thread(client: Asks, view: ThreadView) -> int | None:
     if view.status == "running":
         return WAITS if view.gates else None
     if view.status == "suspended":
+        if view.wake_at is not None:
+            return None  # it goes on by itself
         return FAILED if view.suspended_by == "failure" else WAITS
     if view.status == "cancelled":
         return STOPPED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clew.cli.commands.rules import pattern_words, until_words, where_words
+from clew.cli.language import phrase
 from clew.cli.output import Out
 from clew.client import requests
 
@@ -19,11 +20,13 @@ def print_new_rule(out: Out, client: Client, gate: GateView) -> None:
     if out.as_json:
         return
     rule = client.ask(requests.rules())[-1]
-    until = "for ever" if rule.until is None else f"until {until_words(rule)}"
-    out.line(f"a rule was made: {rule.id}, allow {pattern_words(rule)}, {where_words(rule)}, {until}")
+    until = phrase("cli_gates.for_ever") if rule.until is None else phrase("cli_gates.until", time=until_words(rule))
+    out.line(
+        phrase("cli_gates.rule_made", rule=rule.id, pattern=pattern_words(rule), where=where_words(rule), until=until)
+    )
     if rule.pattern != gate.rule and not _is_covered(client, gate):  # the offered rule always covers it
-        out.say(f"the rule does not cover {gate.code} itself, which was approved once")
-    out.hint(f"clew rules remove {rule.id} removes it")
+        out.say(phrase("cli_gates.rule_not_covering", code=gate.code))
+    out.hint(phrase("cli_gates.removes_rule", id=rule.id))
 
 
 def _is_covered(client: Client, gate: GateView) -> bool:

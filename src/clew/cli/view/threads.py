@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from clew.cli.language import said
+from clew.cli.language import in_locale, labels, phrase, said
 from clew.cli.view.text_width import age, fit, one_line
 from clew.support.display.width import pad, width
 
@@ -15,9 +14,8 @@ if TYPE_CHECKING:
     from clew.model.views import ThreadView
 
 
-HEAD: tuple[str, ...] = ("HANDLE", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST LINE")
-GATE_HEAD: tuple[str, ...] = ("CODE", "KIND", "STATE", "AGE", "THREAD", "WHAT")
-SHORTEST = 10  # characters of an id: its timestamp
+HEAD: tuple[str, ...] = ("handle", "status", "title", "runtime", "active", "last_line")
+GATE_HEAD: tuple[str, ...] = ("code", "kind", "state", "age", "thread", "what")
 UNBOUND = 160  # columns of a title or a line without a terminal
 
 
@@ -28,7 +26,7 @@ def thread_table(
     status."""
     if not threads:
         return []
-    rows = [HEAD] if columns else []
+    rows = [labels(*HEAD)] if columns else []
     rows += [_row(thread, now) for thread in threads]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     widths[2], widths[5] = _shares(widths, columns)
@@ -40,10 +38,13 @@ def named(thread: ThreadView) -> str:
     return thread.handle or thread.id
 
 
-def gate_table(gates: Sequence[GateView], now: float, columns: int | None) -> list[str]:
-    """One line per gate; on a terminal with short ids, and cut to its width."""
-    names = short_ids([gate.thread for gate in gates]) if columns else [gate.thread for gate in gates]
-    rows = [GATE_HEAD, *(_gate_row(gate, name, now) for gate, name in zip(gates, names, strict=True))]
+def gate_table(
+    gates: Sequence[GateView], now: float, columns: int | None, name_of: Callable[[str], str] = str
+) -> list[str]:
+    """One line per gate; on a terminal with the handles of threads, and cut to its width."""
+    known = {thread: name_of(thread) for thread in {gate.thread for gate in gates}}
+    names = [known[gate.thread] for gate in gates]
+    rows = [labels(*GATE_HEAD), *(_gate_row(gate, name, now) for gate, name in zip(gates, names, strict=True))]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     left = UNBOUND if columns is None else max(len("WHAT"), columns - sum(widths[:-1]) - 2 * (len(widths) - 1))
     return [_line(row, [*widths[:-1], min(left, widths[-1])], lambda cell: cell) for row in rows]
@@ -59,21 +60,20 @@ def gate_title(gate: GateView) -> str:
     return title_shown(gate.about or gate.kind, gate.title, lines=False)
 
 
-def short_ids(ids: Sequence[str]) -> list[str]:
-    """The shortest prefixes of the ids that are unique among them."""
-    names = sorted(set(ids))
-    shared = max((_common(one, other) for one, other in pairwise(names)), default=0)
-    return [name[: max(SHORTEST, shared + 1)] for name in ids]
+def suspension_words(thread: ThreadView, now: float) -> str:
+    """What a suspended thread waits for; at a usage limit also how long. `now`: in seconds."""
+    words = said(thread, "suspend_message")
+    if thread.wake_at is None:
+        return words
+    from clew.texts.limit_messages import duration
 
-
-def _common(one: str, other: str) -> int:
-    return next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), len(one))
+    return f"{words} ({in_locale(duration(thread.wake_at - int(now * 1000)))})"
 
 
 def _row(thread: ThreadView, now: float) -> tuple[str, ...]:
-    old = age(now - thread.created_at / 1000) if thread.created_at else ""
-    asks = f"asks: clew gates {thread.gates[0]}" if thread.gates else ""
-    waits = said(thread, "suspend_message") or asks or said(thread, "last_line")
+    old = age(now - thread.active_at / 1000) if thread.active_at else ""
+    asks = phrase("cli_threads.asks", code=thread.gates[0]) if thread.gates else ""
+    waits = suspension_words(thread, now) or asks or said(thread, "last_line")
     status = "waiting" if asks and thread.status == "running" else thread.status
     return named(thread), status, one_line(said(thread, "title")), thread.runtime, old, one_line(waits)
 

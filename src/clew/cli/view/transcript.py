@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.language import person, said
+from clew.cli.language import person, phrase, said
 from clew.cli.output import moment
 from clew.cli.view.events import activity_line
 from clew.cli.view.text_width import one_line
-from clew.support.text import escape_direction_marks, visible
+from clew.support.text import agent_name, escape_direction_marks, visible
 
 if TYPE_CHECKING:
     from clew.model.views import ItemView, Passage, ThreadView
@@ -26,8 +26,13 @@ def markdown(thread: ThreadView, entries: Sequence[Passage], *, full: bool = Fal
 
 
 def entry_text(entry: Passage, *, full: bool = False) -> str:
-    outside = " (outside clew)" if entry.outside else ""
+    outside = phrase("cli_threads.outside_clew") if entry.outside else ""
     parts = [f"## {person(entry.author or entry.role)}, {moment(entry.at)}{_state(entry)}{outside}"]
+    if entry.prelude is not None:
+        told = entry.prelude
+        parts.append(phrase("cli_threads.told_before", agent=agent_name(told.runtime), messages=told.messages))
+    if entry.asked is not None:
+        parts.append(phrase("cli_threads.asked_by", by=person(entry.asked.by), question=one_line(entry.asked.question)))
     activities: list[str] = []
     for item in entry.items:
         if item.kind == "text":
@@ -41,7 +46,11 @@ def entry_text(entry: Passage, *, full: bool = False) -> str:
                 parts += [*_listed(activities), output]
                 activities = []
     text = _answer(entry) if entry.role == "agent" else _with_line_breaks(entry.text)
-    parts += [*_listed(activities), text, f"(attached: {', '.join(entry.files)})" if entry.files else ""]
+    parts += [
+        *_listed(activities),
+        text,
+        phrase("cli_threads.attached", files=", ".join(entry.files)) if entry.files else "",
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -64,7 +73,7 @@ def tail_of(output: str) -> str:
     """The last lines of an output, with the number of those before."""
     lines = output.rstrip().splitlines()
     left = len(lines) - TAIL
-    return "\n".join([f"… {left} more lines", *lines[-TAIL:]] if left > 1 else lines)
+    return "\n".join([phrase("cli_threads.more_lines", left=left), *lines[-TAIL:]] if left > 1 else lines)
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -81,7 +90,7 @@ def _with_line_breaks(text: str) -> str:
 
 def _state(entry: Passage) -> str:
     if entry.cut:
-        return " (cut off, goes on below)" if entry.continued_by else " (cut off)"
+        return phrase("cli_threads.cut_goes_on") if entry.continued_by else phrase("cli_threads.cut_off")
     return f" ({entry.state})" if entry.state not in (None, "completed") else ""
 
 

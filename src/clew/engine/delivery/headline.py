@@ -34,13 +34,13 @@ def headline(tx: Tx, delivery: Delivery) -> Text:
     if delivery.kind is DeliveryKind.ASK and gate is not None:
         return say(_ASKS[gate.asked.kind], title=title, code=gate.code, what=_what(gate))
     if delivery.kind is DeliveryKind.ASK and thread is not None:
-        name = thread.handle or thread.id
+        name = thread.name
         return say("deliveries.line_suspended", title=title, name=name, what=_short(_question(thread, delivery)))
     turn = turns.get(tx, delivery.turn) if delivery.kind is DeliveryKind.FINAL and delivery.turn else None
     if turn is None or thread is None or turn.state not in _ENDED:
         return say("deliveries.line_other", title=title, what=_short(delivery.body))
     what = turn.problem.text if turn.problem else _short(delivery.body)
-    return say(_ENDED[turn.state], title=title, what=what, name=thread.handle or thread.id)
+    return say(_ENDED[turn.state], title=title, what=what, name=thread.name)
 
 
 def _what(gate: Gate) -> str:

@@ -20,15 +20,17 @@ from clew.store.tables import deliveries, gates, inbox, threads, turns
 from clew.store.tables import rules as rows
 from clew.store.tables.inbox import Arrival
 from clew.support.errors import BadInput, NotFound, Refused
-from clew.texts import chat_messages, gate_messages
+from clew.texts import chat_messages, gate_messages, limit_messages
 from clew.texts.catalogue import say
 
 _ALLOWING = (Decision.ACCEPT, Decision.REPLY)
 RECENT_GATES = 10  # of a thread, newest first
-_CUT_ANSWERS, _BACKLOG_ANSWERS = (
-    chat_messages.CONTINUE | chat_messages.STOP,
-    chat_messages.RUN_ALL | chat_messages.MERGE | chat_messages.SKIP,
-)
+_CUT_ANSWERS = chat_messages.CONTINUE | chat_messages.STOP
+_OTHER_ANSWERS = {
+    SuspendedBy.BACKLOG: chat_messages.RUN_ALL | chat_messages.MERGE | chat_messages.SKIP,
+    SuspendedBy.BUDGET: chat_messages.GO_ON | chat_messages.RAISE | chat_messages.STOP,
+    SuspendedBy.LIMIT: _CUT_ANSWERS | limit_messages.NOW,
+}
 
 
 def find_gate(tx: Tx, name: str) -> Gate:
@@ -178,9 +180,10 @@ def _is_for_suspended(tx: Tx, thread: Thread, word: str, others: Sequence[Gate])
     """Whether it answers the question of a suspended thread, and nothing was asked here after that question."""
     if thread.status is not ThreadStatus.SUSPENDED:
         return False
-    is_backlog, asked = thread.suspended_by is SuspendedBy.BACKLOG, deliveries.newest_ask(tx, thread.id)
+    asked = deliveries.newest_ask(tx, thread.id)
     is_newest = asked is not None and all(gate.asked_at <= asked.created_at for gate in others)
-    return is_newest and word in (_BACKLOG_ANSWERS if is_backlog else _CUT_ANSWERS)
+    answers = _OTHER_ANSWERS.get(thread.suspended_by, _CUT_ANSWERS) if thread.suspended_by else _CUT_ANSWERS
+    return is_newest and word in answers
 
 
 def _settled_since(tx: Tx, reply: GateReply) -> list[Gate]:

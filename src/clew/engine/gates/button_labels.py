@@ -10,6 +10,7 @@ from clew.model.delivery import Button
 from clew.model.gates import Gate, GateKind, GateState
 from clew.model.threads import SuspendedBy
 from clew.support.display import escape_hidden
+from clew.texts import limit_messages
 from clew.texts.bilingual import Bilingual
 
 MAX_LABEL = 40  # characters
@@ -32,7 +33,24 @@ SUSPENSION_BUTTONS = {
         Button(Bilingual("Skip", "跳过"), "skip"),
     ),
     SuspendedBy.FAILURE: (),
+    SuspendedBy.BUDGET: (
+        Button(Bilingual("▶ Go on", "▶ 继续这一轮"), "go on"),
+        Button(Bilingual("Raise", "提高预算"), "raise"),
+        Button(Bilingual("⏹ Stop", "⏹ 停止"), "stop"),
+    ),
+    SuspendedBy.LIMIT: (
+        Button(limit_messages.NOW_BUTTON, "now"),
+        Button(limit_messages.STOP_BUTTON, "stop"),
+    ),
 }
+
+
+def suspension_buttons(by: SuspendedBy, other: str | None = None) -> tuple[Button, ...]:
+    """The buttons below the question of a suspended thread. `other`: an agent that could take the work."""
+    first, *rest = SUSPENSION_BUTTONS[by] or (None,)
+    if first is None or other is None:
+        return SUSPENSION_BUTTONS[by]
+    return (first, Button(limit_messages.on_button(other), limit_messages.says_on(other)), *rest)
 
 
 def card_buttons(shown: Sequence[Gate]) -> tuple[Button, ...]:

@@ -113,7 +113,7 @@ def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> No
         show_at(tx, core, turn, gate, gate.where)
         return
     redraw(tx, core, gate)
-    _enqueue_again(tx, core, gate, Bilingual("Asked again:", "再次询问："), AGAIN)
+    _enqueue_again(tx, core, gate, gate_messages.ASKED_AGAIN_HEAD, AGAIN)
 
 
 def move(tx: Tx, core: Core, thread: Thread, to: Conversation, asked: Sequence[Gate]) -> None:
@@ -194,7 +194,7 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
 
 
 def remind(tx: Tx, core: Core, gate: Gate) -> None:
-    _enqueue_again(tx, core, gate, Bilingual("Still waiting for you:", "还在等你答复："), REMIND)
+    _enqueue_again(tx, core, gate, gate_messages.REMINDER_HEAD, REMIND)
 
 
 def _enqueue_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
@@ -272,37 +272,34 @@ def render_card(shown: Sequence[Gate], say: Say = in_english) -> str:
     parts = [_render_open(gate, say) if gate.state is GateState.OPEN else chat_status_line(gate, say) for gate in shown]
     waiting = [gate for gate in shown if gate.state is GateState.OPEN]
     if short := _hint_without_code(waiting):
-        parts.append(say(*short))
+        parts.append(_said(short, say))
     return "\n\n".join(parts)
 
 
-def _hint_without_code(waiting: Sequence[Gate]) -> tuple[str, str] | None:
+def _hint_without_code(waiting: Sequence[Gate]) -> Bilingual | None:
     """The hint about answers without a code, which work only in a conversation of the thread that asks. A conversation
     may change its thread while the card is there, so the hint says so."""
     approvals = [gate for gate in waiting if gate.whole_in and gate.asked.kind is not GateKind.QUESTION]
     if len(waiting) != len(approvals) or not waiting:
         return None
     if len(waiting) == 1:
-        return (
-            "While this chat talks to this thread and nothing else is open, `y` or `n` alone will do.",
-            "这里正在与本会话对话且没有别的待答事项时，只回复「同意」或「拒绝」即可。",
-        )
-    return (
-        "While this chat talks to this thread, `yes all` allows all of them.",
-        "这里正在与本会话对话时，回复「全部同意」即可全部允许。",
-    )
+        return gate_messages.SHORT_ANSWER
+    return gate_messages.SHORT_ANSWER_TO_ALL
 
 
 def _render_open(gate: Gate, say: Say) -> str:
     """The request, if this card shows it completely; else where it is complete."""
     asked = gate.asked
     kind = asked.shown_as
-    head = [f"{say(*_HEADS[kind])} ({gate.code})", *(_render_request(gate, say) if gate.whole_in == 1 else ())]
+    head = [
+        f"{_said(gate_messages.HEADS[kind], say)} ({gate.code})",
+        *(_render_request(gate, say) if gate.whole_in == 1 else ()),
+    ]
     reason = _prose_with_line_count(asked.reason, say)
-    why = [say(f"The agent says: {reason}", f"智能体说：{reason}")] if asked.reason else []
+    why = [_said(gate_messages.agent_says(reason), say)] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_complete(gate, say)]
     head += [f"⚠ {_prose(say(warning, bilingual.zh(warning)))}" for warning in gate_messages.warnings(gate)]
-    how = _reply_hints(gate, say) if gate.whole_in else [say(*_decline_hint(gate))]
+    how = _reply_hints(gate, say) if gate.whole_in else [_said(_decline_hint(gate), say)]
     return "\n".join([*head, *how])
 
 
@@ -314,13 +311,9 @@ def _where_complete(gate: Gate, say: Say) -> str:
     return f"{beginning}\n{say(elsewhere, bilingual.zh(elsewhere))}"
 
 
-def _decline_hint(gate: Gate) -> tuple[str, str]:
-    if gate.asked.kind is GateKind.QUESTION:
-        return f"Reply `{gate.code} stop` to stop the turn.", f"回复 `{gate.code} stop` 停止本轮。"
-    return (
-        f"Reply `{gate.code} n` to decline, `{gate.code} stop` to stop the turn too.",
-        f"回复 `{gate.code} n` 拒绝，`{gate.code} stop` 拒绝并停止本轮。",
-    )
+def _decline_hint(gate: Gate) -> Bilingual:
+    is_question = gate.asked.kind is GateKind.QUESTION
+    return gate_messages.how_to_stop(gate.code) if is_question else gate_messages.how_to_decline(gate.code)
 
 
 def _render_request(gate: Gate, say: Say) -> list[str]:
@@ -330,7 +323,7 @@ def _render_request(gate: Gate, say: Say) -> list[str]:
     if asked.shown_as is GateKind.QUESTION:
         return [*questions, *detail]
     title = [*line_count(asked, say), fence(title_shown(asked.shown_as, asked.title))]
-    folder = [say(f"in {_render_name(asked.folder)}", f"目录：{_render_name(asked.folder)}")] if asked.folder else []
+    folder = [_said(gate_messages.in_folder(_render_name(asked.folder)), say)] if asked.folder else []
     return [*title, *folder, *detail, *questions]
 
 
@@ -340,24 +333,25 @@ def _reply_hints(gate: Gate, say: Say) -> list[str]:
     if asked.kind is not GateKind.QUESTION:
         labels = [say(each.label, bilingual.zh(each.label)) for each in choices(gate)]
         numbered = "\n".join(f"{number}. {label}" for number, label in enumerate(labels, 1))
-        reply = f"Reply `{code} y` or `{code} n`, or `{code}` and a number."
-        return [numbered, say(reply, f"回复 `{code} y` 或 `{code} n`，或 `{code}` 加编号。")]
+        return [numbered, _said(gate_messages.how_to_answer(code), say)]
     if len(asked.questions) != 1:
-        return [say(f"Reply `{code} 1 2 …`: a number for each question.", f"回复 `{code} 1 2 …`：每个问题一个编号。")]
+        return [_said(gate_messages.how_to_answer_each(code), say)]
     return [_question_hint(asked.questions[0], code, say)]
 
 
 def _question_hint(question: Question, code: str, say: Say) -> str:
     if question.secret:
-        hidden = gate_messages.secret(code)
-        return say(f"The answer is secret: give it with `clew answer {code}`, not here.", bilingual.zh(hidden))
+        return _said(gate_messages.secret_on_card(code), say)
     if not question.options:
-        return say(f"Reply with `{code} your answer`.", f"回复 `{code} 你的答案`。")
-    other = say(f" or `{code} your own words`", f"，或 `{code} 你自己的话`") if question.free else ""
+        return _said(gate_messages.how_to_write(code), say)
+    other = _said(gate_messages.or_own_words(code), say) if question.free else ""
     if has_numeric_options(question):
-        own = f"Reply with `{code}` and an option's own words, with `{code} #1`{other}."
-        return say(own, f"回复 `{code}` 加选项原文，或 `{code} #1`{other}。")
-    return say(f"Reply with `{code} 1` or another number{other}.", f"回复 `{code} 1` 或其他编号{other}。")
+        return _said(gate_messages.how_to_choose_by_words(code, other), say)
+    return _said(gate_messages.how_to_choose(code, other), say)
+
+
+def _said(text: Bilingual, say: Say) -> str:
+    return say(str(text), text.zh)
 
 
 def _render_question(question: Question, say: Say) -> str:
@@ -407,11 +401,3 @@ def _redraw_unsent(tx: Tx, card: str, shown: Sequence[Gate], text: str, offered:
 def _can_edit(core: Core, where: Conversation) -> bool:
     surface = core.surfaces.get(where.surface)
     return surface is not None and surface.can.edit
-
-
-_HEADS = {
-    GateKind.COMMAND: ("The agent asks to run a command", "智能体请求运行命令"),
-    GateKind.CHANGE: ("The agent asks to change files", "智能体请求修改文件"),
-    GateKind.PERMISSION: ("The agent asks for a permission", "智能体请求授权"),
-    GateKind.QUESTION: ("The agent asks", "智能体提问"),
-}

@@ -3,6 +3,7 @@ nobody presses a button that has no effect any more. It never decides."""
 
 from __future__ import annotations
 
+from clew.engine.account_limits import alternative
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import (
     answer_target,
@@ -12,14 +13,14 @@ from clew.engine.delivery.enqueue import (
     reachable_target,
 )
 from clew.engine.delivery.language import localized
-from clew.engine.gates.button_labels import SUSPENSION_BUTTONS
+from clew.engine.gates.button_labels import suspension_buttons
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.messages import Conversation
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.model.turns import Turn
 from clew.store import Tx
-from clew.store.tables import bindings, deliveries, turns
-from clew.texts import chat_messages, handoff_messages
+from clew.store.tables import bindings, deliveries, threads, turns
+from clew.texts import chat_messages, handoff_messages, limit_messages
 
 GATHER = 1000  # milliseconds in which more messages of a backlog may arrive before clew asks about them
 
@@ -122,7 +123,8 @@ def rephrase(tx: Tx, core: Core, thread: Thread, question: str) -> Conversation 
         return where
     if not _can_edit(core, asked):
         return None
-    id, buttons = next_free_id(tx, f"{asked.id}:rephrased"), SUSPENSION_BUTTONS[thread.suspended_by]
+    other = other_agent(tx, core, thread.id, thread.suspended_by)
+    id, buttons = next_free_id(tx, f"{asked.id}:rephrased"), suspension_buttons(thread.suspended_by, other)
     enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, where, text, id=id, edits=asked.id, buttons=buttons)
     return where
 
@@ -139,7 +141,8 @@ def _enqueue(tx: Tx, core: Core, turn: Turn, by: SuspendedBy, where: Conversatio
     id, before = next_free_id(tx, f"{turn.id}:{_DELIVERY_NAMES[by]}"), deliveries.newest_ask(tx, turn.thread)
     since = before.created_at + 1 if before is not None else 0
     question = chat_messages.asks(question, _hint(tx, core, turn.thread, by, where))
-    offered, after = SUSPENSION_BUTTONS[by], GATHER if by is SuspendedBy.BACKLOG else 0
+    offered = suspension_buttons(by, other_agent(tx, core, turn.thread, by))
+    after = GATHER if by is SuspendedBy.BACKLOG else 0
     enqueue_delivery(
         tx, core, turn, DeliveryKind.ASK, where, question, id=id, since=since, buttons=offered, after=after
     )
@@ -150,11 +153,26 @@ def _hint(tx: Tx, core: Core, thread: str, by: SuspendedBy, where: Conversation 
     another thread, or begins a new one."""
     words, reply = _HINTS[by]
     if where is None or bindings.thread_at(tx, where) == thread:
-        return reply
+        other = other_agent(tx, core, thread, by)
+        return reply if other is None else _hint_with(by, other)
     surface = core.surfaces.get(where.surface)
     if surface is None or not surface.can.chat:
         return chat_messages.AT_THE_COMPUTER
     return chat_messages.press(words) if surface.can.buttons else chat_messages.quote(words)
+
+
+def _hint_with(by: SuspendedBy, other: str) -> str:
+    return limit_messages.hint(other) if by is SuspendedBy.LIMIT else limit_messages.cut_hint(other)
+
+
+def other_agent(tx: Tx, core: Core, thread: str, by: SuspendedBy) -> str | None:
+    """An agent that could take the work of a suspended thread, if the config names others."""
+    if not core.config.threads.fallback or by not in (SuspendedBy.LIMIT, SuspendedBy.CUT):
+        return None
+    row = threads.get(tx, thread)
+    queued = turns.queued(tx, thread)[:1]
+    turn = queued[0] if queued else turns.live(tx, thread) or turns.last_own(tx, thread)
+    return alternative(core, row, turn) if row is not None and turn is not None else None
 
 
 def _newest(tx: Tx, thread: str) -> tuple[Delivery | None, Turn | None]:
@@ -183,8 +201,15 @@ def _can_edit(core: Core, asked: Delivery) -> bool:
     return surface is not None and surface.can.edit
 
 
-_DELIVERY_NAMES = {SuspendedBy.CUT: "ask", SuspendedBy.BACKLOG: "backlog"}
+_DELIVERY_NAMES = {
+    SuspendedBy.CUT: "ask",
+    SuspendedBy.BACKLOG: "backlog",
+    SuspendedBy.BUDGET: "budget",
+    SuspendedBy.LIMIT: "limit",
+}
 _HINTS = {
     SuspendedBy.CUT: (chat_messages.TO_CUT, chat_messages.CONTINUE_OR_STOP),
     SuspendedBy.BACKLOG: (chat_messages.TO_BACKLOG, chat_messages.ALL_MERGE_OR_SKIP),
+    SuspendedBy.BUDGET: (chat_messages.TO_BUDGET, chat_messages.GO_ON_RAISE_OR_STOP),
+    SuspendedBy.LIMIT: (limit_messages.TO_PARKED, limit_messages.hint(None)),
 }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clew.engine.budgets.answers import answer_suspended
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_reply
 from clew.engine.delivery.language import as_reply, remember_language
@@ -28,11 +29,11 @@ from clew.engine.places.new_address import follow
 from clew.engine.threads.lifecycle import Opening, open_thread
 from clew.engine.turns.images import has_unseen_images, tell_unseen_images
 from clew.engine.turns.queueing import queue_turn
-from clew.engine.turns.suspension import answer_suspended, hold_backlog
+from clew.engine.turns.suspension import hold_backlog
 from clew.model.delivery import Delivery, DeliveryState
 from clew.model.events.logged import MessageAccepted, StatusChanged, SteerOffered
 from clew.model.gates import Gate, GateState
-from clew.model.messages import Accepted, Conversation, Fate, Inbound, PromptMessage
+from clew.model.messages import Accepted, Conversation, Fate, Inbound, PromptMessage, Role
 from clew.model.surface import KnownConversation
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.model.turns import Origin, Steer, SteerState, Turn
@@ -42,14 +43,13 @@ from clew.store.tables.inbox import Arrival
 from clew.support import crash
 from clew.support.coded import coded_in
 from clew.support.errors import ClewError, UnreadableRow
-from clew.texts import chat_messages, gate_messages
+from clew.texts import chat_messages, gate_messages, limit_messages
 
 _log = logging.getLogger(__name__)
 LOOKS, LOOK = 10, 0.15  # how often, and after how many seconds each: platforms wait no longer for an answer
 _ASKED = frozenset(button.says for asked in SUSPENSION_BUTTONS.values() for button in asked)
-_ANSWERS = (
-    chat_messages.CONTINUE | chat_messages.STOP | chat_messages.RUN_ALL | chat_messages.MERGE | chat_messages.SKIP
-)
+_WORDS = (chat_messages.GO_ON, chat_messages.STOP, chat_messages.RUN_ALL, chat_messages.MERGE, chat_messages.SKIP)
+_ANSWERS = frozenset[str]().union(*_WORDS, chat_messages.RAISE, limit_messages.NOW)
 
 
 class Admission(Struct, frozen=True):
@@ -166,10 +166,12 @@ class Admission(Struct, frozen=True):
         thread = threads.get(tx, name) if name else None
         if name and thread is None:
             return Arrival(Fate.REFUSED, None, None, chat_messages.no_thread(name))
-        answers = inbound.answers if chat_messages.word(inbound.text) in _ANSWERS else None
+        word = chat_messages.word(inbound.text)
+        is_word = word in _ANSWERS or limit_messages.named_agent(word) is not None
+        answers = inbound.answers if is_word else None
         if answers is not None and (thread is None or suspension_prompt.prompt_id(tx, thread) != answers):
             return Arrival(Fate.REFUSED, name, None, chat_messages.SETTLED)  # somebody was faster
-        is_its_own = answers is not None or (inbound.pressed and inbound.text in _ASKED)  # and no gate's
+        is_its_own = answers is not None or (inbound.pressed and _is_suspension_button(inbound.text))  # and no gate's
         sees_all = sees_everything(tx, self.core, inbound)
         # an answer never waits in a queue
         meant = None if is_its_own else handle_reply(tx, self.core, thread, inbound, sees_all=sees_all)
@@ -205,7 +207,9 @@ class Admission(Struct, frozen=True):
             if _is_word_among_people(inbound):
                 return Arrival(Fate.REFUSED, thread.id, None, chat_messages.NOT_SAID_TO_CLEW)
             means_it = _means_its_question(tx, self.core, thread, inbound)
-            return answer_suspended(tx, self.core, thread, message, inbound.conversation, means_it=means_it)
+            is_owner = role_of(tx, self.core, inbound) is Role.OWNER
+            where = inbound.conversation
+            return answer_suspended(tx, self.core, thread, message, where, means_it=means_it, is_owner=is_owner)
         if thread.status is ThreadStatus.COMPLETED:
             return resume_completed(tx, self.core, thread, message, inbound)
         return self._for_idle(tx, inbound, thread, message)
@@ -278,8 +282,8 @@ def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
 
 def _means_its_question(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> bool:
     """Whether its sender had the question of a suspended thread before them: they say so, press or quote it, or it had
-    left for this conversation before this was said, by the chat stream too. A backlog is asked about before anything of
-    it is done, so there it is enough that this was not said before."""
+    left for this conversation before this was said, by the chat stream too. A backlog or a budget is asked about before
+    anything is done, so there it is enough that this was not said before."""
     asked = deliveries.newest_ask(tx, thread.id)
     if asked is None or inbound.pressed or inbound.answers is not None:
         return asked is not None
@@ -290,8 +294,8 @@ def _means_its_question(tx: Tx, core: Core, thread: Thread, inbound: Inbound) ->
         inbound.conversation.address, ()
     ):
         return True
-    is_backlog = thread.suspended_by is SuspendedBy.BACKLOG
-    left = asked.created_at if is_backlog else prompt_sent_at(tx, thread.id, inbound.conversation)
+    is_before_work = thread.suspended_by in (SuspendedBy.BACKLOG, SuspendedBy.BUDGET)
+    left = asked.created_at if is_before_work else prompt_sent_at(tx, thread.id, inbound.conversation)
     return left is not None and (inbound.sent_at is None or had_time_to_read(inbound.sent_at, left))
 
 
@@ -334,7 +338,14 @@ def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:
     asked = deliveries.newest_ask(tx, thread.id)
     if card is not None and asked is not None and card.turn != asked.turn:
         return False
+    is_agent = limit_messages.named_agent(inbound.text) is not None
+    if is_agent and thread.suspended_by in (SuspendedBy.LIMIT, SuspendedBy.CUT):
+        return True
     return inbound.text in {button.says for button in SUSPENSION_BUTTONS[thread.suspended_by]}
+
+
+def _is_suspension_button(text: str) -> bool:
+    return text in _ASKED or limit_messages.named_agent(text) is not None
 
 
 def _repeats_answer(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
@@ -426,7 +437,7 @@ def _accepted(tx: Tx, arrival: Arrival) -> Accepted:
 def resume_completed(tx: Tx, core: Core, thread: Thread, message: PromptMessage, inbound: Inbound) -> Arrival:
     """Picked up again: back to idle, one new turn on the old head. Of two at once, one does it."""
     if not threads.reopen(tx, thread.id, ThreadStatus.COMPLETED):
-        return Arrival(Fate.REFUSED, thread.id, None, chat_messages.cannot_resume(thread.id, thread.status))
+        return Arrival(Fate.REFUSED, thread.id, None, chat_messages.cannot_resume(thread.name, thread.status))
     tx.log(thread.id, None, core.clock.now(), StatusChanged(ThreadStatus.IDLE))
     burst, where = bursts.burst_of(core, inbound), inbound.conversation
     turn = queue_turn(tx, core.clock, thread.main_session, Origin.RESUME, (message,), where, burst)

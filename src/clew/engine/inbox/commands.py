@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from clew.engine.agents import second_opinion
 from clew.engine.core import Core
 from clew.engine.delivery.language import CHINESE, language_of
 from clew.engine.delivery.placeholder import note_pressed, placeholder
@@ -19,6 +20,7 @@ from clew.engine.gates.status_lines import title_line
 from clew.engine.inbox import reading_commands, setting_commands
 from clew.engine.inbox.access import role_of, sees_everything
 from clew.engine.inbox.command import NOTHING_PREPARED, Command, Prepared, Reply
+from clew.engine.inbox.sender import message_of
 from clew.engine.places import away, driver
 from clew.engine.places.targets import HandoffRequest, request_for, resolve_target
 from clew.engine.threads import forks, lifecycle
@@ -31,6 +33,7 @@ from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Damaged
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import BadInput, ClewError, NotFound, Refused
+from clew.support.text import agent_name
 from clew.texts import bilingual, chat_messages
 from clew.texts.catalogue import say
 from clew.texts.command_replies import Replies
@@ -190,9 +193,20 @@ def _by_id(command: Command, id: str) -> Thread | None:
 def do_fork(command: Command) -> str:
     if command.rest:
         refuse_secrets(command.tx, command.thread)
-    new = forks.fork(command.tx, command.core, command.bound(), None, command.rest or None)
+    source = command.bound()
+    new = forks.fork(command.tx, command.core, source, None, forks.same(source, command.rest or None))
     bindings.bind(command.tx, command.where, new, command.core.clock.now())
     return command.tell("forked")
+
+
+def do_ask(command: Command) -> str:
+    """Ask another agent about this thread. Its answer comes here."""
+    refuse_secrets(command.tx, command.thread)
+    name, _, question = command.rest.partition(" ")
+    message = replace(message_of(command.inbound), text=question.strip(), attachments=())
+    source = command.bound()
+    second_opinion.ask(command.tx, command.core, source, name.lower(), message, command.where)
+    return command.tell("asked_agent", runtime=agent_name(name.lower()))
 
 
 def do_stop(command: Command) -> str:

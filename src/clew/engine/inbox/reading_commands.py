@@ -11,23 +11,28 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from clew.engine.budgets.limits import LIFE, day_of, limits_of
+from clew.engine.budgets.wording import amount
 from clew.engine.core import Core
 from clew.engine.delivery.artifacts import FOLDER, FileNotSent, copy_file
 from clew.engine.inbox.access import SPEAKERS, role_of
 from clew.engine.inbox.command import NOTHING_PREPARED, Command, Prepared, Reply
+from clew.engine.inbox.sender import message_of
 from clew.engine.threads.settings import offered_models
 from clew.model import history
+from clew.model.budgets import BudgetScope, Measure, Payer, Spent
 from clew.model.events import ActivityKind, Outcome
-from clew.model.messages import Attachment, Inbound
+from clew.model.messages import Attachment, Inbound, Role
 from clew.model.threads import Thread
 from clew.model.turns import Item
 from clew.store import Tx
-from clew.store.tables import bindings, inbox, items, nodes, places, threads, turns
+from clew.store.tables import bindings, inbox, items, nodes, places, threads, turns, usage
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import Refused
 from clew.support.files import safe_names, save
 from clew.support.text import visible
 from clew.texts import chat_messages
+from clew.texts.bilingual import zh
 from clew.texts.catalogue import say
 from clew.texts.slash_commands import CommandSpec, Typed
 
@@ -67,6 +72,8 @@ def _line(command: Command, node: history.Node) -> str | None:
         case history.Outcome():
             said = content.text or (content.problem.text if content.problem else "") or command.tell("no_answer")
             return f"{content.runtime}: {_short(said)}"
+        case history.Opinion():
+            return f"{content.runtime}: {_short(content.text)}"
         case _:
             return None
 
@@ -78,6 +85,37 @@ def _names(files: tuple[Attachment, ...]) -> str:
 def _short(text: str) -> str:
     line = " ".join(visible(text).split())
     return plain_or_code(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
+
+
+def do_usage(command: Command) -> str:
+    """What this thread and, for an owner, everything today has used, with the budgets of this thread."""
+    thread, today = command.bound(), day_of(command.core.clock.now())
+    person = message_of(command.inbound)
+    life, day = Payer(BudgetScope.THREAD, thread.id, LIFE), Payer(BudgetScope.DAY, "", today)
+    own = Payer(BudgetScope.PERSON, person.person or person.author, today)
+    of = (life, own, Payer(BudgetScope.ACCOUNT, thread.runtime, today), day)
+    spent = usage.totals(command.tx, of)
+    is_owner = command.role is Role.OWNER
+    shown = [("usage_of_thread", life), *([("usage_of_day", day)] if is_owner else [])]
+    lines = [command.tell(name, used=_used(command, spent.get(payer, Spent()))) for name, payer in shown]
+    limits = limits_of(command.tx, command.core, of)
+    return "\n".join([*lines, *(_budget(command, *key, spent, limit) for key, limit in limits.items())])
+
+
+def _budget(command: Command, payer: Payer, measure: Measure, spent: dict[Payer, Spent], limit: int) -> str:
+    what = command.tell(f"budget_{payer.scope}", name=plain_or_code(payer.name))
+    used = _amount(command, measure, spent.get(payer, Spent()).of(measure))
+    return command.tell("usage_budget", what=what, used=used, limit=_amount(command, measure, limit))
+
+
+def _used(command: Command, spent: Spent) -> str:
+    measures = (Measure.TURNS, Measure.TOKENS, Measure.TIME)
+    return ", ".join(_amount(command, measure, spent.of(measure)) for measure in measures)
+
+
+def _amount(command: Command, measure: Measure, value: int) -> str:
+    words = amount(measure, value)
+    return zh(words) if command.tell.is_chinese else words
 
 
 def do_diff(command: Command) -> str | Reply:

@@ -20,4 +20,6 @@ def message_of(inbound: Inbound) -> PromptMessage:
     """The message with a cleaned text; a sender who is named like clew is marked as a sender."""
     author = clean(inbound.sender)
     named = f"{author} (a sender)" if author.strip().lower() == CLEW else author
-    return PromptMessage(inbound.message_id, named, clean(inbound.text), inbound.attachments, inbound.in_group)
+    person = f"{inbound.conversation.surface}:{inbound.sender_id}" if inbound.sender_id else ""
+    text = clean(inbound.text)
+    return PromptMessage(inbound.message_id, named, text, inbound.attachments, inbound.in_group, person)

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import os
 
+from clew.engine.agents import switching
 from clew.engine.delivery.enqueue import enqueue_notice
 from clew.engine.inbox.access import sees_everything
 from clew.engine.inbox.command import Command, Reply, option_buttons
 from clew.engine.threads import lifecycle, settings
 from clew.model.gates import Effect, Policy, Rule, Scope
 from clew.model.messages import Role
-from clew.model.threads import ThreadSettings
-from clew.store.tables import places, rules, threads
+from clew.model.threads import Priority, Thread, ThreadSettings
+from clew.store.tables import places, rules, threads, turns
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import BadInput, NotFound, Refused
-from clew.texts import chat_messages
+from clew.support.text import agent_name
 from clew.texts.catalogue import say
 
 OFFERED = 8  # buttons, and folders in the list
@@ -57,6 +58,14 @@ def do_effort(command: Command) -> str | Reply:
     chosen = next((each for each in found if each.name == model or (model is None and each.is_default)), None)
     names = [*(chosen.efforts if chosen and chosen.efforts else EFFORTS)]
     return Reply(_shown(command, "effort", now or "", ", ".join(names)), option_buttons("effort", names[:OFFERED]))
+
+
+def do_priority(command: Command) -> str | Reply:
+    thread = command.bound()
+    if command.rest:
+        return _set(command, ThreadSettings(priority=settings.priority_named(command.rest)))
+    others: list[str] = [each for each in Priority if each is not thread.priority]
+    return Reply(_shown(command, "priority", thread.priority, " | ".join(Priority)), option_buttons("priority", others))
 
 
 def _runtime(command: Command) -> str:
@@ -138,15 +147,30 @@ def _remove_rule(command: Command, found: list[Rule]) -> str:
     return command.tell("rule_removed", rule=_rule_line(command, rule))
 
 
-def do_runtime(command: Command) -> str:
-    known = sorted(command.core.runtimes)
+def do_runtime(command: Command) -> str | Reply:
+    """Show the agent of this thread, or switch to another; without a thread, that of the next one."""
+    known, now = sorted(command.core.runtimes), _runtime(command)
     if not command.rest:
-        now = places.get(command.tx, command.where).runtime or command.core.config.threads.runtime
-        return command.tell("runtime_is", name=now, known=", ".join(known))
-    if command.rest not in known:
-        raise BadInput(say("threads.unknown_runtime_here", name=command.rest, known=chat_messages.listed(known)))
-    places.put(command.tx, command.where, "runtime", command.rest)
-    return command.tell("from_now", what=command.rest)
+        text = _shown(command, "runtime", now, ", ".join(map(plain_or_code, known)))
+        return Reply(text, option_buttons("runtime", [each for each in known if each != now][:OFFERED]))
+    wanted = command.rest.lower()
+    switching.require_known(command.core, wanted)
+    if command.thread is not None:
+        return _switch(command, command.thread, wanted)
+    places.put(command.tx, command.where, "runtime", wanted)
+    return command.tell("from_now", what=plain_or_code(wanted))
+
+
+def _switch(command: Command, thread: Thread, wanted: str) -> str:
+    name, request = f"{command.inbound.message_id}@{command.where}", switching.Switch(wanted, command.inbound.sender)
+    running = turns.live(command.tx, thread.id)
+    names = {"runtime": agent_name(wanted), "former": agent_name(running.runtime if running else thread.runtime)}
+    if not switching.switch(command.tx, command.core, thread, request, command.where, name):
+        return command.tell("works_already", **names)
+    if command.inbound.pressed:  # the reply to a button vanishes: everybody here has to see the change
+        notice = switching.notice(request, thread.runtime)
+        enqueue_notice(command.tx, command.core, command.where, notice, f"{name}:switched", thread.id)
+    return command.tell("switched_after" if running else "switched", **names)
 
 
 def do_dir(command: Command) -> str | Reply:

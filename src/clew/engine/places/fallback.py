@@ -1,6 +1,6 @@
 """Brings a question that its conversation refuses for good to another one, and an answer if its conversation is gone
-(topic deleted, clew removed from the group). An answer to a private message is never brought to a group. It never
-answers a question."""
+(topic deleted, clew removed from the group). What was asked in private is never brought to a group. It never answers a
+question."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.events.logged import DeliveryOwed
 from clew.model.gates import Gate, GateState
 from clew.model.messages import Conversation
+from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, inbox, places, threads, turns
 from clew.support.display.as_code import plain_or_code
@@ -23,7 +24,7 @@ def take_elsewhere(tx: Tx, core: Core, refused: Delivery, is_gone: bool) -> None
         if is_gone:
             _answer_elsewhere(tx, core, refused)
     else:
-        _ask_elsewhere(tx, core, refused)
+        _ask_elsewhere(tx, core, refused, is_gone)
 
 
 def _answer_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
@@ -31,8 +32,7 @@ def _answer_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
     surface, for which its parts were made."""
     thread, row = threads.get(tx, refused.thread), deliveries.get(tx, refused.id)
     where = refused.conversation
-    ways = _ways(tx, core, where) if where is not None and _is_chat(core, where) else []
-    to = next((way for way in ways if _may_read(tx, core, refused, way)), None)
+    to = _next_way(tx, core, refused) if where is not None and _is_chat(core, where) else None
     if where is None or thread is None or row is None or to is None or to.surface != where.surface:
         return
     why = chat_messages.answer_elsewhere(plain_or_code(thread.title), row.error or "")
@@ -42,14 +42,25 @@ def _answer_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
         tx.log(thread.id, refused.turn, now, DeliveryOwed(to.surface))
 
 
+def _next_way(tx: Tx, core: Core, refused: Delivery) -> Conversation | None:
+    """The next conversation to try. None: there is no other that may read it."""
+    ways = _ways(tx, core, refused.conversation) if refused.conversation is not None else []
+    return next((way for way in ways if _may_read(tx, core, refused, way)), None)
+
+
 def _may_read(tx: Tx, core: Core, refused: Delivery, way: Conversation) -> bool:
-    """Whether the answer may come there: the chat of its topic, or, if not all that asked for it was written in a
-    group, only a direct chat."""
+    """Whether it may come there: to the chat of its topic; if not all of the request was written in a group, else only
+    to a direct chat. What the computer asks may come to where its person said that they are away."""
     if refused.conversation is not None and core.parent_of(refused.conversation) == way:
         return True
     turn = turns.get(tx, refused.turn) if refused.turn is not None else None
     was_public = turn is not None and bool(turn.request) and all(message.among for message in turn.request)
-    return was_public or _is_direct(tx, core, way)
+    is_for_away = turn is not None and _is_of_local_client(core, turn) and way == places.away(tx)
+    return was_public or is_for_away or not _is_chat(core, way) or _is_direct(tx, core, way)
+
+
+def _is_of_local_client(core: Core, turn: Turn) -> bool:
+    return turn.conversation is None or turn.conversation.surface == core.local_surface
 
 
 def _is_direct(tx: Tx, core: Core, where: Conversation) -> bool:
@@ -70,22 +81,23 @@ def _is_chat(core: Core, where: Conversation) -> bool:
     return surface is not None and surface.can.chat
 
 
-def _ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
-    """Show the refused question elsewhere. If there is no other conversation, only local clients show it."""
-    thread = threads.get(tx, refused.thread)
+def _ask_elsewhere(tx: Tx, core: Core, refused: Delivery, is_gone: bool) -> None:
+    """Show the refused question elsewhere. If no other conversation may read it, only local clients show it, and the
+    chat in which an owner names its code."""
+    thread, to = threads.get(tx, refused.thread), _next_way(tx, core, refused)
     if refused.part is not None:
         _mark_incomplete(tx, core, refused)
-    to = next(iter(_ways(tx, core, refused.conversation)), None) if refused.conversation else None
-    if thread is None or to is None:
+    if thread is None or (to is None and not is_gone):
         return
     for gate in _asked_by(tx, refused):
         turn = turns.get(tx, gate.turn)
         if gate.state is GateState.OPEN and gate.where == refused.conversation and turn is not None:
             gates.forget_card(tx, gate.id)
             cards.drop_empty_card(tx, gate.card)
-            cards.show_at(tx, core, turn, gate, to, gate_messages.STRANDED)
+            if to is not None:
+                cards.show_at(tx, core, turn, gate, to, gate_messages.STRANDED)
     newest = deliveries.newest_ask(tx, thread.id)
-    if newest is not None and newest.id == refused.id:
+    if to is not None and newest is not None and newest.id == refused.id:
         suspension_prompt.move(tx, core, thread, to)
 
 
@@ -97,10 +109,11 @@ def _mark_incomplete(tx: Tx, core: Core, refused: Delivery) -> None:
 
 
 def _ways(tx: Tx, core: Core, refused_by: Conversation) -> list[Conversation]:
-    """The chat of a topic, else the home of the surface and its chat, else the away target and its chat. Each is tried
-    after the one before it refused, so it ends."""
+    """The chat of a topic, else the home of the surface and its chat, else the direct chat of the owner, else the away
+    target and its chat. Each is tried after the one before it refused, so it ends."""
     ways: list[Conversation] = []
-    for place in (home_or_none(tx, core, refused_by.surface), places.away(tx)):
+    surface = refused_by.surface
+    for place in (home_or_none(tx, core, surface), owner_chat(tx, core, surface), places.away(tx)):
         ways += [each for each in (place, core.parent_of(place)) if each is not None] if place is not None else []
     ways = list(dict.fromkeys(ways))
     if refused_by in ways:

@@ -20,12 +20,11 @@ from clew.engine.turns.queueing import queue_turn
 from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.events.kinds import EventKind
 from clew.model.events.logged import HandoffCompleted, HandoffFailed
-from clew.model.handoff import Handoff, HandoffState
+from clew.model.handoff import Handoff, HandoffState, HandoffView
 from clew.model.messages import CLEW, Conversation, Inbound, PromptMessage
 from clew.model.surface import InDoubt, Never, NotSent, Surface
 from clew.model.threads import Thread, ThreadStatus
 from clew.model.turns import Origin
-from clew.model.views import HandoffView
 from clew.store import Entry, Tx
 from clew.store.tables import bindings, deliveries, handoffs, threads, turns
 from clew.support import crash

@@ -241,6 +241,8 @@ def _message(node: Node) -> list[MessageView]:
                 error=content.problem,
             )
             return [message]
+        case history.Opinion(turn=turn, runtime=runtime, text=text, at=at):
+            return [MessageView(f"{turn}:opinion", "agent", runtime, visible(text), at, None, "completed")]
         case _:
             return []
 

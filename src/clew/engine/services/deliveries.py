@@ -22,7 +22,7 @@ class DeliveryService:
         """Send what is pending now. `alone`: no daemon runs, so what is marked as being sent was left by a dead one."""
         if alone and not dry_run:
             now = self._core.clock.now()
-            await self._core.store.write(lambda tx: deliveries.release_sending(tx, now))
+            await self._core.store.write(lambda tx: deliveries.release_sending(tx, now, self._core.incarnation))
         return await notify(self._core, self._send_now, dry_run=dry_run, retry_failed=retry_failed, alone=alone)
 
     async def _send_now(self, delivery: Delivery) -> None:

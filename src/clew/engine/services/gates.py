@@ -38,12 +38,13 @@ from clew.model.threads import Thread
 from clew.store import Tx
 from clew.store.tables import gates
 from clew.store.tables import rules as rows
-from clew.support.coded import coded_of, with_texts
+from clew.support.coded import Coded, Text, coded_of, with_texts
 from clew.support.display import escape_hidden, shortened
 from clew.support.display.as_code import as_code, as_command, as_prose, detail_shown, title_shown
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
 from clew.texts import gate_messages
+from clew.texts.bilingual import Bilingual
 from clew.texts.catalogue import say
 
 DETAIL = 2000  # characters of a diff in a list
@@ -279,6 +280,14 @@ def _lines(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(escape_hidden(text, lines=False) for text in texts)
 
 
+def _label(choice: Choice) -> str:
+    """With its Chinese, if it is ours: an option of a question is the agent's."""
+    label = choice.label
+    return (
+        Text(label, Coded("both.text", {"en": str(label), "zh": label.zh})) if isinstance(label, Bilingual) else label
+    )
+
+
 def _raw(gate: Gate) -> GateView:
     asked, offered = gate.asked, choices(gate)
     return with_texts(
@@ -290,7 +299,7 @@ def _raw(gate: Gate) -> GateView:
             kind=asked.kind,
             title=asked.title,
             detail=asked.detail,
-            options=tuple(str(choice.label) for choice in offered),
+            options=tuple(map(_label, offered)),
             state=gate.state,
             asked_at=gate.asked_at,
             answered_by=gate.answered_by,

@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
+from clew.engine.budgets.limits import day_of
 from clew.engine.core import Core
 from clew.store import Entry, Tx
-from clew.store.tables import log
+from clew.store.tables import log, usage
 
 EVERY = 1_000  # new entries between two runs
 BATCH = 200  # entries per transaction
@@ -34,9 +35,17 @@ class Pruning:
         """Prune at the start, then after every EVERY new entries."""
         while True:
             while gone := await self._core.read_with_retry(self._too_old):
-                await self._core.write_with_retry(partial(log.prune, last=gone[-1]))
+                await self._core.write_with_retry(partial(self._prune, last=gone[-1]))
             await self._wake.wait()
             self._wake.clear()
+
+    def _prune(self, tx: Tx, last: int) -> None:
+        """The usage of old days goes with the log."""
+        log.prune(tx, last)
+        keep = self._core.config.events.keep_days
+        if keep:
+            before = self._core.clock.now() - int(keep * DAY)
+            usage.prune(tx, day_of(before), before)
 
     def _too_old(self, tx: Tx) -> list[int]:
         keep = self._core.config.events

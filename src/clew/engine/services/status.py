@@ -5,15 +5,18 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clew.engine.account_limits import REFUSAL
 from clew.engine.core import Core
 from clew.engine.services import options
 from clew.engine.threads.settings import offered_models
+from clew.model.events.accounts import LimitView
 from clew.model.runtime import ModelInfo
 from clew.model.views import ChoicesView, RuntimeView, SurfaceView
 from clew.store import Tx, audit, metrics
 from clew.store.audit import DeliveryTrouble
 from clew.store.metrics import OpenCounts
-from clew.store.tables import deliveries, inbox, log
+from clew.store.tables import deliveries, inbox, limits, log
+from clew.store.tables.limits import SeenLimit
 from clew.support.coded import Text, with_texts
 from clew.support.errors import ClewError, NotFound
 from clew.texts import chat_messages
@@ -54,6 +57,9 @@ class StatusService:
         installed = [(name, health) for name, health in healths if health.is_there]
         return [with_texts(RuntimeView(name, health.state, health.reason, health.pid)) for name, health in installed]
 
+    async def limits(self) -> list[LimitView]:
+        return [_limit_view(seen) for seen in await self._core.store.read(limits.everything)]
+
     async def models(self, runtime: str) -> tuple[ModelInfo, ...]:
         """The models that a runtime offers; empty if it does not tell. Raises NotFound if there is no such runtime."""
         if runtime not in self._core.runtimes:
@@ -74,7 +80,8 @@ class StatusService:
 
     def _surfaces(self, tx: Tx) -> list[SurfaceView]:
         pending = deliveries.pending_by_surface(tx)
-        return [self._surface(tx, name, pending.get(name, 0)) for name in sorted(self._core.surfaces)]
+        listed = [name for name, each in sorted(self._core.surfaces.items()) if getattr(each, "is_listed", True)]
+        return [self._surface(tx, name, pending.get(name, 0)) for name in listed]
 
     def _surface(self, tx: Tx, name: str, pending: int) -> SurfaceView:
         reason, can = self._core.trouble(tx, name), self._core.surfaces[name].can
@@ -98,3 +105,10 @@ def _counts(waiting: int, failed: int) -> Text:
     if waiting:
         return say("deliveries.failures_waiting", waiting=waiting)
     return say("deliveries.failures_failed", failed=failed)
+
+
+def _limit_view(seen: SeenLimit) -> LimitView:
+    """Of a refusal only its time is for people."""
+    window, is_refusal = seen.window, seen.window.name == REFUSAL
+    used, minutes = (None, None) if is_refusal else (window.used, window.minutes)
+    return LimitView(seen.runtime, window.name, used, window.resets_at, window.status, minutes, seen.seen_at)

@@ -15,7 +15,7 @@ from clew.model import history
 from clew.model.delivery import DeliveryState
 from clew.model.gate_views import Verdict
 from clew.model.history import Node
-from clew.model.threads import SessionKey, Thread, ThreadFilter
+from clew.model.threads import ListPosition, SessionKey, SuspendedBy, Thread, ThreadFilter
 from clew.model.turns import Turn, TurnState
 from clew.model.views import (
     BoundView,
@@ -29,16 +29,17 @@ from clew.model.views import (
     WhereRow,
 )
 from clew.store import Tx
-from clew.store.tables import bindings, deliveries, gates, items, nodes, threads, turns
+from clew.store.tables import bindings, deliveries, gates, items, nodes, preludes, threads, turns
 from clew.store.tables import continuity as continuity_table
 from clew.store.tables.threads import Damaged, ThreadSummary
-from clew.support.coded import with_texts
+from clew.support.coded import Coded, Text, coded_in, with_texts
 from clew.support.errors import NotFound, SearchTooLong, UnreadableRow
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 WALK = 500  # nodes per read
 SLICE = 500  # threads per part of a search
+MOST_DIGITS = 19  # of a number that a column holds
 SHORT = 60  # characters of an answer that may be only what clew says of an empty one
 
 
@@ -54,13 +55,26 @@ async def page(core: Core, wanted: ThreadFilter) -> Page:
 
 
 def _page(tx: Tx, core: Core, wanted: ThreadFilter, rows: Sequence[ThreadSummary]) -> Page:
-    return Page(_views(tx, core, rows), rows[-1].thread.id if len(rows) == wanted.limit else None)
+    is_full = len(rows) == wanted.limit
+    return Page(_views(tx, core, rows), str(_position(rows[-1])) if is_full else None)
+
+
+def _position(row: ThreadSummary) -> ListPosition:
+    return ListPosition(row.thread.active_at, row.thread.id)
+
+
+async def position(core: Core, name: str) -> ListPosition:
+    """A place in the list: `next` of a page, or whatever names a thread."""
+    thread, _, at = name.rpartition("@")
+    if thread.isalnum() and at.isdecimal() and len(at) <= MOST_DIGITS:
+        return ListPosition(int(at), thread)
+    return await core.store.read(lambda tx: threads.position(tx, find_thread(tx, name)))
 
 
 async def _search(core: Core, wanted: ThreadFilter) -> Page:
     """Search in parts: it may have to read every answer, so it has a deadline, and its error says how far it got."""
     rows: list[ThreadSummary] = []
-    searched: list[str] = []  # the oldest thread of each part that was searched
+    searched: list[ListPosition] = []  # the end of each part that was searched
 
     def read(tx: Tx) -> Page:
         for part in threads.slices(tx, wanted, SLICE):
@@ -76,10 +90,10 @@ async def _search(core: Core, wanted: ThreadFilter) -> Page:
         raise _given_up(error, searched, len(rows)) from error
 
 
-def _given_up(error: SearchTooLong, searched: Sequence[str], found: int) -> SearchTooLong:
+def _given_up(error: SearchTooLong, searched: Sequence[ListPosition], found: int) -> SearchTooLong:
     if not searched:
         return SearchTooLong(say("threads.search_unfinished", error=error.words))
-    return SearchTooLong(say("threads.search_partial", error=error.words, oldest=searched[-1], found=found))
+    return SearchTooLong(say("threads.search_partial", error=error.words, oldest=str(searched[-1]), found=found))
 
 
 async def thread(core: Core, name: str) -> ThreadView:
@@ -237,9 +251,23 @@ def _views(tx: Tx, core: Core, rows: Sequence[ThreadSummary]) -> tuple[ThreadVie
         if where.surface != core.local_surface:
             bound[name].append(BoundView(where.surface, str(where), drives))
     running = turns.sessions(tx, [row.live_turn for row in rows if row.live_turn is not None])
-    return tuple(
+    views = (
         _view(tx, row, codes, tuple(bound.get(row.thread.id, ())), running.get(row.live_turn or "")) for row in rows
     )
+    return tuple(_with_held(core, _with_other_agent(tx, core, view)) for view in views)
+
+
+def _with_held(core: Core, view: ThreadView) -> ThreadView:
+    """Says why the next turn of a thread does not start yet."""
+    why = core.held.get(view.id)
+    return replace(view, held=str.__str__(why), texts={**view.texts, **coded_in(held=why)}) if why else view
+
+
+def _with_other_agent(tx: Tx, core: Core, view: ThreadView) -> ThreadView:
+    if not view.suspended_by:
+        return view
+    other = suspension_prompt.other_agent(tx, core, view.id, SuspendedBy(view.suspended_by))
+    return replace(view, other_agent=other) if other else view
 
 
 def _shown_turn(row: ThreadSummary) -> str | None:
@@ -270,39 +298,49 @@ def _readable_view(
     bound: tuple[BoundView, ...],
     running: SessionKey | None,
 ) -> ThreadView:
-    return with_texts(
-        ThreadView(
-            id=row.id,
-            status="running" if seen.live_turn else row.status,
-            kind=row.kind,
-            title=row.title,
-            runtime=row.runtime,
-            workspace=row.workspace,
-            head=row.head,
-            created_at=row.created_at,
-            completed_at=row.completed_at,
-            suspended_by=row.suspended_by,
-            suspend_message=suspension_prompt.question(row),
-            notify_target=row.notify_target,
-            notification_status=_notification(row, seen.receipt),
-            notified_at=seen.sent_at,
-            notification_error=seen.error,
-            model=row.model,
-            effort=row.effort,
-            forked_from=row.forked_from,
-            turn=_shown_turn(seen),
-            queued=seen.queued,
-            last_line=_last_line(tx, seen),
-            policy=row.policy,
-            gates=codes.get(row.id, ()),
-            adopted=seen.adopted,
-            bound=bound,
-            asks=suspension_prompt.prompt_id(tx, row),
-            turn_runtime=running.runtime if running else seen.last_runtime,
-            turn_role=running.role if running else seen.last_role,
-            handle=row.handle,
-        )
+    waits, last = suspension_prompt.question(row), _last_line(tx, seen)
+    return ThreadView(
+        id=row.id,
+        status="running" if seen.live_turn else row.status,
+        kind=row.kind,
+        title=row.title,
+        runtime=row.runtime,
+        workspace=row.workspace,
+        head=row.head,
+        created_at=row.created_at,
+        completed_at=row.completed_at,
+        suspended_by=row.suspended_by,
+        suspend_message=waits,
+        notify_target=row.notify_target,
+        notification_status=_notification(row, seen.receipt),
+        notified_at=seen.sent_at,
+        notification_error=seen.error,
+        model=row.model,
+        effort=row.effort,
+        forked_from=row.forked_from,
+        turn=_shown_turn(seen),
+        queued=seen.queued,
+        last_line=last,
+        policy=row.policy,
+        priority=row.priority,
+        gates=codes.get(row.id, ()),
+        adopted=seen.adopted,
+        bound=bound,
+        asks=suspension_prompt.prompt_id(tx, row),
+        turn_runtime=running.runtime if running else seen.last_runtime,
+        turn_role=running.role if running else seen.last_role,
+        handle=row.handle,
+        active_at=row.active_at,
+        wake_at=row.wake_at if row.suspended_by is SuspendedBy.LIMIT else None,
+        texts=_texts(row.title, waits, seen.error, last),
     )
+
+
+def _texts(title: str, waits: str | None, error: str | None, last: str | None) -> dict[str, Coded]:
+    """Like `with_texts`, but quick: most threads of a page have no sentence of clew."""
+    if Text not in (type(title), type(waits), type(error), type(last)):
+        return {}
+    return coded_in(title=title, suspend_message=waits, notification_error=error, last_line=last)
 
 
 def _last_line(tx: Tx, seen: ThreadSummary) -> str | None:
@@ -343,6 +381,7 @@ def _damaged(row: Damaged) -> ThreadView:
             workspace="",
             head=None,
             created_at=0,
+            active_at=row.active_at if row.active_at < threads.LAST else 0,
             completed_at=None,
             suspended_by=None,
             suspend_message=None,
@@ -376,6 +415,7 @@ def _turn_view(tx: Tx, row: Turn) -> TurnView:
             items=deeds(outcome) if outcome else open_items(tx, row.id),
             runtime=row.runtime,
             role=row.role,
+            prelude=preludes.summaries(tx, [row.id]).get(row.id),
         )
     )
 

@@ -6,6 +6,9 @@ from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
 
+from clew.engine.agents import second_opinion, switching
+from clew.engine.agents.switching import Switch
+from clew.engine.budgets.answers import answer_suspended
 from clew.engine.core import Core
 from clew.engine.inbox.admission import repeated, resume_completed, write_fate
 from clew.engine.inbox.sender import message_of
@@ -17,12 +20,11 @@ from clew.engine.services.transcript import transcript as read_transcript
 from clew.engine.threads import forks, lifecycle, lookup, settings
 from clew.engine.threads.shared_sessions import SharedSessions
 from clew.engine.turns.queueing import queue_turn
-from clew.engine.turns.suspension import answer_suspended
 from clew.model.events.logged import TitleChanged
 from clew.model.gate_views import Verdict
 from clew.model.messages import LOCAL_CLIENT, Accepted, Fate, Inbound, PromptMessage
-from clew.model.threads import Thread, ThreadFilter, ThreadSettings, ThreadStatus
-from clew.model.turns import Origin
+from clew.model.threads import ListPosition, Thread, ThreadFilter, ThreadSettings, ThreadStatus
+from clew.model.turns import Origin, Prelude
 from clew.model.views import (
     ContinuityView,
     NewThread,
@@ -35,10 +37,11 @@ from clew.model.views import (
     WhereRow,
 )
 from clew.store import Tx
-from clew.store.tables import inbox, turns
+from clew.store.tables import inbox, preludes, turns
 from clew.store.tables.inbox import Arrival
-from clew.store.tables.threads import set_title
-from clew.support.errors import BadInput, Refused
+from clew.store.tables.threads import idle_chats, set_title
+from clew.support import crash
+from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
 from clew.texts.catalogue import say
 from clew.texts.chat_messages import cannot_resume
@@ -100,10 +103,10 @@ class ThreadService:
             return answer_suspended(tx, self._core, thread, message_of(inbound), inbound.conversation, resumes=True)
         if thread.status is ThreadStatus.COMPLETED:
             if not inbound.text.strip():
-                raise BadInput(say("threads.needs_supplement", thread=thread.id))
+                raise BadInput(say("threads.needs_supplement", thread=thread.name))
             return resume_completed(tx, self._core, thread, message_of(inbound), inbound)
         status = "running" if turns.live(tx, thread.id) else str(thread.status)
-        return Arrival(Fate.REFUSED, thread.id, None, cannot_resume(thread.id, status))
+        return Arrival(Fate.REFUSED, thread.id, None, cannot_resume(thread.name, status))
 
     async def stop(self, thread: str, by: str = "you") -> TurnView:
         turn = await self._core.store.write(
@@ -120,6 +123,21 @@ class ThreadService:
         await self._core.store.write(lambda tx: lifecycle.finish(tx, self._core, lookup.existing_thread(tx, thread)))
         return await self.get(thread)
 
+    async def finish_idle(self, idle_for: float, *, dry_run: bool) -> list[ThreadView]:
+        """Complete the idle chats in which nothing has happened for so many seconds, and return them; `dry_run`: only
+        return them."""
+        until = self._core.clock.now() - int(idle_for * 1000)
+
+        def body(tx: Tx) -> list[Thread]:
+            found = idle_chats(tx, until)
+            for thread in [] if dry_run else found:
+                lifecycle.finish(tx, self._core, thread)
+            return found
+
+        store = self._core.store
+        found = await (store.read(body) if dry_run else store.write(body))
+        return [await self.get(thread.id) for thread in found]
+
     async def cancel(self, thread: str, by: str = "you") -> ThreadView:
         await self._core.store.write(
             lambda tx: lifecycle.cancel(tx, self._core, lookup.existing_thread(tx, thread), by)
@@ -128,10 +146,32 @@ class ThreadService:
 
     async def fork(self, thread: str, turn: str | None, title: str | None) -> ThreadView:
         named = clean(title).strip() if title else None
-        new = await self._core.store.write(
-            lambda tx: forks.fork(tx, self._core, lookup.existing_thread(tx, thread), turn, named)
-        )
+        new = await self._core.store.write(lambda tx: self._fork(tx, lookup.existing_thread(tx, thread), turn, named))
         return await self.get(new)
+
+    def _fork(self, tx: Tx, source: Thread, turn: str | None, title: str | None) -> str:
+        return forks.fork(tx, self._core, source, turn, forks.same(source, title))
+
+    async def ask(self, thread: str, runtime: str, question: str, message_id: str, sender: str) -> Accepted:
+        """Ask another agent about the thread: one turn on a fork, whose answer is quoted into the thread."""
+        inbound = Inbound(LOCAL_CLIENT, _message_id(message_id), sender, question, thread=thread)
+
+        def body(tx: Tx) -> Accepted:
+            seen = repeated(tx, inbound)
+            if seen is not None:
+                return seen
+            source = lookup.existing_thread(tx, thread)
+            turn = second_opinion.ask(tx, self._core, source, runtime, message_of(inbound), LOCAL_CLIENT)
+            return write_fate(tx, self._core, inbound, Arrival(Fate.TURN, turn.thread, turn.id, ""))
+
+        return await self._core.store.write(body)
+
+    async def prelude(self, turn: str) -> Prelude:
+        """What the agent of a turn was told of what had happened before. Raises NotFound."""
+        found = await self._core.store.read(lambda tx: preludes.get(tx, turn))
+        if found is None:
+            raise NotFound(say("agents.no_prelude", turn=turn))
+        return found
 
     async def drive_locally(self, thread: str, by: str = "you") -> ThreadView:
         """Make the local client the driver of the thread."""
@@ -153,7 +193,7 @@ class ThreadService:
         return await self.get(thread)
 
     async def change(self, thread: str, title: str | None, wanted: ThreadSettings, by: str = "you") -> ThreadView:
-        """Change the title, or settings that hold from the next turn."""
+        """Change the title, or the agent and the settings, which hold from the next turn."""
         if title is None and wanted == ThreadSettings():
             raise BadInput(say("threads.nothing_to_set"))
         if wanted != ThreadSettings():
@@ -163,16 +203,27 @@ class ThreadService:
                 effort=settings.named(wanted.effort) if wanted.effort else None,
             )
             name = self._core.clock.ulid()
-            await self._core.store.write(
-                lambda tx: settings.change(tx, self._core, lookup.existing_thread(tx, thread), checked, by, None, name)
-            )
+            await self._core.store.write(lambda tx: self._change(tx, thread, checked, by, name))
+            crash.point("switch.stored-not-answered")
         return await self.retitle(thread, title) if title is not None else await self.get(thread)
+
+    def _change(self, tx: Tx, thread: str, wanted: ThreadSettings, by: str, name: str) -> None:
+        """Switch first: that resets model and effort."""
+        if wanted.runtime is not None:
+            switch = Switch(wanted.runtime, by, wanted.model)
+            is_new = switching.switch(tx, self._core, lookup.existing_thread(tx, thread), switch, None, name)
+            wanted = replace(wanted, runtime=None, model=None if is_new else wanted.model)
+        if wanted != ThreadSettings():
+            settings.change(tx, self._core, lookup.existing_thread(tx, thread), wanted, by, None, name)
 
     async def find(self, prefix: str, *, exact: bool = False) -> str:
         return await thread_views.find(self._core, prefix, exact=exact)
 
     async def page(self, wanted: ThreadFilter) -> Page:
         return await thread_views.page(self._core, wanted)
+
+    async def position(self, name: str) -> ListPosition:
+        return await thread_views.position(self._core, name)
 
     async def get(self, thread: str) -> ThreadView:
         return await thread_views.thread(self._core, thread)

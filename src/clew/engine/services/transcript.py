@@ -6,17 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from clew.engine.agents.past import repeated_messages
 from clew.engine.core import Core
 from clew.engine.services.thread_views import deeds, open_items
 from clew.engine.threads.lookup import existing_thread
 from clew.model import history
 from clew.model.history import Node
 from clew.model.turns import Turn
-from clew.model.views import ItemView, Passage
+from clew.model.views import Asked, ItemView, Passage
 from clew.store import Tx
-from clew.store.tables import inbox, nodes, turns
+from clew.store.tables import nodes, preludes, turns
 from clew.support.coded import with_texts
 from clew.support.errors import NotFound
+from clew.support.text import agent_name
 from clew.texts.catalogue import say
 
 BRIEF = 2_000  # characters of an item's output in a brief transcript
@@ -46,18 +48,18 @@ def _before(tx: Tx, digest: str) -> str | None:
 
 def _is_repeated(tx: Tx, passage: Passage) -> bool:
     """Whether it is only said again to the agent: a turn that continues another one repeats its request."""
-    turn = turns.get(tx, passage.turn) if passage.turn and passage.role == "person" else None
-    cut = turns.get(tx, turn.continues) if turn and turn.continues else None
-    if cut is None:
-        return False
-    return passage.message in {said.id for said in (*cut.request, *inbox.taken_steers(tx, cut.id))}
+    is_person = passage.turn is not None and passage.role == "person"
+    return is_person and passage.message in repeated_messages(tx, passage.turn or "")
 
 
 def _with_times(tx: Tx, passages: Sequence[Passage]) -> list[Passage]:
-    """Add the start time of each turn to its answer."""
+    """Add to each answer when its turn started, and what its agent was told of what had happened before."""
     start_times: Mapping[str, int | None] = turns.start_times(tx, [each.turn for each in passages if each.turn])
+    told = preludes.summaries(tx, [each.turn for each in passages if each.turn and each.role == "agent"])
     return [
-        replace(each, started_at=start_times.get(each.turn or "")) if each.role == "agent" else each
+        replace(each, started_at=start_times.get(each.turn or ""), prelude=told.get(each.turn or ""))
+        if each.role == "agent"
+        else each
         for each in passages
     ]
 
@@ -80,6 +82,10 @@ def _passage(node: Node) -> Passage | None:
         case history.Forked():
             text = say("threads.forked_from", source=content.source)
             return with_texts(Passage("clew", "clew", text, content.at, None, node=node.hash))
+        case history.Switched():
+            return _switched(content, node.hash)
+        case history.Opinion():
+            return _opinion(content, node.hash)
         case history.Started(adopted=None):
             return None
         case history.Started():
@@ -120,6 +126,18 @@ def _outcome(content: history.Outcome, digest: str) -> Passage:
             error=content.problem.text if content.problem else None,
         )
     )
+
+
+def _switched(content: history.Switched, digest: str) -> Passage:
+    names = {"former": agent_name(content.former), "runtime": agent_name(content.runtime)}
+    text = say("agents.switched", by=content.by, **names)
+    return with_texts(Passage("clew", "clew", text, content.at, None, node=digest))
+
+
+def _opinion(content: history.Opinion, digest: str) -> Passage:
+    """An answer of another agent. Its turn belongs to the fork that it worked on."""
+    asked = Asked(content.by, content.question, content.thread)
+    return Passage("agent", content.runtime, content.text, content.at, None, "completed", node=digest, asked=asked)
 
 
 def _running(tx: Tx, row: Turn) -> Passage:

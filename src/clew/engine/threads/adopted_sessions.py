@@ -26,6 +26,7 @@ class AdoptedSessions:
         self._runtimes: dict[str, str] = {}  # of the adopted session of each thread that has one
         self._locks: dict[str, asyncio.Lock] = {}
         self.used: asyncio.Queue[str] = asyncio.Queue()  # threads whose session a turn has just left
+        self.made: asyncio.Queue[tuple[SessionKey, PastTurn]] = asyncio.Queue()  # turns that an agent made by itself
 
     async def load(self) -> None:
         self._runtimes |= await self._core.read_with_retry(adoptions.runtimes)
@@ -43,6 +44,14 @@ class AdoptedSessions:
     def free(self, key: SessionKey) -> None:
         if self.has(key):
             self.used.put_nowait(key.thread)
+
+    def unasked(self, key: SessionKey, turn: PastTurn) -> None:
+        self.made.put_nowait((key, turn))
+
+    async def import_unasked(self, key: SessionKey, turn: PastTurn) -> None:
+        """Import a turn that the agent made by itself, in an adopted session or in one of ours."""
+        async with self._locks.setdefault(key.thread, asyncio.Lock()):
+            await self._core.write_with_retry(lambda tx: self._import(tx, key, [turn]))
 
     async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
         assert seat.continuity is not None, thread.id
@@ -68,15 +77,19 @@ class AdoptedSessions:
             past = await runtime_sessions.past(session, adoption.last_turn)
             ended = past if held else finished(past)
             if ended:
-                await self._core.write_with_retry(lambda tx: self._import(tx, thread, ended))
+                key = SessionKey(thread, adoption.runtime)
+                await self._core.write_with_retry(lambda tx: self._import(tx, key, ended))
 
-    def _import(self, tx: Tx, thread: str, past: Sequence[PastTurn]) -> None:
-        row = threads.get(tx, thread)
-        assert row is not None, thread
+    def _import(self, tx: Tx, key: SessionKey, past: Sequence[PastTurn]) -> None:
+        row = threads.get(tx, key.thread)
+        assert row is not None, key.thread
+        if row.runtime != key.runtime or key.role:
+            return  # history has a place only for what the thread's own agent does by itself
         new = import_turns(tx, self._core, row, past)
-        adoptions.set_last_turn(tx, thread, past[-1].runtime_turn)
+        if self.has(key):
+            adoptions.set_last_turn(tx, key.thread, past[-1].runtime_turn)
         if new:
-            tx.log(thread, None, self._core.clock.now(), TurnsImported(new))
+            tx.log(key.thread, None, self._core.clock.now(), TurnsImported(new))
 
 
 def _adoption(tx: Tx, thread: str) -> tuple[Adoption, Continuity]:

@@ -32,7 +32,7 @@ class Wanted(Struct, frozen=True):
     """Which session to adopt, and how."""
 
     session: str  # its id, or any unique beginning of it
-    runtime: str | None = None  # default: the first that supports adoption
+    runtime: str | None = None  # default: that of new threads, if it supports adoption
     fork: bool = False  # adopt a copy; the session itself stays with its program
     workspace: str | None = None  # default: that of the session
     policy: Policy | None = None
@@ -136,7 +136,8 @@ class AdoptionService:
             raise Refused(chat_messages.cannot_adopt(name, able))
         if not able:
             raise Refused(say("threads.none_to_adopt"))
-        chosen = name or able[0]
+        usual = self._core.config.threads.runtime
+        chosen = name or (usual if usual in able else able[0])
         return chosen, cast("SharesSessions", known[chosen])
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from clew.engine.core import Core
 from clew.engine.delivery.language import CHINESE, detect_language
+from clew.engine.threads.lifecycle import unusual
 from clew.model import history
 from clew.model.events.logged import ThreadCreated
-from clew.model.threads import ForkPoint, SessionKey, Thread, ThreadStatus
+from clew.model.gates import Policy
+from clew.model.threads import ForkPoint, SessionKey, Thread, ThreadKind, ThreadStatus
 from clew.model.turns import ENDED, Turn
 from clew.store import Tx
 from clew.store.tables import continuity, nodes, threads, turns
@@ -15,29 +19,45 @@ from clew.texts.bilingual import zh
 from clew.texts.catalogue import say
 
 
-def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | None) -> str:
+class Fork(Struct, frozen=True):
+    """How a fork differs from its source."""
+
+    title: str
+    kind: ThreadKind
+    runtime: str
+    model: str | None
+    effort: str | None
+    policy: Policy
+
+
+def same(source: Thread, title: str | None) -> Fork:
+    return Fork(title or _title(source.title), source.kind, source.runtime, source.model, source.effort, source.policy)
+
+
+def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, into: Fork) -> str:
     """Create a thread on the same history. The runtime forks its session at the new thread's first turn."""
     turn = _fork_turn(tx, source, turn_id)
     now = core.clock.now()
     new = Thread(
         id=core.clock.ulid(),
-        kind=source.kind,
+        kind=into.kind,
         status=ThreadStatus.IDLE,
-        title=title or _title(source.title),
-        runtime=source.runtime,
+        title=into.title,
+        runtime=into.runtime,
         workspace=source.workspace,
         created_at=now,
-        model=source.model,
-        effort=source.effort,
-        policy=source.policy,
+        model=into.model,
+        effort=into.effort,
+        policy=into.policy,
         forked_from=source.id,
+        priority=source.priority,
     )
     threads.insert(tx, new)
     node = history.make(history.Forked(new.id, now, source.id), turn.node if turn else _start_of(tx, source))
     nodes.insert(tx, node)
     threads.move_head(tx, new.id, None, node.hash)
     _save_fork_points(tx, source, turn, new)
-    tx.log(new.id, None, now, ThreadCreated(new.kind, new.title, source.id))
+    tx.log(new.id, None, now, ThreadCreated(new.kind, new.title, source.id, unusual(source.priority)))
     return new.id
 
 

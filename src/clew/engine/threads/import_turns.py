@@ -16,7 +16,7 @@ from clew.model import history
 from clew.model.messages import PromptMessage
 from clew.model.shared_sessions import PastTurn
 from clew.model.threads import Thread
-from clew.model.turns import Origin, Turn
+from clew.model.turns import Origin, Turn, without_refusals
 from clew.store import Tx
 from clew.store.tables import continuity, nodes, threads, turns
 from clew.support.text import clean
@@ -31,7 +31,7 @@ def finished(past: Sequence[PastTurn]) -> list[PastTurn]:
 def import_turns(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -> int:
     """Import turns and return how many of them were new."""
     known_ids = turns.known_ids(tx, thread.id)
-    new = [turn for turn in past if turn.runtime_turn not in known_ids and not turn.end.messages & known_ids]
+    new = [turn for turn in past if not _ids(turn) & known_ids]
     head, turn = thread.head, None
     for each in new:
         turn = _import(tx, core, thread, head, each)
@@ -41,6 +41,11 @@ def import_turns(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -
         continuity.set_seen(tx, turn.session, turn.node)
         enqueue_answer(tx, core, turn, None, core.storable(new[-1].end.text), "")  # for the thread list
     return len(new)
+
+
+def _ids(past: PastTurn) -> frozenset[str]:
+    """What it may be known by, also as a turn of ours that was refused before."""
+    return frozenset(map(without_refusals, (past.runtime_turn, *past.end.messages)))
 
 
 def _import(tx: Tx, core: Core, thread: Thread, head: str | None, past: PastTurn) -> Turn:

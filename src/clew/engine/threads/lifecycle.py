@@ -7,17 +7,19 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from clew.engine.account_limits import default_account
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_dropped_notices
 from clew.engine.gates import suspension_prompt
 from clew.engine.gates.lifecycle import stop_turn
 from clew.engine.turns.completion import drop_all_queued, drop_queued
+from clew.engine.turns.parked import stop_parked
 from clew.engine.turns.suspension import none_waits
 from clew.model import history
 from clew.model.events.logged import StatusChanged, ThreadCreated
 from clew.model.gates import Policy
 from clew.model.messages import Conversation, Inbound
-from clew.model.threads import Thread, ThreadKind, ThreadStatus
+from clew.model.threads import Priority, SuspendedBy, Thread, ThreadKind, ThreadStatus
 from clew.model.turns import Turn, TurnState
 from clew.model.views import NewThread
 from clew.store import Tx
@@ -45,6 +47,7 @@ class Opening(Struct, frozen=True):
     bind: Conversation | None = None
     id: str | None = None
     adopted: str | None = None  # id of the adopted session
+    priority: Priority = Priority.NORMAL
 
     @classmethod
     def of_message(cls, inbound: Inbound, place: Place) -> Opening:
@@ -73,7 +76,13 @@ class Opening(Struct, frozen=True):
             new.policy,
             _resolved(core, new.notify) if new.notify else None,
             id=new.id,
+            priority=new.priority,
         )
+
+
+def unusual(priority: Priority) -> Priority | None:
+    """The priority as an event has it: None is the usual one."""
+    return priority if priority is not Priority.NORMAL else None
 
 
 def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
@@ -83,26 +92,29 @@ def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
         kind=opening.kind,
         status=ThreadStatus.IDLE,
         title=opening.title,
-        runtime=opening.runtime or core.config.threads.runtime,
+        runtime=opening.runtime or default_account(tx, core),
         workspace=opening.workspace or core.workspace,
         created_at=now,
         model=opening.model,
         effort=opening.effort,
         policy=opening.policy or core.default_policy,
         notify_target=str(opening.notify) if opening.notify else None,
+        priority=opening.priority,
     )
     threads.insert(tx, thread)
     start = history.Started(thread.id, now, thread.kind, thread.runtime, thread.workspace, opening.adopted)
     nodes.append(tx, thread.id, None, start)
     if opening.bind is not None:
         bindings.bind(tx, opening.bind, thread.id, now)
-    tx.log(thread.id, None, now, ThreadCreated(thread.kind, thread.title))
+    tx.log(thread.id, None, now, ThreadCreated(thread.kind, thread.title, priority=unusual(thread.priority)))
     return thread
 
 
 def ask_stop(tx: Tx, core: Core, thread: Thread, by: str, here: Conversation | None = None) -> Turn:
     """Stop the running turn, or else drop the next queued one; the queue behind it goes on. `here`: the conversation
     that asks for it, which needs no notice."""
+    if thread.suspended_by is SuspendedBy.LIMIT and (dropped := stop_parked(tx, core, thread, here, by)) is not None:
+        return dropped
     running = turns.live(tx, thread.id)
     waiting = turns.queued(tx, thread.id) if running is None and thread.status is ThreadStatus.IDLE else []
     if waiting:
@@ -110,7 +122,7 @@ def ask_stop(tx: Tx, core: Core, thread: Thread, by: str, here: Conversation | N
         enqueue_dropped_notices(tx, core, waiting[:1], gate_messages.STOPPED_FIRST, here)
         return waiting[0]
     if running is None:
-        raise Refused(chat_messages.nothing_runs(thread.id))
+        raise Refused(chat_messages.nothing_runs(thread.name))
     stop_turn(tx, core, thread.id, running.id, by)
     return running
 
@@ -132,11 +144,11 @@ def finish(tx: Tx, core: Core, thread: Thread) -> None:
     if thread.status is ThreadStatus.COMPLETED:
         return
     if turns.live(tx, thread.id):
-        raise Refused(chat_messages.still_works(thread.id))
+        raise Refused(chat_messages.still_works(thread.name))
     if waiting := turns.count_queued(tx, thread.id):
-        raise Refused(chat_messages.has_queued(thread.id, waiting))
+        raise Refused(chat_messages.has_queued(thread.name, waiting))
     if thread.status is ThreadStatus.CANCELLED:
-        raise Refused(chat_messages.is_cancelled(thread.id))
+        raise Refused(chat_messages.is_cancelled(thread.name))
     _finish(tx, core, thread, ThreadStatus.COMPLETED)
 
 
@@ -145,7 +157,7 @@ def cancel(tx: Tx, core: Core, thread: Thread, by: str) -> None:
     if thread.status is ThreadStatus.CANCELLED:
         return
     if thread.status is ThreadStatus.COMPLETED:
-        raise Refused(say("threads.completed_already", thread=thread.id))
+        raise Refused(say("threads.completed_already", thread=thread.name))
     drop_all_queued(tx, core, thread.id)
     if turns.live(tx, thread.id):
         ask_stop(tx, core, thread, by)
@@ -167,7 +179,7 @@ def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
             gate_messages.THREAD_DONE if status is ThreadStatus.COMPLETED else gate_messages.THREAD_OVER,
         )
     if not threads.finish(tx, thread.id, thread.status, status, now):
-        raise Refused(say("threads.changed_meanwhile", thread=thread.id))
+        raise Refused(say("threads.changed_meanwhile", thread=thread.name))
     tx.log(thread.id, None, now, StatusChanged(status))
 
 

@@ -12,7 +12,7 @@ from clew.model.events.logged import SettingsChanged
 from clew.model.gates import Policy
 from clew.model.messages import Conversation
 from clew.model.runtime import ListsModels, ModelInfo
-from clew.model.threads import Thread, ThreadSettings, ThreadStatus
+from clew.model.threads import Priority, Thread, ThreadSettings, ThreadStatus
 from clew.store import Tx
 from clew.store.tables import bindings, threads
 from clew.support.errors import BadInput, Refused
@@ -41,6 +41,14 @@ def policy_named(text: str) -> Policy:
         raise BadInput(say("threads.no_policy", name=repr(text), known=", ".join(Policy))) from None
 
 
+def priority_named(text: str) -> Priority:
+    """Raises BadInput if there is no such priority."""
+    try:
+        return Priority(text.strip().lower())
+    except ValueError:
+        raise BadInput(say("threads.no_priority", name=repr(text), known=", ".join(Priority))) from None
+
+
 def change(
     tx: Tx, core: Core, thread: Thread, wanted: ThreadSettings, by: str, here: Conversation | None, name: str
 ) -> None:
@@ -49,9 +57,10 @@ def change(
     if thread.status is ThreadStatus.CANCELLED:
         raise Refused(chat_messages.cancelled(thread.id))
     policy = wanted.policy or thread.policy
-    threads.set_settings(tx, thread.id, wanted.model or thread.model, wanted.effort or thread.effort, policy)
+    model, effort = wanted.model or thread.model, wanted.effort or thread.effort
+    threads.set_settings(tx, thread.id, model, effort, policy, wanted.priority or thread.priority)
     former = thread.policy if policy is not thread.policy else None
-    logged = SettingsChanged(by, wanted.model, wanted.effort, wanted.policy, former)
+    logged = SettingsChanged(by, wanted.model, wanted.effort, wanted.policy, former, wanted.priority)
     tx.log(thread.id, None, core.clock.now(), logged)
     driver = bindings.driver(tx, thread.id)
     if driver != here:
@@ -65,7 +74,12 @@ def loosens(wanted: ThreadSettings, policy: Policy) -> bool:
 
 def listed(wanted: ThreadSettings) -> str:
     """`model=fast, policy=careful`."""
-    given = (("model", wanted.model), ("effort", wanted.effort), ("policy", wanted.policy))
+    given = (
+        ("model", wanted.model),
+        ("effort", wanted.effort),
+        ("policy", wanted.policy),
+        ("priority", wanted.priority),
+    )
     return ", ".join(f"{name}={value}" for name, value in given if value)
 
 

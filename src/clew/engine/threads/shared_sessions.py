@@ -35,12 +35,21 @@ class SharedSessions:
         return key is not None and self._sessions.is_open(key)
 
     async def run(self) -> None:
-        """Close each session some time after it was last used."""
+        """Close each session some time after it was last used; import what agents did by themselves."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._import_unasked())
             while True:
                 thread = await self._adopted.used.get()
                 use = self._uses[thread] = self._uses.get(thread, 0) + 1
                 group.create_task(self._close_later(thread, use))
+
+    async def _import_unasked(self) -> None:
+        while True:
+            key, turn = await self._adopted.made.get()
+            try:
+                await self._adopted.import_unasked(key, turn)
+            except Exception:  # it must not cost the others; an adopted session is read again before its next turn
+                _log.exception("a turn that the agent of thread %s made by itself is not imported", key.thread)
 
     async def _close_later(self, thread: str, use: int) -> None:
         await self._core.clock.sleep(self._core.config.threads.release_after)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.delivery.artifacts import NOTHING_MADE, Artifacts
@@ -18,11 +19,17 @@ from clew.engine.delivery.enqueue import (
     mark_superseded,
 )
 from clew.engine.delivery.placeholder import enqueue_end
-from clew.engine.gates.lifecycle import settle_cancelled, settle_completed, settle_cut, settle_ended
+from clew.engine.gates.lifecycle import (
+    settle_cancelled,
+    settle_completed,
+    settle_cut,
+    settle_ended,
+    unapproved_items,
+)
 from clew.engine.gates.suspension_prompt import ask
-from clew.engine.progress import NOTICE
-from clew.engine.seams import EndedTurn, Follow
-from clew.engine.turns.queueing import queue_turn
+from clew.engine.progress import GATE, NOTICE, may_have_acted
+from clew.engine.seams import AskPerson, ContinueLater, EndedTurn, FailedTurn, Follow, Recourse, SendAgain
+from clew.engine.turns.queueing import next_session, queue_turn, request_again
 from clew.model import history
 from clew.model.delivery import DeliveryKind
 from clew.model.events import ActivityKind, NoticeKind, Phase
@@ -32,10 +39,11 @@ from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadKind, ThreadStatus
 from clew.model.turns import TEXT, Item, Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
 from clew.store import Tx
-from clew.store.tables import bindings, continuity, inbox, items, nodes, threads, turns
+from clew.store.tables import bindings, continuity, gates, inbox, items, nodes, threads, turns
 from clew.support.clock import Clock
 from clew.support.coded import coded_of
 from clew.support.display.as_code import plain_or_code
+from clew.support.text import agent_name
 from clew.texts import bilingual, gate_messages
 from clew.texts import chat_messages as text_messages
 
@@ -53,6 +61,7 @@ class End(Struct, frozen=True):
     messages: frozenset[str] = frozenset()
     items: tuple[Item, ...] = ()  # not stored yet
     images: tuple[str, ...] = ()  # paths of pictures that the runtime made
+    has_acted: bool = False  # by the runtime's record; our own items may say so too
     made: Artifacts = NOTHING_MADE  # copies of the files that the answer links to
 
 
@@ -64,7 +73,15 @@ def newest_text(recorded: str, seen: Sequence[str]) -> str:
 
 
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
-    """Return False, with nothing changed, if another daemon holds the turn's lease by now."""
+    """Return False, with nothing changed, if another daemon holds the turn's lease by now. A turn that failed may be
+    sent again instead, or end as cut off, if a capability has a better way than failing."""
+    recourse = _recourse(tx, core, turn, end)
+    if isinstance(recourse, SendAgain):
+        return send_again(tx, core, turn, recourse.runtime, was_refused=True)
+    if isinstance(recourse, AskPerson):
+        return end_and_ask(tx, core, turn, replace(end, state=TurnState.INTERRUPTED), recourse.by, recourse.question)
+    if isinstance(recourse, ContinueLater):
+        return end_and_continue(tx, core, turn, replace(end, state=TurnState.INTERRUPTED, problem=None), None)
     done = items.of_turn(tx, turn.id)
     declined = any(item.kind == NOTICE and item.outcome == NoticeKind.DECLINED for item in done)
     settle = settle_completed if end.state is TurnState.COMPLETED else settle_ended
@@ -75,10 +92,48 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     title = _title_line(tx, core, thread, turn, where)
     body = bilingual.joined("\n\n", title, text_messages.final(end.state, end.text, end.problem), *end.made.notes)
     note = text_messages.note(turn.origin is Origin.CONTINUATION, declined)
-    enqueue_answer(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
+    enqueue_answer(tx, core, turn, where, body, _with_footer(tx, core, turn, end, where, note))
     enqueue_files(tx, core, turn, where, end.made.files if core.max_file_size(where) else ())
     enqueue_end(tx, core, turn, end.state, done)
     _notify(tx, core, thread, turn, end, Follow.ANSWER)
+    return True
+
+
+def _recourse(tx: Tx, core: Core, turn: Turn, end: End) -> Recourse | None:
+    if end.state is not TurnState.FAILED or end.problem is None or not core.hooks.failure_handlers:
+        return None
+    thread = threads.get(tx, turn.thread)
+    if thread is None or not turns.is_held(tx, turn) or turns.is_stopping(tx, turn.id):
+        return None
+    failed = FailedTurn(thread, turn, end.problem, end.has_acted or has_acted(tx, turn, end.items))
+    found = (handler.instead_of_failing(tx, failed) for handler in core.hooks.failure_handlers)
+    return next((recourse for recourse in found if recourse is not None), None)
+
+
+def send_elsewhere(tx: Tx, core: Core, turn: Turn, problem: Problem) -> bool:
+    """Give a turn that its runtime could not begin to another one, if a capability knows one."""
+    recourse = _recourse(tx, core, turn, End(TurnState.FAILED, problem=problem))
+    if not isinstance(recourse, SendAgain) or recourse.runtime is None:
+        return False
+    return send_again(tx, core, turn, recourse.runtime)
+
+
+def has_acted(tx: Tx, turn: Turn, unwritten: Sequence[Item] = ()) -> bool:
+    """Whether a turn may have changed something, by our own items."""
+    held = unapproved_items(gates.of_turn(tx, turn.id))
+    return may_have_acted([item for item in (*items.of_turn(tx, turn.id), *unwritten) if item.item not in held])
+
+
+def send_again(tx: Tx, core: Core, turn: Turn, runtime: str | None = None, *, was_refused: bool = False) -> bool:
+    """Return a turn that has done nothing to its place in the queue, perhaps for another runtime. `was_refused`: its
+    runtime got it."""
+    if not turns.requeue(tx, turn, runtime, was_refused=was_refused):
+        return False
+    settle_cut(tx, core, turn)
+    items.clear(tx, turn.id)
+    for steer in inbox.open_steers(tx, turn.id) if was_refused else ():
+        requeue_steer(tx, core, steer)  # what was said into the refused attempt is not in the next one
+    tx.log(turn.thread, turn.id, core.clock.now(), TurnQueued(turn.origin, again=True))
     return True
 
 
@@ -93,18 +148,30 @@ def end_in_silence(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     return True
 
 
-def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[PromptMessage, ...]) -> bool:
-    """End a turn that was cut off and queue a new one that continues it and gives the answer."""
+def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[PromptMessage, ...] | None) -> bool:
+    """End a turn that was cut off and queue a new one that continues it and gives the answer. `request`: of that; None:
+    the same again, with a note."""
     if turns.is_stopping(tx, turn.id):
         return end_turn(tx, core, turn, end)
+    begun = _unended(tx, turn, end)
     thread = _close(tx, core, turn, end, settle_cut)
     if thread is None:
         return False
     mark_superseded(tx, core, turn)
     enqueue_end(tx, core, turn, end.state, ())
+    if request is None:
+        request = request_again(tx, core.clock, turn, begun)
     queue_continuation(tx, core.clock, turn, request, Origin.CONTINUATION)
     _notify(tx, core, thread, turn, end, Follow.CONTINUATION)
     return True
+
+
+def _unended(tx: Tx, turn: Turn, end: End) -> list[str]:
+    """Activities that started and have no recorded end."""
+    known = {item.item: item for item in (*items.of_turn(tx, turn.id), *end.items)}
+    held = unapproved_items(gates.of_turn(tx, turn.id))
+    begun = [item for item in known.values() if item.kind not in (TEXT, GATE) and item.item not in held]
+    return [f"{item.kind}: {item.title}" for item in begun if item.phase != Phase.DONE and item.title]
 
 
 def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, question: str) -> bool:
@@ -131,13 +198,14 @@ def _title_line(tx: Tx, core: Core, thread: Thread, turn: Turn, where: Conversat
     return text_messages.answer_of(plain_or_code(thread.title), is_task=thread.kind is ThreadKind.TASK)
 
 
-def _with_footer(core: Core, turn: Turn, end: End, where: Conversation | None, note: str) -> str:
-    """In a chat, append duration, tokens and thread id to the note."""
+def _with_footer(tx: Tx, core: Core, turn: Turn, end: End, where: Conversation | None, note: str) -> str:
+    """In a chat, append duration, tokens and thread id to the note; before them the agent, if there are several."""
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or not surface.can.chat:
         return note
     elapsed = max(0, core.clock.now() - (turn.started_at or turn.queued_at)) / 1000
-    footer = text_messages.footer(elapsed, end.usage.total_tokens if end.usage else 0, turn.thread)
+    agent = agent_name(turn.runtime) if continuity.has_other_agents(tx, turn.session) else ""
+    footer = text_messages.footer(elapsed, end.usage.total_tokens if end.usage else 0, turn.thread, agent)
     return bilingual.joined(" ", note, footer)
 
 
@@ -148,9 +216,10 @@ def queue_continuation(
     request: tuple[PromptMessage, ...],
     origin: Origin,
     where: Conversation | None = None,
+    runtime: str | None = None,
 ) -> str:
     """Queue a turn directly behind the one it continues, ahead of all others. Its answer goes to `where`, else to the
-    conversation of the turn that was cut off (which may have moved)."""
+    conversation of the turn that was cut off (which may have moved). It runs on `runtime`, else on the same."""
     now = turns.get(tx, cut.id) or cut
     turn = Turn(
         id=clock.ulid(),
@@ -161,7 +230,7 @@ def queue_continuation(
         request=request,
         conversation=where or now.conversation,
         queued_at=clock.now(),
-        runtime=cut.runtime,
+        runtime=runtime or next_session(tx, cut).runtime,
         role=cut.role,
         continues=cut.id,
     )
@@ -251,7 +320,7 @@ def requeue_steer(tx: Tx, core: Core, steer: Steer, *, over: bool = False) -> No
     where = steer.conversation if over else _driven_from(tx, core, steer)
     steered = turns.get(tx, steer.turn)
     assert steered is not None, steer.turn
-    turn = queue_turn(tx, core.clock, steered.session, Origin.MESSAGE, (steer.message,), where)
+    turn = queue_turn(tx, core.clock, next_session(tx, steered), Origin.MESSAGE, (steer.message,), where)
     inbox.change_fate(tx, steer, turn.id)
     tx.log(steer.thread, turn.id, core.clock.now(), SteerQueued(steer.message.id))
     if not over:
@@ -296,6 +365,6 @@ def log_status(tx: Tx, core: Core, thread: str, status: ThreadStatus) -> None:
 
 
 def _notify(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End, follow: Follow) -> None:
-    ended = EndedTurn(thread, turn, end.state, follow, end.text, end.problem)
-    for listener in core.turn_end_listeners:
+    ended = EndedTurn(thread, turn, end.state, follow, end.text, end.problem, end.usage)
+    for listener in core.hooks.turn_end_listeners:
         listener.turn_ended(tx, ended)

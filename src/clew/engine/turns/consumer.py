@@ -9,6 +9,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from clew.engine.account_limits import note_limits
 from clew.engine.core import Core
 from clew.engine.delivery.placeholder import streams
 from clew.engine.gates.lifecycle import close_gate, open_gate, request_to_judge
@@ -21,6 +22,7 @@ from clew.model.events import (
     Event,
     GateClosed,
     GateOpened,
+    Limits,
     Notice,
     Phase,
     TextDelta,
@@ -156,6 +158,8 @@ class TurnConsumer:
                 self._mark_unsaved(item)  # not urgent: the runtime's own record has it
             case Activity():
                 await self._activity(event)
+            case Limits(windows):
+                await note_limits(self._core, self.turn.runtime, windows)
             case TurnStarted(runtime_turn):
                 await self._begun(runtime_turn)
             case Notice(kind, text):

@@ -13,14 +13,23 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.gates.lifecycle import settle_cut, unapproved_items
+from clew.engine.gates.lifecycle import unapproved_items
 from clew.engine.progress import GATE, may_have_acted
-from clew.engine.turns.completion import End, end_and_ask, end_and_continue, end_in_silence, end_turn, newest_text
+from clew.engine.turns import completion
+from clew.engine.turns.completion import (
+    End,
+    end_and_ask,
+    end_and_continue,
+    end_in_silence,
+    end_turn,
+    newest_text,
+    send_again,
+    send_elsewhere,
+)
+from clew.engine.turns.queueing import own_words
 from clew.engine.turns.runner import Runner, end_of_record
 from clew.engine.turns.sessions import Sessions
-from clew.engine.turns.suspension import own_words
 from clew.model.events import Phase
-from clew.model.events.logged import TurnQueued
 from clew.model.gates import GateState
 from clew.model.messages import CLEW, PromptMessage
 from clew.model.runtime import RecordState, Session, TurnRecord
@@ -34,6 +43,7 @@ from clew.support.errors import RuntimeTrouble
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
+STARTS = 2  # after how many of them another runtime may take it
 ATTEMPTS = 5  # how often a turn that never started is sent to its runtime
 LOOKUPS = (0.0, 0.5, 2.0, 8.0)  # seconds before each attempt to ask a runtime
 _log = logging.getLogger(__name__)
@@ -123,7 +133,7 @@ class Recovery:
             await self._core.clock.sleep(wait)
             try:
                 session = await self._sessions.open(thread, turn.session)
-                return session, await session.record(turn.id)
+                return session, await session.record(turn.sent_as)
             except RuntimeTrouble as failure:
                 await self._sessions.drop(turn.session)
                 trouble = failure
@@ -157,22 +167,22 @@ class Recovery:
         runtime = self._core.runtimes.get(turn.runtime)
         keeps_none = runtime is not None and not runtime.can.record
         return await self._core.read_with_retry(
-            lambda tx: _has_acted(tx, turn) or (keeps_none and _was_begun(tx, turn))
+            lambda tx: completion.has_acted(tx, turn) or (keeps_none and _was_begun(tx, turn))
         )
 
     async def requeue(self, turn: Turn) -> None:
         """Queue a turn again that never ran; or end it, if a person stopped it or it was sent too often."""
-        now = self._core.clock.now()
+
+        never_began = chat_messages.never_began(turn.attempts)
 
         def body(tx: Tx) -> None:
             if turns.is_stopping(tx, turn.id):
                 end_turn(tx, self._core, turn, End(TurnState.INTERRUPTED))
-            elif turns.requeue(tx, turn):
-                settle_cut(tx, self._core, turn)
-                tx.log(turn.thread, turn.id, now, TurnQueued(turn.origin, again=True))
+            elif turn.attempts < STARTS or not send_elsewhere(tx, self._core, turn, never_began):
+                send_again(tx, self._core, turn)
 
         if turn.attempts >= ATTEMPTS:
-            await self._runner.end(turn, End(TurnState.FAILED, problem=chat_messages.never_began(turn.attempts)))
+            await self._runner.end(turn, End(TurnState.FAILED, problem=never_began))
         else:
             await self._core.write_with_retry(body)
 
@@ -205,11 +215,6 @@ def _leftover(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Leftove
     asked = gates.of_turn(tx, turn.id)
     at_gate = any(gate.state is GateState.OPEN and gate.asked.blocking for gate in asked)
     return Leftover(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), unapproved_items(asked), at_gate)
-
-
-def _has_acted(tx: Tx, turn: Turn) -> bool:
-    held = unapproved_items(gates.of_turn(tx, turn.id))
-    return may_have_acted([item for item in items.of_turn(tx, turn.id) if item.item not in held])
 
 
 def _was_begun(tx: Tx, turn: Turn) -> bool:

@@ -17,6 +17,7 @@ from clew.engine.delivery.artifacts import FOLDER, NOTHING_MADE, Artifacts, gath
 from clew.engine.delivery.enqueue import answer_target
 from clew.engine.delivery.placeholder import show
 from clew.engine.gates.dispatch import send_answers
+from clew.engine.progress import may_have_acted
 from clew.engine.seams import Preparer, prepare
 from clew.engine.turns.completion import End, end_turn
 from clew.engine.turns.consumer import RuntimeSilent, TurnConsumer
@@ -24,9 +25,9 @@ from clew.engine.turns.images import has_unseen_images, tell_unseen_images
 from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.signals import Signals, interrupt, is_stopping, watch_steers, watch_stop
 from clew.model.events import Event, TurnEnded
-from clew.model.runtime import RecordState, Session, TurnRecord
+from clew.model.runtime import RecordState, Session, TurnRecord, TurnRequest
 from clew.model.threads import Thread
-from clew.model.turns import Problem, Turn, TurnState
+from clew.model.turns import Item, Problem, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import continuity, items, threads
 from clew.support import crash
@@ -50,9 +51,9 @@ class Runner:
     def __init__(self, core: Core, sessions: Sessions, preparers: Sequence[Preparer] = ()) -> None:
         self._core = core
         self._sessions = sessions
+        self._preparers = tuple(preparers)
         self._signals: dict[str, Signals] = {}
         self._consumers: dict[str, TurnConsumer] = {}
-        self._preparers = tuple(preparers)
         self.changed = asyncio.Event()  # a turn started, ended or reached a gate
 
     def signal(self, turn: str | None, kind: str) -> None:
@@ -77,8 +78,7 @@ class Runner:
         crash.point("turn.claimed-not-sent")
         thread = await self._thread(turn)
         try:
-            request = await prepare(self._preparers, thread, turn)
-            session = await self._sessions.open(thread, turn.session, for_turn=True)
+            session, request = await self._opened(thread, turn)
         except RuntimeLost as lost:
             _log.warning("turn %s could not be given to its runtime: %s", turn.id, lost.message)
             await self._sessions.drop(turn.session)
@@ -93,6 +93,15 @@ class Runner:
         reason = await self._follow(work, signals, session.run(request))
         return Unfinished(reason) if reason is not None else None
 
+    async def _opened(self, thread: Thread, turn: Turn) -> tuple[Session, TurnRequest]:
+        """The session, and the request for it. It is opened first: what it must be told depends on how it began."""
+        session = await self._sessions.open(thread, turn.session, for_turn=True)
+        try:
+            return session, await prepare(self._preparers, thread, turn)
+        except BaseException:
+            await self._sessions.release(turn.session)
+            raise
+
     async def _tell_unseen_images(self, turn: Turn) -> None:
         """Only now, with an open session, is it known whether its runtime takes images."""
         said, where = turn.request, turn.conversation
@@ -105,7 +114,7 @@ class Runner:
         signals, thread = Signals(), await self._thread(turn)
         work = TurnConsumer(self._core, turn, thread, session, signals.set_all, signals.answer.set, so_far=so_far)
         work.started.set()
-        return await self._follow(work, signals, session.attach(turn.id))
+        return await self._follow(work, signals, session.attach(turn.sent_as))
 
     async def end(self, turn: Turn, end: End) -> None:
         complete = replace(end, made=await self._artifacts_or_none(turn, end))
@@ -189,7 +198,7 @@ class Runner:
     async def _give_up(self, work: TurnConsumer) -> None:
         """Interrupt a silent runtime, then read its record: the turn may have completed after all."""
         await interrupt(work.session)
-        record = await _record_or_none(work.session, work.turn.id)
+        record = await _record_or_none(work.session, work.turn.sent_as)
         await self._sessions.drop(work.turn.session)
         if record is not None and record.state is RecordState.COMPLETED:
             await self.end(work.turn, end_of_record(self._core, record))
@@ -207,7 +216,9 @@ def end_of_record(core: Core, record: TurnRecord) -> End:
     """The end of a turn according to its runtime's record."""
     state = TurnState.COMPLETED if record.state is RecordState.COMPLETED else TurnState.FAILED
     images = tuple(done.image for done in record.activities if done.image is not None)
-    return End(state, core.storable(record.text), record.problem, record.usage, record.messages, images=images)
+    done = [Item(each.item, each.kind, each.phase, outcome=each.outcome) for each in record.activities]
+    text, acted = core.storable(record.text), may_have_acted(done)
+    return End(state, text, record.problem, record.usage, record.messages, images=images, has_acted=acted)
 
 
 async def _record_or_none(session: Session, turn: str) -> TurnRecord | None:

@@ -1,5 +1,5 @@
-"""Schedules turns: one at a time per thread, as many threads in parallel as the config allows, oldest first. Woken by
-commits; it never polls and never looks into a turn."""
+"""Schedules turns: one at a time per thread, as many threads in parallel as the config allows, by priority and age.
+Woken by commits; it never polls and never looks into a turn."""
 
 from __future__ import annotations
 
@@ -8,26 +8,33 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from heapq import nsmallest
 from math import inf
 from typing import Protocol
 
 from clew.engine.core import Core
 from clew.engine.delivery.placeholder import enqueue_placeholder
+from clew.engine.seams import Admission
 from clew.engine.turns.completion import End
 from clew.engine.turns.recovery import Recovery
 from clew.engine.turns.runner import Runner
 from clew.model import history
 from clew.model.events.kinds import EventKind
 from clew.model.events.logged import TurnClaimed
+from clew.model.threads import Priority
 from clew.model.turns import Problem, Turn, TurnState
 from clew.store import Entry, Tx
 from clew.store.tables import nodes, threads, turns
 from clew.texts.catalogue import say
 
 _log = logging.getLogger(__name__)
+LOOK_AGAIN = 5.0  # seconds until turns that were not admitted are looked at again
 WAKING = frozenset({EventKind.TURN_QUEUED, EventKind.TURN_ENDED, EventKind.THREAD_STATUS})
 FREEING = frozenset({EventKind.GATE_OPENED})  # a turn that waits at a gate does not count as running
+UNPARKING = frozenset({EventKind.TURN_ENDED, EventKind.GATE_OPENED})
+NAMING = frozenset({EventKind.THREAD_CREATED, EventKind.THREAD_SETTINGS})
+LEAD = {Priority.HIGH: 600.0, Priority.NORMAL: 0.0, Priority.LOW: -600.0}  # seconds; so one that waits rises
+HELD_BACK = (None, -1)
 SIGNALS = frozenset(
     {EventKind.STEER_OFFERED, EventKind.TURN_STOP_ASKED, EventKind.GATE_ANSWERED, EventKind.GATE_EXPIRED}
 )
@@ -43,16 +50,24 @@ class BeforeClaim(Protocol):
 
 
 class Scheduler:
-    def __init__(self, core: Core, runner: Runner, recovery: Recovery, before_claim: BeforeClaim) -> None:
+    def __init__(
+        self, core: Core, runner: Runner, recovery: Recovery, before_claim: BeforeClaim, admission: Admission
+    ) -> None:
         self._core = core
         self._runner = runner
         self._recovery = recovery
         self._before_claim = before_claim
-        self._ready: dict[str, None] = {}  # threads to look at, in order
+        self._admission = admission
+        self._look_again: asyncio.Task[None] | None = None
+        self._ready: dict[str, float] = {}  # threads to look at, and their places in the queue
+        self._parked: dict[str, float] = {}  # threads that a guard held back, with their places
+        self._unparkings = 0
+        self._priorities: dict[str, Priority] = {}  # of threads whose priority is not the usual one
         self._held: set[str] = set()  # threads that are not recovered yet
         self._wake = asyncio.Event()
         self._timers: dict[str, int] = {}  # threads whose turn waits for more messages, and until when
         self._running: dict[asyncio.Task[None], str] = {}  # values: turns
+        self._threads: dict[str, str] = {}  # of running turns
         self._recovering: dict[asyncio.Task[None], str] = {}  # turns that an earlier daemon started
         self._changed = runner.changed
         self._draining = False
@@ -60,6 +75,10 @@ class Scheduler:
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
         for entry in entries:
+            if entry.kind in NAMING and entry.data.get("priority"):
+                self._prioritize(entry.thread, Priority(entry.data["priority"]))
+            if entry.kind in UNPARKING:
+                self._unpark()
             if entry.kind in WAKING:
                 self.wake(entry.thread)
             elif entry.kind in SIGNALS:
@@ -68,9 +87,33 @@ class Scheduler:
                 self._wake.set()
                 self._changed.set()
 
+    async def load(self) -> None:
+        """Called once, before any turn is claimed."""
+        self._priorities.update(await self._core.read_with_retry(threads.priorities))
+
     def wake(self, thread: str) -> None:
-        self._ready[thread] = None
+        """One that is ready already keeps its place."""
+        place = self._parked.pop(thread, None)
+        if thread not in self._ready:
+            self._ready[thread] = place if place is not None else self._core.clock.monotonic() - self._lead(thread)
         self._wake.set()
+
+    def _lead(self, thread: str) -> float:
+        """How many seconds a thread is ahead of one of normal priority that came at the same time."""
+        return LEAD[self._priorities.get(thread, Priority.NORMAL)]
+
+    def _prioritize(self, thread: str, priority: Priority) -> None:
+        former = self._lead(thread)
+        self._priorities[thread] = priority
+        for places in (self._ready, self._parked):
+            if thread in places:
+                places[thread] += former - self._lead(thread)
+
+    def _unpark(self) -> None:
+        """A turn ended or waits, so that a guard may let another one start."""
+        self._unparkings += 1
+        for thread in list(self._parked):
+            self.wake(thread)
 
     def hold(self, thread: str) -> None:
         self._held.add(thread)
@@ -88,7 +131,7 @@ class Scheduler:
                 for thread in self._to_prepare():
                     self.hold(thread)
                     group.create_task(self._prepare(thread))
-                claimed, waiting = await self._claim()
+                claimed, waiting = await self._claim(group)
                 for thread, due in waiting.items():
                     if due < self._timers.get(thread, inf):
                         self._timers[thread] = due
@@ -96,6 +139,7 @@ class Scheduler:
                 for turn in claimed:
                     task = group.create_task(self._guarded(turn))
                     self._running[task] = turn.id
+                    self._threads[turn.id] = turn.thread
                     task.add_done_callback(self._done)
 
     def add_recovering(self, task: asyncio.Task[None], turn: str) -> None:
@@ -139,7 +183,7 @@ class Scheduler:
             self.release(thread)
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self._running.pop(task, None)
+        self._threads.pop(self._running.pop(task, ""), None)
         self._recovering.pop(task, None)
         self._changed.set()
         self._wake.set()
@@ -151,18 +195,47 @@ class Scheduler:
             del self._timers[thread]
         self.wake(thread)
 
-    async def _claim(self) -> tuple[list[Turn], dict[str, int]]:
+    async def _claim(self, group: asyncio.TaskGroup) -> tuple[list[Turn], dict[str, int]]:
         """The turns that may run now, and threads whose turn waits, with the time until when."""
         free = await self._free() if self._ready else 0
-        wanted = list(islice((thread for thread in self._ready if thread not in self._held), max(free, 0)))
+        wanted = await self._admitted(self._first_ready(free), group)
         if not wanted:
             return [], {}
-        for thread in wanted:
-            del self._ready[thread]
-        claimed, waiting = await self._core.write_with_retry(lambda tx: self._claim_each(tx, wanted))
+        places = {thread: self._ready.pop(thread) for thread in wanted}
+        unparkings = self._unparkings
+        claimed, waiting, held_back = await self._core.write_with_retry(lambda tx: self._claim_each(tx, wanted))
+        self._admission.started(wanted)
+        self._parked.update((thread, places[thread]) for thread in held_back if thread not in self._ready)
+        if unparkings != self._unparkings:  # what held them back may have ended while they were looked at
+            self._unpark()
         if len(claimed) < len(wanted):
             self._wake.set()  # some had nothing to run: look at the threads behind them
         return claimed, waiting
+
+    def _first_ready(self, free: int) -> list[str]:
+        """By priority and by how long they wait."""
+        able = (thread for thread in self._ready if thread not in self._held)
+        return nsmallest(max(free, 0), able, key=self._ready.__getitem__)
+
+    async def _admitted(self, wanted: list[str], group: asyncio.TaskGroup) -> list[str]:
+        """Those of these threads that may start a turn now. The others stay ready, and are looked at again."""
+        if not wanted:
+            return []
+        admitted = await self._admission.admitted(wanted, self._working(wanted))
+        if len(admitted) < len(wanted) and self._look_again is None:
+            self._look_again = group.create_task(self._wake_later())
+        return admitted
+
+    def _working(self, wanted: Sequence[str]) -> int:
+        """How many turns work, without those at a gate, and without those of the threads that want to start one: they
+        have just ended, or nothing starts beside them."""
+        running = {*self._running.values(), *self._recovering.values()}
+        return sum(self._threads.get(turn) not in wanted and not self._runner.is_at_gate(turn) for turn in running)
+
+    async def _wake_later(self) -> None:
+        await self._core.clock.sleep(LOOK_AGAIN)
+        self._look_again = None
+        self._wake.set()
 
     async def _free(self) -> int:
         """How many more turns may start. Turns that wait at a gate do not count."""
@@ -172,15 +245,18 @@ class Scheduler:
         waiting = await self._core.read_with_retry(turns.waiting) if free <= 0 else frozenset()
         return free + len(waiting & set(self._running.values()))
 
-    def _claim_each(self, tx: Tx, wanted: list[str]) -> tuple[list[Turn], dict[str, int]]:
-        """The turns that were claimed, and when the others may be."""
+    def _claim_each(self, tx: Tx, wanted: list[str]) -> tuple[list[Turn], dict[str, int], set[str]]:
+        """The turns that were claimed, when others may be, and the threads that a guard held back."""
         now = self._core.clock.now()
         nothing: tuple[Turn | None, int | None] = (None, None)
         claimed = {thread: tx.attempt(partial(self._claim_one, tx, thread, now), nothing) for thread in wanted}
         waiting = {thread: at for thread, (_, at) in claimed.items() if at is not None and at > now}
-        return [turn for turn, _ in claimed.values() if turn is not None], waiting
+        held_back = {thread for thread, found in claimed.items() if found == HELD_BACK}
+        return [turn for turn, _ in claimed.values() if turn is not None], waiting, held_back
 
     def _claim_one(self, tx: Tx, thread: str, now: int) -> tuple[Turn | None, int | None]:
+        if any(guard.holds_back(tx, thread) for guard in self._core.hooks.claim_guards):
+            return HELD_BACK
         turn = turns.claim(tx, thread, self._core.incarnation, now)
         return (self._write_request(tx, turn), None) if turn is not None else (None, turns.due_at(tx, thread))
 

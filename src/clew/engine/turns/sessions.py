@@ -9,16 +9,16 @@ from collections import OrderedDict
 from typing import Protocol
 
 from clew.engine.core import Core
-from clew.engine.turns.replay import earlier_messages
 from clew.engine.turns.turn_policy import TurnPolicy, choose_policy, record_policy
 from clew.model.gates import Policy
-from clew.model.runtime import PastMessage, Reseatable, Runtime, Seat, Session
+from clew.model.runtime import Reseatable, Runtime, Seat, Session
+from clew.model.shared_sessions import PastTurn
 from clew.model.threads import Continuity, SessionBegan, SessionKey, Thread
 from clew.model.turns import Turn
 from clew.store import Tx
-from clew.store.tables import continuity
+from clew.store.tables import continuity, threads
 from clew.support import crash
-from clew.support.errors import RuntimeTrouble
+from clew.support.errors import NoRuntime
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
@@ -34,6 +34,9 @@ class SharedWith(Protocol):
 
     def free(self, key: SessionKey) -> None:
         """Called when a turn in the session has ended."""
+
+    def unasked(self, key: SessionKey, turn: PastTurn) -> None:
+        """Called when the agent has made a turn by itself."""
 
     async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
         """Raises RuntimeTrouble."""
@@ -161,7 +164,7 @@ class Sessions:
         runtime = self._core.runtimes.get(key.runtime)
         if runtime is None:
             known = chat_messages.listed(sorted(self._core.runtimes))
-            raise RuntimeTrouble(say("turns.no_runtime", name=repr(key.runtime), known=known))
+            raise NoRuntime(say("turns.no_runtime", name=repr(key.runtime), known=known))
         return runtime
 
     async def _open_new(self, thread: Thread, key: SessionKey, *, for_turn: bool) -> Session:
@@ -206,9 +209,6 @@ class Sessions:
         return SessionBegan.RESUMED if self._stored.get(key) is not None else SessionBegan.FRESH
 
     def _seat(self, tx: Tx, thread: Thread, key: SessionKey, policy: Policy) -> Seat:
-        async def history() -> tuple[PastMessage, ...]:
-            return await self._core.read_with_retry(lambda tx: earlier_messages(tx, thread.id))
-
         stored, fork = continuity.get(tx, key)
         is_own = key.runtime == thread.runtime  # its model and effort are names of that runtime
         return Seat(
@@ -219,10 +219,11 @@ class Sessions:
             thread.model if is_own else None,
             thread.effort if is_own else None,
             policy,
-            history=history,
+            has_past=threads.has_past(tx, thread.id),
             longest_text=self._core.config.turns.longest_text,
             role=key.role,
             lent=self.is_shared(key),
+            on_unasked=lambda turn: self._shared.unasked(key, turn),
         )
 
 

@@ -7,7 +7,8 @@ from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_delivery, enqueue_dropped_notices, reachable_target
 from clew.engine.gates import suspension_prompt
 from clew.engine.turns.completion import drop_queued, log_status, queue_continuation, requeue_steer
-from clew.engine.turns.queueing import queue_turn
+from clew.engine.turns.parked import answer_parked, end_parking
+from clew.engine.turns.queueing import next_session, queue_turn, request_again
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import CLEW, Conversation, Fate, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
@@ -15,7 +16,7 @@ from clew.model.turns import Origin, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import bindings, gates, inbox, threads, turns
 from clew.store.tables.inbox import Arrival
-from clew.texts import chat_messages
+from clew.texts import chat_messages, limit_messages
 
 
 def hold_backlog(tx: Tx, core: Core, name: str) -> None:
@@ -37,8 +38,12 @@ def hold_backlog(tx: Tx, core: Core, name: str) -> None:
 def none_waits(tx: Tx, core: Core, name: str, outcome: str) -> None:
     """What was asked about is not there any more: there is nothing to ask."""
     thread = threads.get(tx, name)
-    if thread and thread.suspended_by is SuspendedBy.BACKLOG and not turns.count_queued(tx, name):
-        _reopen(tx, core, thread, outcome)
+    if thread is None or turns.count_queued(tx, name):
+        return
+    if thread.suspended_by in (SuspendedBy.BACKLOG, SuspendedBy.BUDGET):
+        reopen(tx, core, thread, outcome)
+    elif thread.suspended_by is SuspendedBy.LIMIT:
+        end_parking(tx, core, thread, outcome)
 
 
 def answer_suspended(
@@ -55,50 +60,55 @@ def answer_suspended(
     question, and not to something else. `resumes`: it came with the command to go on."""
     if thread.suspended_by is SuspendedBy.BACKLOG:
         return _answer_backlog(tx, core, thread, message, where, means_it=means_it)
-    word = _word(message)
+    if thread.suspended_by is SuspendedBy.LIMIT:
+        word = word_of(message) if means_it or resumes else None
+        return answer_parked(tx, core, thread, message, where, word, resumes=resumes)
+    word = word_of(message)
     if word in chat_messages.STOP:
-        _reopen(tx, core, thread, chat_messages.stopped_by(message.author))
+        reopen(tx, core, thread, chat_messages.stopped_by(message.author))
         gates.forget_carried(tx, thread.id)
         return _stopped(tx, core, thread, turns.last_own(tx, thread.id), where)
+    agent = limit_messages.named_agent(word)
+    if agent is not None and means_it and agent in core.runtimes:
+        return _go_on(tx, core, thread, message, where, agent)
     is_yes = resumes or (word in chat_messages.CONTINUE and means_it)
     if thread.suspended_by is SuspendedBy.CUT and not is_yes:
         return _put_aside(tx, core, thread, message, where)
     return _go_on(tx, core, thread, message, where)
 
 
-def own_words(turn: Turn) -> tuple[PromptMessage, ...]:
-    """A turn's request without what clew added to it."""
-    return tuple(said for said in turn.request if said.author != CLEW)
-
-
-def _word(message: PromptMessage) -> str | None:
+def word_of(message: PromptMessage) -> str | None:
     """What may be a word of command; a message that carries a file never is one."""
     return None if message.attachments else chat_messages.word(message.text)
 
 
-def _go_on(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation) -> Arrival:
-    """With the work that was cut off, or failed; with what the person adds, if they say more than to go on."""
-    _reopen(tx, core, thread, chat_messages.continued_by(message.author))
+def _go_on(
+    tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation, agent: str | None = None
+) -> Arrival:
+    """With the work that was cut off, or failed; with what the person adds, if they say more than to go on; on another
+    agent, if they name one."""
+    reopen(tx, core, thread, chat_messages.continued_by(message.author))
     cut = turns.last_own(tx, thread.id)
     if cut is None:
         turn = queue_turn(tx, core.clock, thread.main_session, Origin.RESUME, (message,), where)
         return Arrival(Fate.TURN, thread.id, turn.id, "")
-    is_bare = _word(message) in ("", *chat_messages.CONTINUE)
+    is_bare = agent is not None or word_of(message) in ("", *chat_messages.CONTINUE)
     if not is_bare:
         gates.forget_carried(tx, thread.id)
-    request = _again(tx, core, cut, () if is_bare else (message,))
+    request = (*request_again(tx, core.clock, cut), *(() if is_bare else (message,)))
     there = where if core.can_send_to(where) else bindings.driver(tx, thread.id)  # whoever decides gets the answer
-    return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there), "")
+    name = queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there, agent)
+    return Arrival(Fate.TURN, thread.id, name, "")
 
 
 def _put_aside(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation) -> Arrival:
     """Asked whether to do again what may be done already, somebody said neither yes nor no: the agent hears that, and
     nothing of what was cut off is begun again."""
-    _reopen(tx, core, thread, chat_messages.put_aside_by(message.author))
+    reopen(tx, core, thread, chat_messages.put_aside_by(message.author))
     gates.forget_carried(tx, thread.id)
     note = PromptMessage(core.clock.ulid(), CLEW, chat_messages.PUT_ASIDE)
     cut = turns.last_own(tx, thread.id)
-    session = cut.session if cut is not None else thread.main_session
+    session = next_session(tx, cut) if cut is not None else thread.main_session
     turn = queue_turn(tx, core.clock, session, Origin.MESSAGE, (note, message), where)
     told = "" if suspension_prompt.is_rewritten(tx, core, thread.id, where) else chat_messages.OLD_WORK_ASIDE
     return Arrival(Fate.TURN, thread.id, turn.id, told)
@@ -114,21 +124,15 @@ def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conver
     return Arrival(Fate.ANSWER, thread.id, None, chat_messages.STOPPED)
 
 
-def _again(tx: Tx, core: Core, cut: Turn, supplement: tuple[PromptMessage, ...]) -> tuple[PromptMessage, ...]:
-    """The request again, with what was said into it, why it comes again, and what the person adds."""
-    note = PromptMessage(core.clock.ulid(), CLEW, chat_messages.continuation(()))
-    return (*own_words(cut), *inbox.taken_steers(tx, cut.id), note, *supplement)
-
-
 def _answer_backlog(
     tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation, *, means_it: bool
 ) -> Arrival:
-    word = _word(message)
+    word = word_of(message)
     waiting = turns.queued(tx, thread.id)
     if word and not means_it:
         return _behind_backlog(tx, core, thread, message, where, waiting, is_old=True)
     if word in chat_messages.RUN_ALL:
-        _reopen(tx, core, thread, chat_messages.run_by(message.author))
+        reopen(tx, core, thread, chat_messages.run_by(message.author))
         return Arrival(Fate.ANSWER, thread.id, waiting[0].id if waiting else None, chat_messages.RUNNING_ALL)
     if word in chat_messages.MERGE:
         return _merge(tx, core, thread, waiting, message)
@@ -167,7 +171,7 @@ def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Pro
     stays as it is."""
     fresh = [turn for turn in waiting if turn.request_node is None]
     parts = list(dict.fromkeys((turn.conversation, turn.session) for turn in fresh))
-    _reopen(tx, core, thread, chat_messages.merged_by(message.author, len(parts)))
+    reopen(tx, core, thread, chat_messages.merged_by(message.author, len(parts)))
     if not fresh:
         return Arrival(Fate.ANSWER, thread.id, None, chat_messages.NOTHING_TO_MERGE)
     for part in parts:
@@ -188,11 +192,12 @@ def _skip(
     for turn in waiting:
         drop_queued(tx, core, turn)
     enqueue_dropped_notices(tx, core, waiting, chat_messages.skipped_by(message.author), where)
-    _reopen(tx, core, thread, chat_messages.skipped_by(message.author))
+    reopen(tx, core, thread, chat_messages.skipped_by(message.author))
     return Arrival(Fate.ANSWER, thread.id, None, chat_messages.skipped(len(waiting)))
 
 
-def _reopen(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:
+def reopen(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:
+    """Back to idle; the question shows its outcome."""
     if threads.reopen(tx, thread.id, ThreadStatus.SUSPENDED):
         log_status(tx, core, thread.id, ThreadStatus.IDLE)
         suspension_prompt.show_outcome(tx, core, thread, outcome)

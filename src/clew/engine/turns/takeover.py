@@ -44,7 +44,7 @@ class Takeover:
         """Take the leases of dead daemons over, in one transaction."""
         now = self._core.clock.now()
         self._hold_backlog(tx, now)
-        deliveries.release_sending(tx, now)
+        deliveries.release_sending(tx, now, self._core.incarnation)
         deliveries.retry_now(tx, now)
         adopted = [turns.adopt(tx, turn, self._core.incarnation) for turn in turns.all_live(tx)]
         orphans = [turn for turn in adopted if turn is not None]

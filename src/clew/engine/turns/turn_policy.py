@@ -23,6 +23,7 @@ from clew.texts.catalogue import say
 class TurnPolicy(Struct, frozen=True):
     policy: Policy
     reason: str = ""  # why it is not the thread's own
+    lacks_sandbox: bool = False  # the runtime has none, for no thread
 
 
 async def choose_policy(core: Core, thread: Thread, runtime: Runtime) -> TurnPolicy:
@@ -30,7 +31,7 @@ async def choose_policy(core: Core, thread: Thread, runtime: Runtime) -> TurnPol
     if thread.policy is not Policy.SANDBOX:
         return TurnPolicy(thread.policy)
     if not runtime.can.sandbox:
-        return TurnPolicy(Policy.CAREFUL, say("turns.no_sandbox", runtime=runtime.name))
+        return TurnPolicy(Policy.CAREFUL, say("turns.no_sandbox", runtime=runtime.name), lacks_sandbox=True)
     known = await core.read_with_retry(lambda tx: rules.of_scopes(tx, thread.id, thread.workspace))
     rule = find_unseeing(known, thread.workspace, core.clock.now(), thread.id)
     if rule is None:
@@ -42,15 +43,15 @@ async def choose_policy(core: Core, thread: Thread, runtime: Runtime) -> TurnPol
 
 async def record_policy(core: Core, turn: Turn, before: Policy | None, now: TurnPolicy) -> None:
     """Record the policy of a turn that is about to run, and tell people if it is another than that of the turn
-    before."""
+    before. That a runtime has no sandbox is told once: it holds for all threads."""
     is_back = now.policy is Policy.SANDBOX and before is Policy.CAREFUL
     text = say("turns.sandbox_again") if is_back else now.reason
-    await core.write_with_retry(lambda tx: _record(tx, core, turn, now.policy, text))
+    await core.write_with_retry(lambda tx: _record(tx, core, turn, now, text))
 
 
-def _record(tx: Tx, core: Core, turn: Turn, policy: Policy, text: str) -> None:
-    continuity.set_policy(tx, turn.session, policy)
-    if not text:
+def _record(tx: Tx, core: Core, turn: Turn, now: TurnPolicy, text: str) -> None:
+    continuity.set_policy(tx, turn.session, now.policy)
+    if not text or (now.lacks_sandbox and not continuity.note_without_sandbox(tx, turn.session.runtime)):
         return
     tx.log(turn.thread, turn.id, core.clock.now(), RuntimeNotice(text, NoticeKind.WARNING))
     if core.can_send_to(turn.conversation):

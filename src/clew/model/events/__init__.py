@@ -101,6 +101,28 @@ class Usage(Struct, frozen=True):
     tokens: Tokens
 
 
+class LimitStatus(StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    REACHED = "reached"
+
+
+class LimitWindow(Struct, frozen=True):
+    """A window of time in which an account may use so much."""
+
+    name: str  # the agent's own
+    status: LimitStatus = LimitStatus.OK
+    used: float | None = None  # from 0 to 1
+    resets_at: int | None = None  # milliseconds
+    minutes: int | None = None  # how long it is
+
+
+class Limits(Struct, frozen=True):
+    """What the agent reports of the usage limits of its account; windows that it leaves out stay as they were."""
+
+    windows: tuple[LimitWindow, ...]
+
+
 class Notice(Struct, frozen=True):
     kind: NoticeKind
     text: str
@@ -115,4 +137,4 @@ class TurnEnded(Struct, frozen=True):
     messages: frozenset[str] = field(default_factory=frozenset)
 
 
-Event = TurnStarted | TextDelta | TextDone | Activity | GateOpened | GateClosed | Usage | Notice | TurnEnded
+Event = TurnStarted | TextDelta | TextDone | Activity | GateOpened | GateClosed | Usage | Limits | Notice | TurnEnded

@@ -48,6 +48,7 @@ class ThreadCreated(Logged, frozen=True):
     thread_kind: str
     title: str
     forked_from: str | None = None
+    priority: str | None = None  # left out: normal
 
 
 class StatusChanged(Logged, frozen=True):
@@ -74,6 +75,26 @@ class SettingsChanged(Logged, frozen=True):
     effort: str | None = None
     policy: str | None = None
     former_policy: str | None = None
+    priority: str | None = None
+    budget: str | None = None  # limits of its own, such as `tokens=5000`
+
+
+class AgentSwitched(Logged, frozen=True):
+    """From its next turn on, another agent works on the thread."""
+
+    event: ClassVar[EventKind] = EventKind.THREAD_SWITCHED
+    by: str
+    former: str
+    runtime: str
+    model: str | None = None
+
+
+class OpinionGiven(Logged, frozen=True):
+    """Another agent was asked about the thread, and has answered."""
+
+    event: ClassVar[EventKind] = EventKind.THREAD_OPINION
+    runtime: str
+    fork: str
 
 
 class DriverChanged(Logged, frozen=True):
@@ -273,6 +294,17 @@ class HandoffFailed(Logged, frozen=True):
     error: str | None = None
 
 
+class AccountLimit(Logged, frozen=True):
+    """An account refused a turn of the thread because of its usage limit, is asked again by it, or is free again."""
+
+    event: ClassVar[EventKind] = EventKind.ACCOUNT_LIMIT
+    runtime: str
+    state: str
+    until: int | None = None
+    known: bool = False
+    short: bool = False
+
+
 class PersonAsked(Logged, frozen=True):
     """A stranger wrote in a chat and got a pairing code."""
 
@@ -301,6 +333,8 @@ AnyLogged = (
     | StatusChanged
     | TitleChanged
     | SettingsChanged
+    | AgentSwitched
+    | OpinionGiven
     | DriverChanged
     | TurnsImported
     | SessionReleased
@@ -326,6 +360,7 @@ AnyLogged = (
     | HandoffRequested
     | HandoffCompleted
     | HandoffFailed
+    | AccountLimit
     | PersonAsked
     | PersonAway
     | PersonBack

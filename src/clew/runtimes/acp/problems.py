@@ -3,11 +3,16 @@ say the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
 
 from clew.model.turns import Problem
 from clew.runtimes.acp.agents.known import Entry
+from clew.runtimes.acp.agents.text_errors import LONGEST
 from clew.runtimes.acp.wire import AUTH_REQUIRED, VERSION
+from clew.runtimes.jsonrpc import RpcError
 from clew.support.coded import Text
 from clew.support.errors import RuntimeTrouble
 from clew.texts.catalogue import say
@@ -70,14 +75,23 @@ def not_logged_in(entry: Entry, said: str = "") -> AgentNotLoggedIn:
     return AgentNotLoggedIn(words, entry.login)
 
 
-def refuses(entry: Entry, what: Text, code: int, said: str) -> RuntimeTrouble:
-    if code == AUTH_REQUIRED:
-        return not_logged_in(entry, said)
-    return AgentRefuses(say("acp.refuses", title=entry.title, what=what, reply=said))
+def refuses(entry: Entry, what: Text, error: RpcError) -> RuntimeTrouble:
+    if error.code == AUTH_REQUIRED:
+        return not_logged_in(entry, reply(error))
+    return AgentRefuses(say("acp.refuses", title=entry.title, what=what, reply=reply(error)))
+
+
+def names_no_session(entry: Entry) -> AgentRefuses:
+    what = say("acp.do_begin_session")
+    return AgentRefuses(say("acp.refuses", title=entry.title, what=what, reply=say("acp.named_none")))
 
 
 def no_mode(entry: Entry, wanted: str, offered: Iterable[str]) -> AgentRefuses:
     return AgentRefuses(say("acp.no_mode", title=entry.title, wanted=repr(wanted), offered=_listed(offered)))
+
+
+def does_not_ask(entry: Entry, mode: str, asks: str) -> AgentRefuses:
+    return AgentRefuses(say("acp.does_not_ask", title=entry.title, mode=mode, asks=asks or "–", name=entry.name))
 
 
 def no_model(entry: Entry, wanted: str, offered: Iterable[str]) -> AgentRefuses:
@@ -96,11 +110,37 @@ def unreadable(name: str, why: str) -> FileUnreadable:
     return FileUnreadable(say("acp.file_unreadable", name=name, error=why))
 
 
-def problem(entry: Entry, code: int, said: str) -> Problem:
-    """Why a turn failed."""
-    if code == AUTH_REQUIRED:
+def problem(entry: Entry, error: RpcError, free_again: int | None = None) -> Problem:
+    """Why a turn failed. `free_again`: when its account is free again, if that is at its limit."""
+    said, data = reply(error), _data(error)
+    if error.code == AUTH_REQUIRED:
         return Problem.of("not_logged_in", not_logged_in(entry, said).words)
-    return Problem.of("agent_error", say("acp.agent_failed", title=entry.title, reply=said))
+    if data.get("errorKind") == "rate_limit" or "usageLimitExceeded" in _names(data.get("codexErrorInfo")):
+        found = Problem.of("usage_limit", say("acp.usage_limit", title=entry.title, reply=said))
+        return replace(found, until=free_again)
+    return Problem.of("agent_error", say("acp.agent_failed", title=entry.title, reply=said.rstrip(".")))
+
+
+def reply(error: RpcError) -> str:
+    """Return the agent's own words about an error. Most agents put them into `data`, and say only "Internal error" as
+    the message."""
+    data = _data(error)
+    told = [data.get(key) for key in ("details", "message")] if data else [error.data]
+    words = next((each for each in told if isinstance(each, str) and each.strip()), error.message)
+    return words.strip()[:LONGEST]
+
+
+def _data(error: RpcError) -> Mapping[str, Any]:
+    return error.data if isinstance(error.data, Mapping) else {}
+
+
+def _names(info: Any) -> tuple[str, ...]:
+    """Read Codex's kind of an error: a name, or an object with one."""
+    return tuple(info) if isinstance(info, Mapping) else (info,) if isinstance(info, str) else ()
+
+
+def no_answer(entry: Entry) -> Problem:
+    return Problem.of("no_answer", say("acp.no_answer", title=entry.title))
 
 
 def refusal(entry: Entry) -> Problem:

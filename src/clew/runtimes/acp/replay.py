@@ -1,4 +1,4 @@
-"""Converts people's messages to an agent's prompt, and the history for an agent that does not know the thread."""
+"""Converts a request to an agent's prompt: what it must know of the past, and people's messages."""
 
 from __future__ import annotations
 
@@ -8,24 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from clew.model.messages import Attachment, PromptMessage
-from clew.model.runtime import PastMessage
 from clew.runtimes.acp.problems import unreadable
-from clew.runtimes.history_text import history_text
+
+NO_WIDTH = "\u200b"  # a space of no width: behind an `@` it names no file, before a `/` it is no command
 
 
-def history(past: Iterable[PastMessage]) -> list[dict[str, Any]]:
-    text = history_text(past)
-    return [{"type": "text", "text": text}] if text else []
-
-
-def as_prompt(messages: Iterable[PromptMessage], *, images: bool) -> list[dict[str, Any]]:
-    """Every agent takes text and links; `images`: it takes images too. Raises FileUnreadable."""
-    blocks: list[dict[str, Any]] = []
+def as_prompt(
+    messages: Iterable[PromptMessage], past: str = "", *, images: bool, expands_at: bool = False
+) -> list[dict[str, Any]]:
+    """Every agent takes text and links; `images`: it takes images too. `past` comes first, in a block of its own, which
+    ends with a blank line, since some agents join blocks. `expands_at`: the agent reads the file of an `@path`,
+    wherever that is, so no text may have one. Nor may a text be a command of the agent, such as `/allow-all`. Raises
+    FileUnreadable."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": _plain(past, expands_at)}] if past else []
     for message in messages:
         if message.told:
-            blocks.append({"type": "text", "text": message.told})
+            blocks.append({"type": "text", "text": _plain(message.told, expands_at)})
         blocks += [_attached(each, images) for each in message.attachments]
     return blocks or [{"type": "text", "text": ""}]
+
+
+def _plain(text: str, expands_at: bool) -> str:
+    told = text.replace("@", f"@{NO_WIDTH}") if expands_at else text
+    return f"{NO_WIDTH}{told}" if told.lstrip().startswith("/") else told
 
 
 def _attached(file: Attachment, images: bool) -> dict[str, Any]:

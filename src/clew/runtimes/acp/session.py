@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -19,15 +20,17 @@ from clew.model.messages import PromptMessage
 from clew.model.runtime import RecordState, Seat, TurnRecord, TurnRequest
 from clew.model.threads import Continuity, SessionBegan
 from clew.model.turns import TurnState
-from clew.runtimes.acp import open_session, problems, replay, wire
+from clew.runtimes.acp import problems, replay, wire
 from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.acp.client.files import is_folder
 from clew.runtimes.acp.client.requests import RequestHandler
 from clew.runtimes.acp.client.terminals import Terminals
 from clew.runtimes.acp.connection import Connection
-from clew.runtimes.acp.ending import end_from_error, end_from_response
-from clew.runtimes.acp.live_turn import Live
-from clew.runtimes.acp.open_session import Position
+from clew.runtimes.acp.opening import models, modes, sessions
+from clew.runtimes.acp.opening.sessions import Position
+from clew.runtimes.acp.turn import silence
+from clew.runtimes.acp.turn.ending import end_from_error, end_from_response
+from clew.runtimes.acp.turn.live_turn import Live
 from clew.runtimes.jsonrpc import RequestId, RpcError
 from clew.runtimes.process import within
 from clew.runtimes.server import Server
@@ -39,8 +42,14 @@ from clew.texts.catalogue import say
 log = logging.getLogger(__name__)
 
 REPLAYED = ("user_message_chunk", "agent_message_chunk", "tool_call")  # updates of past turns
+MODE_UPDATE = "current_mode_update"
+NO_SESSION = Position("")  # the next turn begins a new one
 TRIES = 2  # sessions that one turn is tried on
 _RECORDS = {TurnState.COMPLETED: RecordState.COMPLETED, TurnState.FAILED: RecordState.FAILED}
+
+
+async def _nothing_to_leave(seat: Seat) -> None:
+    return
 
 
 class AcpSession:
@@ -53,8 +62,10 @@ class AcpSession:
         clock: Clock,
         seat: Seat,
         on_models: Callable[[tuple[str, ...]], None] = lambda names: None,
+        on_close: Callable[[Seat], Awaitable[None]] = _nothing_to_leave,
     ) -> None:
         """`on_models` is told which models the agent offers."""
+        self._on_close = on_close
         self._on_models = on_models
         self._server = server
         self._config = config
@@ -68,7 +79,9 @@ class AcpSession:
         self._records: dict[str, TurnRecord] = {}  # of the newest turn
         self._replayed = 0
         self._entered: wire.Entered | None = None  # what the agent said when our session was opened
+        self._mode = ""  # the agent's mode now, if it says
         self._is_new = False  # the agent does not know the history
+        self._past = ""  # what the running turn tells it of that
         self._began = SessionBegan.FRESH
         self._background: set[asyncio.Future[None]] = set()
 
@@ -84,25 +97,32 @@ class AcpSession:
     async def reseat(self, seat: Seat) -> None:
         before, self._seat = self._seat, seat
         connection, entered = self._connection, self._entered
-        if seat.model != before.model and connection is not None and connection.is_alive and entered is not None:
-            await open_session.configure(connection, self._session, entered, seat, self._config)
+        has_changed = (seat.model, seat.policy) != (before.model, before.policy)
+        if has_changed and connection is not None and connection.is_alive and entered is not None:
+            await self._set_up(connection, entered)
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         if self._live is not None and not self._live.is_over:
             raise RuntimeTrouble(say("runtimes.turn_already_runs", turn=self._live.turn))
-        live = self._live = Live(request.turn, self._seat.longest_text, lambda ref: self._opened(live, ref))
+        live = self._live = self._new_turn(request.turn)
         self._server.mark_busy(live)
-        working: asyncio.Future[None] | None = None
+        working: list[asyncio.Future[None]] = []
+        connection: Connection | None = None
         try:
             connection = await self._ready()
+            connection.turns.add(live)
+            self._past = await self._past_for(request)
             yield TurnStarted(f"{self._session}:{request.turn}")
-            working = asyncio.ensure_future(self._work(connection, live, request))
+            working += [asyncio.ensure_future(self._work(connection, live, request))]
+            working += [asyncio.ensure_future(silence.watch(live, self._clock))]
             async for event in follow(live.events):
                 yield event
         finally:
             live.over.set()
-            if working is not None:
-                working.cancel()
+            for each in working:
+                each.cancel()
+            if connection is not None:
+                connection.end_turn(live)
             self._server.mark_idle(live, succeeded=request.turn in self._records)
 
     async def attach(self, turn: str) -> AsyncIterator[Event]:
@@ -112,8 +132,15 @@ class AcpSession:
             yield event
 
     async def steer(self, message: PromptMessage) -> bool:
-        """Always False: the protocol has no steer."""
-        return False
+        """Beyond the protocol: only if the agent says that it can."""
+        live, connection = self._live, self._connection
+        if live is None or live.is_ending or connection is None or not connection.agent.takes_steers:
+            return False
+        prompt = self._as_prompt(connection, (message,))
+        live.steers.add(message.id)  # before it is sent: the turn may end while the agent answers
+        if not (taken := await connection.steer(self._session, prompt)):
+            live.steers.discard(message.id)
+        return taken
 
     async def interrupt(self) -> None:
         live, connection = self._live, self._connection
@@ -145,13 +172,17 @@ class AcpSession:
         if connection is not None and self._position is not None:
             connection.forget(self._position.session, self)
         await self._terminals.end_all()
+        await self._on_close(self._seat)
 
     # Callbacks of the connection's reader.
 
     def updated(self, update: msgspec.Raw) -> None:
+        kind = (wire.read(update, wire.Kind) or wire.Kind()).session_update
+        if kind == MODE_UPDATE:
+            self._hear_mode(wire.read(update, wire.ModeUpdate) or wire.ModeUpdate())
         if self._live is not None and not self._live.is_over and self._requests is not None:
             self._live.feed(update)
-        elif (wire.read(update, wire.Kind) or wire.Kind()).session_update in REPLAYED:
+        elif kind in REPLAYED:
             self._replayed += 1
 
     def on_request(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
@@ -161,14 +192,34 @@ class AcpSession:
         return self._requests.start(id, method, params)
 
     def lost(self, reason: str) -> None:
-        self._connection = None
+        connection, self._connection = self._connection, None
         self._in_background(self._terminals.end_all())
         if (live := self._live) is None or live.is_over:
             return
         if live.is_interrupted:
+            if connection is not None and connection.entry.quirks.unusable_after_cancel:
+                self._position = NO_SESSION
             live.end(TurnEnded(TurnState.INTERRUPTED))  # as requested
         else:
             live.lose(reason)
+
+    def _hear_mode(self, update: wire.ModeUpdate) -> None:
+        """Put the agent back if it goes into a mode in which it does not ask."""
+        self._mode = update.current_mode_id
+        connection, entered = self._connection, self._entered
+        if connection is not None and entered is not None and self._mode in connection.entry.quirks.asking.silent_modes:
+            self._in_background(self._ask_again(connection, entered))
+
+    async def _ask_again(self, connection: Connection, entered: wire.Entered) -> None:
+        try:
+            await self._set_up(connection, entered)
+        except RuntimeTrouble as trouble:
+            log.warning("%s does not ask any more; its turn is stopped: %s", connection.entry.title, trouble.message)
+            await self.interrupt()
+
+    def _new_turn(self, turn: str) -> Live:
+        live = Live(turn, self._seat.longest_text, lambda ref: self._opened(live, ref), self._clock.monotonic)
+        return live
 
     def _opened(self, live: Live, ref: str) -> None:
         if (gate_timeout := self._gate_timeout) is not None:
@@ -195,17 +246,20 @@ class AcpSession:
     async def _load_session(self, connection: Connection) -> None:
         """Reopen our session or start a new one. Listen first: an agent that reloads sends the history at once."""
         self._connection, self._replayed, entered = connection, 0, None
-        if self._position is not None and self._position.session not in connection.unusable:
+        if self._position is not None and self._position.session not in {"", *connection.unusable}:
             connection.listen(self._position.session, self)
-            entered = await open_session.reopen(connection, self._position, self._seat, lambda: self._replayed)
+            entered = await sessions.reopen(connection, self._position, self._seat, lambda: self._replayed)
         self._is_new, self._began = entered is None or self._is_untold, SessionBegan.RESUMED
         if entered is None:
             entered = await self._new_session(connection)
         if self._is_new:
-            self._began = SessionBegan.REBUILT if await self._seat.history() else SessionBegan.FRESH
-        self._entered = entered
-        self._on_models(open_session.offered_models(entered))
-        await open_session.configure(connection, self._session, entered, self._seat, self._config)
+            self._began = SessionBegan.REBUILT if self._seat.has_past else SessionBegan.FRESH
+        self._entered, self._mode = entered, modes.current(entered)
+        self._on_models(models.offered(entered))
+        await self._set_up(connection, entered)
+
+    async def _set_up(self, connection: Connection, entered: wire.Entered) -> None:
+        await sessions.set_up(connection, self._session, entered, self._seat, self._config, self._mode)
 
     @property
     def _is_untold(self) -> bool:
@@ -216,7 +270,7 @@ class AcpSession:
     async def _new_session(self, connection: Connection) -> wire.Entered:
         if self._position is not None:
             connection.forget(self._position.session, self)
-        entered = await open_session.start(connection, self._seat)
+        entered = await sessions.start(connection, self._seat)
         self._position = Position(entered.session_id)
         connection.listen(entered.session_id, self)
         return entered
@@ -259,18 +313,31 @@ class AcpSession:
             live.add_events(live.translation.discard())
             connection.unusable.add(self._session)
             await self._load_session(connection)
+            self._past = await self._past_for(request)
         return end_from_response(connection.entry, live, prompted)
 
     async def _prompt(self, connection: Connection, live: Live, request: TurnRequest) -> wire.Prompted:
-        past = replay.history(await self._seat.history()) if self._is_new else []
-        said = replay.as_prompt(request.messages, images=connection.agent.agent_capabilities.prompt_capabilities.image)
+        said = self._as_prompt(connection, request.messages, self._past)
         if live.is_ending:
             return wire.Prompted("cancelled")
         assert self._position is not None
         self._position = replace_turns(self._position)
-        prompted = await connection.prompt({"sessionId": self._session, "prompt": [*past, *said]})
+        prompted = await connection.prompt({"sessionId": self._session, "prompt": said})
         self._is_new = False
         return prompted
+
+    def _as_prompt(
+        self, connection: Connection, messages: tuple[PromptMessage, ...], past: str = ""
+    ) -> list[dict[str, Any]]:
+        images = connection.agent.agent_capabilities.prompt_capabilities.image
+        return replay.as_prompt(messages, past, images=images, expands_at=connection.entry.quirks.expands_at)
+
+    async def _past_for(self, request: TurnRequest) -> str:
+        """What the agent must be told of the past: all of it, if its session was replaced since the last turn."""
+        past = await request.whole() if self._is_new else request.prelude
+        if self._is_new and past:
+            self._began = SessionBegan.REBUILT
+        return past
 
     async def _replace_unusable(self, connection: Connection) -> None:
         """Replace an unusable session now, so that the continuity stored after this turn is usable."""
@@ -279,7 +346,7 @@ class AcpSession:
                 await self._load_session(connection)
 
     def _finish(self, live: Live, request: TurnRequest, ended: TurnEnded) -> None:
-        said = frozenset({request.turn, *(message.id for message in request.messages)})
+        said = frozenset({request.turn, *live.steers, *(message.id for message in request.messages)})
         ended = replace(ended, messages=said)
         live.end(ended)
         state = _RECORDS.get(ended.state, RecordState.CUT)
@@ -288,15 +355,24 @@ class AcpSession:
         self._records = {live.turn: known}
 
     async def _stop(self, connection: Connection, live: Live) -> None:
-        """Cancel open requests first, because some agents act on a yes that comes after the cancel. Kill the agent if
-        it does not end its turn."""
+        """Cancel open requests first, because some agents act on a yes that comes after the cancel. End the agent if it
+        does not end its turn: at once, or after the turns of other threads that run on it."""
         with suppress(RuntimeLost):
             live.cancel_gates()
             connection.notify("session/cancel", {"sessionId": self._session})
         await self._terminals.end_all()
         if not await within(self._config.interrupt_timeout, live.over):
             log.warning("%s does not end a stopped turn; ending it", connection.entry.title)
+            await self._give_up(connection, live)
+
+    async def _give_up(self, connection: Connection, live: Live) -> None:
+        if connection.turns <= {live}:
             await connection.kill()
+            return
+        connection.retire()
+        connection.forget(self._session, self)  # what the agent still asks for this turn is refused
+        self._position, self._connection = NO_SESSION, None  # the agent still works on that session
+        live.end(TurnEnded(TurnState.INTERRUPTED))
 
     async def _time_out(self, live: Live, ref: str, gate_timeout: float) -> None:
         """Stop the turn before the agent denies an unanswered request by itself. clew then continues the turn and asks

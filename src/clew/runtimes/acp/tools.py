@@ -57,7 +57,8 @@ def title(call: ToolCall) -> str:
         return said
     if kind(call) is ActivityKind.CHANGE and (touched := paths(call)):
         return ", ".join(touched)
-    return call.title or call.kind or "tool"
+    name, said = call.title or call.kind or "tool", command(call)
+    return f"{name}: {said}" if said and said not in name else name
 
 
 def command(call: ToolCall) -> str:

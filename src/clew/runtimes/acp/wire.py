@@ -32,15 +32,48 @@ class SessionCan(Wire, frozen=True):
     resume: Any = None
 
 
+class AgentCanMeta(Wire, frozen=True):
+    auth_status: Any = None
+
+
 class AgentCan(Wire, frozen=True):
     load_session: bool = False
     prompt_capabilities: PromptCan = PromptCan()
     session_capabilities: SessionCan = SessionCan()
+    meta: Any = msgspec.field(name="_meta", default=None)
+
+    @property
+    def tells_login(self) -> bool:
+        """Whether it sends `_auth/status_update`."""
+        found = converted(self.meta, AgentCanMeta)
+        return found is not None and found.auth_status is not None
 
 
 class AgentInfo(Wire, frozen=True):
     name: str = ""
     version: str = ""
+
+
+class SteeringCan(Wire, frozen=True):
+    supported: bool = False
+
+
+class InitializedMeta(Wire, frozen=True):
+    steering: SteeringCan = SteeringCan()
+
+
+class Steered(Wire, frozen=True):
+    """The response to `_session/steering`."""
+
+    outcome: str = ""
+
+
+class AuthStatus(Wire, frozen=True):
+    kind: str = ""
+
+
+class AuthUpdate(Wire, frozen=True):
+    auth_status: AuthStatus = AuthStatus()
 
 
 class Initialized(Wire, frozen=True):
@@ -49,6 +82,12 @@ class Initialized(Wire, frozen=True):
     protocol_version: int | str | None = None
     agent_capabilities: AgentCan = AgentCan()
     agent_info: AgentInfo | None = None
+    meta: Any = msgspec.field(name="_meta", default=None)
+
+    @property
+    def takes_steers(self) -> bool:
+        found = converted(self.meta, InitializedMeta)
+        return found is not None and found.steering.supported
 
 
 class Mode(Wire, frozen=True):
@@ -71,13 +110,23 @@ class Models(Wire, frozen=True):
 
 
 class Choice(Wire, frozen=True):
-    value: str = ""
+    """A value of an option, or a group of values."""
+
+    value: Any = ""
+    options: tuple[Choice, ...] = ()
 
 
 class ConfigOption(Wire, frozen=True):
     id: str = ""
     category: str | None = None
+    current_value: Any = None
     options: tuple[Choice, ...] = ()
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values that it offers, those of groups too."""
+        every = [each for choice in self.options for each in choice.options or (choice,)]
+        return tuple(each.value for each in every if isinstance(each.value, str) and each.value)
 
 
 class Entered(Wire, frozen=True):
@@ -97,11 +146,31 @@ class Spent(Wire, frozen=True):
     cached_read_tokens: int | None = None
 
 
+class Counted(msgspec.Struct, frozen=True):
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Quota(msgspec.Struct, frozen=True):
+    token_count: Counted | None = None
+
+
+class PromptedMeta(msgspec.Struct, frozen=True):
+    quota: Quota | None = None
+
+
 class Prompted(Wire, frozen=True):
     """The response to `session/prompt`."""
 
     stop_reason: str = "end_turn"
     usage: Spent | None = None
+    meta: Any = msgspec.field(name="_meta", default=None)
+
+    @property
+    def counted(self) -> Counted | None:
+        """The tokens as Gemini counts them, beside the protocol."""
+        found = converted(self.meta, PromptedMeta)
+        return found.quota.token_count if found is not None and found.quota is not None else None
 
 
 class Content(Wire, frozen=True):
@@ -157,10 +226,7 @@ _OF_TEXT = {*_KNOWN_KEYS, "text", "annotations"}
 
 
 def _part(raw: Any) -> Part | None:
-    try:
-        return msgspec.convert(raw, Part)
-    except msgspec.ValidationError:
-        return None
+    return converted(raw, Part)
 
 
 def _other(raw: Any) -> Any:
@@ -191,6 +257,15 @@ class Address(Wire, frozen=True):
 
 class Kind(Wire, frozen=True):
     session_update: str = ""
+
+
+class UsageUpdate(Wire, frozen=True):
+    used: int = 0  # tokens in the agent's context
+    meta: Any = msgspec.field(name="_meta", default=None)
+
+
+class ModeUpdate(Wire, frozen=True):
+    current_mode_id: str = ""
 
 
 class Chunk(Wire, frozen=True):
@@ -233,6 +308,14 @@ class TerminalRequest(Wire, frozen=True):
     env: tuple[Variable, ...] = ()
     cwd: str | None = None
     output_byte_limit: int | None = None
+
+
+def converted(value: Any, kind: type[T]) -> T | None:
+    """Convert a part of a message that may be of any shape; None: it is of another."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return None
 
 
 def read(raw: msgspec.Raw, kind: type[T]) -> T | None:

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from clew.support.home import Home
 
 
-def make(config: CodexConfig, clock: Clock, marks: Marks, keeps: Home | None = None) -> CodexRuntime:
+def make(
+    config: CodexConfig, clock: Clock, marks: Marks, keeps: Home | None = None, name: str = "codex"
+) -> CodexRuntime:
     from clew.runtimes.codex.runtime import CodexRuntime
 
-    return CodexRuntime(config, clock, marks, keeps)
+    return CodexRuntime(config, clock, marks, keeps, name)
 
 
-PLUGIN = Plugin(make=make, settings=CodexConfig)
+PLUGIN = Plugin(make=make, settings=CodexConfig, several=True)

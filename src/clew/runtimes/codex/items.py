@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from clew.model.events import Activity, ActivityKind, Outcome, Phase
 from clew.runtimes import file_changes
-from clew.runtimes.codex.wire import Change, Item
+from clew.runtimes.codex.wire import Change, ChangeKind, Item
 from clew.runtimes.file_changes import Found
+from clew.support.display.as_code import script_shown
 from clew.texts import doubts
 from clew.texts.catalogue import say
 
@@ -29,7 +31,9 @@ _SHELLS = frozenset({"bash", "/bin/bash", "/usr/bin/bash"})  # a script means so
 SILENT = frozenset({"userMessage", "agentMessage", "contextCompaction"})  # these have their own events
 
 
-def activity(item: Item, phase: Phase) -> Activity:
+def activity(item: Item, phase: Phase, workspace: str = "") -> Activity:
+    """The paths of changes are shown as the workspace has them."""
+    item = _inside(item, workspace)
     return Activity(
         item=item.id,
         kind=_KINDS.get(item.type, ActivityKind.OTHER),
@@ -41,6 +45,19 @@ def activity(item: Item, phase: Phase) -> Activity:
         folder=item.cwd,
         image=item.saved_path,
     )
+
+
+def _inside(item: Item, workspace: str) -> Item:
+    if not item.changes or len(workspace) < 2:
+        return item
+    top = f"{workspace.rstrip('/')}/"
+    changes = tuple(replace(each, path=each.path.removeprefix(top), kind=_moved(each, top)) for each in item.changes)
+    return replace(item, changes=changes)
+
+
+def _moved(change: Change, top: str) -> ChangeKind:
+    target = change.kind.moved_to
+    return replace(change.kind, moved_to=target.removeprefix(top) if target else None)
 
 
 def diff(changes: Iterable[Change], there: Mapping[str, Found] | None = None) -> str:
@@ -102,7 +119,7 @@ def _words(command: str) -> list[str]:
 def _title(item: Item) -> str:
     match item.type:
         case "commandExecution":
-            return script_of(item.command or "")
+            return script_shown(script_of(item.command or ""))
         case "fileChange":
             return ", ".join(change.path for change in item.changes or ())
         case "mcpToolCall" | "dynamicToolCall":

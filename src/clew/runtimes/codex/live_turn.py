@@ -40,7 +40,7 @@ class Live:
         self.turn = turn
         self._workspace = workspace
         self._is_sandboxed = is_sandboxed  # then Codex asks only before it runs something outside its sandbox
-        self.translation = Translation(runtime_turn, longest_text)
+        self.translation = Translation(runtime_turn, longest_text, workspace)
         self.events: Events = asyncio.Queue()
         self.gates: dict[str, Pending] = {}  # open requests
         self._unasked: set[str] = set()  # those whose files are looked at first

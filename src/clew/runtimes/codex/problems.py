@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from clew.model.turns import Problem
 from clew.runtimes.codex.wire import TurnError
 from clew.support.coded import Text
@@ -132,15 +134,17 @@ _CONNECTION = ("connection", "codex.connection_failed")
 _UNKNOWN = ("failed", "codex.says")
 
 
-def problem(error: TurnError | None) -> Problem:
-    """Return why a turn failed. For an unknown error the text is Codex's own."""
+def problem(error: TurnError | None, free_again: int | None = None) -> Problem:
+    """Return why a turn failed. For an unknown error the text is Codex's own. `free_again`: when its account is free
+    again, if that is at its limit."""
     if error is None:
         return Problem.of("failed", say("codex.unknown_failure"))
     name, status = _info(error.codex_error_info)
     known = _PROBLEMS.get(name) or _PROBLEMS.get(_STATUS.get(status or 0, ""))
     is_cut = name in _CONNECTIONS or error.message.startswith("stream disconnected")
     code, sentence = known or (_CONNECTION if is_cut else _UNKNOWN)
-    return Problem.of(code, _sentence(sentence, error.message))
+    found = Problem.of(code, _sentence(sentence, error.message))
+    return replace(found, until=free_again) if code == "usage_limit" else found
 
 
 def _sentence(code: str, reply: str) -> Text:

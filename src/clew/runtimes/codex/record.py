@@ -54,7 +54,7 @@ def messages(turn: wire.Turn) -> frozenset[str]:
     return frozenset(item.client_id for item in items if item.type == "userMessage" and item.client_id)
 
 
-def as_record(turn: wire.Turn, longest_text: int = LONGEST) -> TurnRecord:
+def as_record(turn: wire.Turn, longest_text: int = LONGEST, workspace: str = "") -> TurnRecord:
     """Convert to a TurnRecord. An interrupted turn is `cut`: only our own rows know whether a person stopped it."""
     items = [wire.read_item(raw) for raw in turn.items]
     state = _STATES.get(turn.status, RecordState.CUT)
@@ -63,7 +63,7 @@ def as_record(turn: wire.Turn, longest_text: int = LONGEST) -> TurnRecord:
         runtime_turn=turn.id,
         text=final_text(items, longest_text),
         problem=problem(turn.error) if state is RecordState.FAILED else None,
-        activities=tuple(activity(item, Phase.DONE) for item in items if item.type not in SILENT),
+        activities=tuple(activity(item, Phase.DONE, workspace) for item in items if item.type not in SILENT),
         messages=messages(turn),
     )
 

@@ -31,9 +31,12 @@ from clew.texts.catalogue import say
 class CodexRuntime:
     """`keeps` is the home in which a kept app-server is recorded; None: no app-server outlives the daemon."""
 
-    name = "codex"
+    kind = "codex"  # the same for all its accounts
 
-    def __init__(self, config: CodexConfig, clock: Clock, marks: Marks, keeps: Home | None = None) -> None:
+    def __init__(
+        self, config: CodexConfig, clock: Clock, marks: Marks, keeps: Home | None = None, name: str = "codex"
+    ) -> None:
+        self.name = name
         self._config = config
         self._clock = clock
         self._marks = marks

@@ -23,10 +23,10 @@ from clew.runtimes.codex.approvals.pending import Pending
 from clew.runtimes.codex.live_turn import Live
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.settings import CodexConfig
-from clew.runtimes.history_text import history_text
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 from clew.runtimes.server import Server
 from clew.runtimes.turn_events import follow
+from clew.support.display.as_code import script_shown
 from clew.support.errors import RuntimeLost, RuntimeTrouble
 from clew.texts.catalogue import say
 
@@ -203,10 +203,9 @@ class CodexSession:
 
     async def _start(self, connection: Connection, live: Live, request: TurnRequest) -> None:
         assert self._position is not None, "entered"
-        past = history_text(await self._seat.history()) if self._position.is_untold else ""
         params = {
             "threadId": self._thread,
-            "input": threads.as_input(request.messages, past),
+            "input": threads.as_input(request.messages, request.prelude),
             "clientUserMessageId": request.turn,
             **threads.turn_settings(self._seat, self._config, self._sandbox),
         }
@@ -283,7 +282,7 @@ class CodexSession:
 
     async def _look(self, turn: str) -> TurnRecord | None:
         found = await self._find_turn(turn)
-        return None if found is None else record.as_record(found, self._seat.longest_text)
+        return None if found is None else record.as_record(found, self._seat.longest_text, self._seat.workspace)
 
     async def _find_turn(self, turn: str) -> wire.Turn | None:
         connection = await self._ready()
@@ -320,11 +319,12 @@ class CodexSession:
         return True
 
     async def _start_thread(self, connection: Connection) -> None:
-        """Fork the thread, or start a new one. A new one gets the history, if there is any, with its first turn."""
+        """Fork the thread, or start a new one. A new one gets the history, if there is any, with its first turn: the
+        caller sees in `began` that it needs it."""
         made = None
         if self._position is None and self._seat.fork is not None:
             made = await threads.fork(connection, self._seat.fork, self._seat, self._config)
-        is_untold = made is None and bool(history_text(await self._seat.history()))
+        is_untold = made is None and self._seat.has_past
         self._began = _began(is_forked=made is not None, is_untold=is_untold)
         self._has_lost_record = is_untold and self._position is not None and not self._position.is_untold
         made = made or await threads.start(connection, self._seat, self._config)
@@ -348,7 +348,7 @@ def _began(*, is_forked: bool, is_untold: bool) -> SessionBegan:
 
 def _explanation(pending: Pending, answer: Answer) -> PromptMessage:
     """Return the message that tells the model why: Codex itself only says that something was rejected."""
-    title = pending.asked.title if pending.asked else ""
+    title = script_shown(pending.asked.title) if pending.asked else ""
     about = title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE]}…"
     words = f"I declined {about}: {answer.reason}"
     if answer.expired:

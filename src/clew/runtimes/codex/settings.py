@@ -22,6 +22,8 @@ class CodexConfig:
     request_timeout: Timeout = 60.0  # Seconds that Codex may take to answer a request.
     interrupt_timeout: Timeout = 10.0  # Seconds that a stopped turn may take to end.
     idle_stop: Seconds = 1800.0  # Seconds without a turn until Codex is stopped. The next turn starts it again.
+    # Bytes that it is told of what happened in a thread before it came. Not set: `turns.prelude`.
+    prelude: Annotated[int, Between(1_000)] | None = None
     # `"stdio"`: Codex is a child of the daemon and ends with it. `"socket"`: Codex is a process of its own and works on
     # while no daemon runs.
     transport: Transport = "stdio"

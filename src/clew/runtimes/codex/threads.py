@@ -56,7 +56,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     """What we store as continuity: the id of the Codex thread."""
 
     thread: str
-    is_untold: bool = False  # Codex gets the history of our thread with the first turn
+    is_untold: bool = False  # no turn was sent to it yet; with the first one it gets the history of our thread
 
     @classmethod
     def read(cls, continuity: Continuity) -> Position | None:
@@ -135,9 +135,9 @@ def turn_settings(seat: Seat, config: CodexConfig, loaded: str) -> dict[str, obj
     return {name: value for name, value in chosen.items() if value}
 
 
-def as_input(messages: Iterable[PromptMessage], history: str = "") -> list[dict[str, str]]:
-    """`history`: what was said before, for a Codex thread that does not know it."""
-    told = [{"type": "text", "text": history}] if history else []
+def as_input(messages: Iterable[PromptMessage], prelude: str = "") -> list[dict[str, str]]:
+    """`prelude`: what happened before that the Codex thread does not know."""
+    told = [{"type": "text", "text": prelude}] if prelude else []
     return [*told, *(part for message in messages for part in _parts(message))]
 
 

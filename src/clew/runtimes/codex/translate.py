@@ -18,6 +18,8 @@ from clew.model.events import (
     ActivityKind,
     Event,
     GateOpened,
+    Limits,
+    LimitWindow,
     Notice,
     NoticeKind,
     Phase,
@@ -27,13 +29,14 @@ from clew.model.events import (
     TurnStarted,
     Usage,
 )
+from clew.model.events.long_text import GrowingText, shortened, text_done
 from clew.model.gates import Asked, GateKind, Question
-from clew.model.long_text import GrowingText, shortened, text_done
 from clew.model.turns import TurnState
 from clew.model.turns import Usage as Tokens
 from clew.runtimes.codex import wire
 from clew.runtimes.codex.items import SILENT, activity
 from clew.runtimes.codex.problems import problem
+from clew.runtimes.codex.server import limits
 from clew.runtimes.codex.wire import Item
 from clew.support.text import LONGEST
 from clew.texts.catalogue import say
@@ -53,8 +56,9 @@ class Translation:
     """`runtime_turn` is Codex's id of the turn: given if a running turn is joined, otherwise read from
     `turn/started`."""
 
-    def __init__(self, runtime_turn: str | None = None, longest_text: int = LONGEST) -> None:
+    def __init__(self, runtime_turn: str | None = None, longest_text: int = LONGEST, workspace: str = "") -> None:
         self._longest = longest_text
+        self._workspace = workspace
         self.runtime_turn = runtime_turn
         self.is_started = self._is_joined = runtime_turn is not None
         self._done: set[str] = set()  # items that have ended
@@ -66,6 +70,7 @@ class Translation:
         self._messages: set[str] = set()
         self._spent = Tokens()
         self._thread_total = -1
+        self._limits: dict[str, LimitWindow] = {}  # by name
 
     def feed(self, method: str, params: msgspec.Raw) -> list[Event]:
         if self.is_ended or (handler := self._handlers.get(method)) is None:
@@ -112,7 +117,9 @@ class Translation:
         yield TurnEnded(
             state,
             text=final_text(self._agent_messages or [wire.read_item(raw) for raw in note.turn.items], self._longest),
-            problem=problem(note.turn.error) if state is TurnState.FAILED else None,
+            problem=problem(note.turn.error, limits.free_again(self._limits.values()))
+            if state is TurnState.FAILED
+            else None,
             messages=frozenset(self._messages),
         )
 
@@ -125,7 +132,7 @@ class Translation:
             self._texts.setdefault(item.id, GrowingText(self._longest))
         elif item.type not in SILENT:
             self._items[item.id] = item
-            self._acts[item.id] = act = activity(item, Phase.STARTED)
+            self._acts[item.id] = act = activity(item, Phase.STARTED, self._workspace)
             yield act
 
     def _item_completed(self, params: msgspec.Raw) -> Iterable[Event]:
@@ -148,7 +155,7 @@ class Translation:
         else:
             self._acts.pop(item.id, None)
             self._items.pop(item.id, None)
-            yield activity(item, Phase.DONE)
+            yield activity(item, Phase.DONE, self._workspace)
 
     def _text_delta(self, params: msgspec.Raw) -> Iterable[Event]:
         if (note := wire.read(params, wire.DeltaNote)) is None:
@@ -188,6 +195,14 @@ class Translation:
         self._spent += _tokens(note.token_usage.last)
         yield Usage(self._spent)
 
+    def _account_limits(self, params: msgspec.Raw) -> Iterable[Event]:
+        if (note := wire.read(params, wire.LimitsNote)) is None:
+            return
+        news = limits.windows(note)
+        self._limits.update({window.name: window for window in news})
+        if news:
+            yield Limits(news)
+
     def _error(self, params: msgspec.Raw) -> Iterable[Event]:
         note = wire.read(params, wire.ErrorNote)
         if note is None or not note.will_retry:
@@ -224,6 +239,7 @@ class Translation:
         "item/reasoning/textDelta": _activity_delta,
         "item/plan/delta": _activity_delta,
         "thread/tokenUsage/updated": _usage,
+        "account/rateLimits/updated": _account_limits,
         "error": _error,
         "warning": _warning,
         "guardianWarning": _warning,

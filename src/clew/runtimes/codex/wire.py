@@ -214,6 +214,23 @@ class UsageNote(Wire, frozen=True):
     token_usage: ThreadTokens = ThreadTokens()
 
 
+class LimitWindow(Wire, frozen=True):
+    used_percent: float = 0.0
+    resets_at: float | None = None
+    window_duration_mins: int | None = None
+
+
+class LimitBucket(Wire, frozen=True):
+    limit_id: str | None = None
+    limit_name: str | None = None
+    primary: LimitWindow | None = None
+    secondary: LimitWindow | None = None
+
+
+class LimitsNote(Wire, frozen=True):
+    rate_limits: LimitBucket = LimitBucket()
+
+
 class ErrorNote(Wire, frozen=True):
     error: TurnError = TurnError()
     will_retry: bool = False

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from clew.config import settings
+from clew.model.events.accounts import LimitView
 from clew.model.gate_views import Verdict
 from clew.model.runtime import ModelInfo
 from clew.model.views import DamagedRow, Notified, StatusView
@@ -62,6 +63,12 @@ async def status(state: AppState) -> Response:
         damaged=await state.engine.repair.known(),
     )
     return json_response(view)
+
+
+@router.get("/api/limits", gives=list[LimitView], summary="List the usage limits of agents' accounts")
+async def limits(state: AppState) -> Response:
+    """As the agents reported them last; no agent is asked."""
+    return json_response(await state.engine.status.limits())
 
 
 @router.get("/api/runtimes/{runtime}/models", gives=list[ModelInfo], summary="List the models that a runtime offers")

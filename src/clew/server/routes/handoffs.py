@@ -8,7 +8,8 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from clew.engine.places.targets import HandoffRequest
-from clew.model.views import AwayView, HandoffView, ThreadView
+from clew.model.handoff import HandoffView
+from clew.model.views import AwayView, ThreadView
 from clew.server.dependencies import AppState, json_response
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router

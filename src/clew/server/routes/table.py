@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.server.routes import adopt, chat, daemon, events, files, gates, handoffs, page, people, threads
+from clew.server.routes import adopt, chat, daemon, events, files, gates, handoffs, page, people, threads, usage
 
 _ROUTERS = (
     daemon.router,
@@ -14,6 +14,7 @@ _ROUTERS = (
     handoffs.router,
     files.router,
     events.router,
+    usage.router,
     page.router,
 )
 ROUTES = [route for router in _ROUTERS for route in router.routes]

@@ -9,9 +9,11 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from starlette.responses import Response
 
+from clew.model.budgets import Measure
 from clew.model.gates import Policy
 from clew.model.messages import LOCAL_CLIENT, Accepted, Attachment, Inbound
-from clew.model.threads import ThreadFilter, ThreadKind, ThreadSettings, ThreadStatus
+from clew.model.threads import Priority, ThreadFilter, ThreadKind, ThreadSettings, ThreadStatus
+from clew.model.turns import Prelude
 from clew.model.views import (
     ContinuityView,
     NewThread,
@@ -49,6 +51,7 @@ async def start(state: AppState, body: schemas.Start) -> Response:
                 effort=body.effort,
                 policy=Policy(body.policy) if body.policy else None,
                 notify=body.notify,
+                priority=Priority(body.priority),
                 sender=body.sender,
                 attachments=attachments,
                 id=new_id,
@@ -71,19 +74,19 @@ async def _attached(
         yield (*named, *sent)
 
 
-@router.get("/threads", gives=Page, summary="List a page of threads, newest first")
+@router.get("/threads", gives=Page, summary="List a page of threads, by last activity, newest first")
 async def threads(
     state: AppState,
     history: bool = False,
     status: Status | None = None,
     text: Annotated[str, Meta(max_length=200)] | None = None,
     workspace: Annotated[str, Meta(max_length=4096)] | None = None,
-    before: Annotated[str, Meta(max_length=64)] | None = None,
+    before: Annotated[str, Meta(max_length=64, description="`next` of the previous page, or a thread")] | None = None,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Response:
     running, waiting = status == "running", status == "waiting"
     stored = ThreadStatus(status) if status and not (running or waiting) else None
-    after = await state.engine.threads.find(before) if before else None
+    after = await state.engine.threads.position(before) if before else None
     wanted = ThreadFilter(history, stored, text, workspace, after, limit, running, waiting=waiting)
     return json_response(await state.engine.threads.page(wanted))
 
@@ -95,11 +98,22 @@ async def thread(state: AppState, thread: str) -> Response:
     return json_response(await state.engine.threads.get(found))
 
 
-@router.patch("/threads/{thread}", gives=ThreadView, summary="Change the title or the settings of a thread")
+@router.patch("/threads/{thread}", gives=ThreadView, summary="Change the title, the agent or the settings of a thread")
 async def change(state: AppState, thread: str, body: schemas.Change) -> Response:
     found = await state.engine.threads.find(thread)
-    wanted = ThreadSettings(body.model, body.effort, Policy(body.policy) if body.policy else None)
+    policy, priority = Policy(body.policy) if body.policy else None, Priority(body.priority) if body.priority else None
+    wanted = ThreadSettings(body.model, body.effort, policy, body.runtime, priority)
+    limits = _limits(body.budget)
+    if limits:
+        await state.engine.usage.set_for_thread(found, limits, body.sender)
+    if limits and body.title is None and wanted == ThreadSettings():
+        return json_response(await state.engine.threads.get(found))
     return json_response(await state.engine.threads.change(found, body.title, wanted, body.sender))
+
+
+def _limits(budget: schemas.ThreadBudget | None) -> dict[Measure, int | None]:
+    given = {measure: getattr(budget, measure) for measure in Measure} if budget is not None else {}
+    return {measure: limit or None for measure, limit in given.items() if limit is not None}
 
 
 @router.post("/threads/{thread}/messages", gives=Accepted, summary="Send a message to a thread")
@@ -131,6 +145,12 @@ async def stop(state: AppState, thread: str) -> Response:
     return json_response(await state.engine.threads.stop(await state.engine.threads.find(thread)))
 
 
+@router.post("/threads/done", gives=list[ThreadView], summary="Mark chats as completed that were idle for a while")
+async def finish_idle(state: AppState, body: schemas.FinishIdle) -> Response:
+    """What runs, waits or is queued stays, and so do tasks and adopted sessions. Returns the threads."""
+    return json_response(await state.engine.threads.finish_idle(body.idle_for, dry_run=body.dry_run))
+
+
 @router.post("/threads/{thread}/done", gives=ThreadView, summary="Mark a thread as completed")
 async def done(state: AppState, thread: str) -> Response:
     return json_response(await state.engine.threads.done(await state.engine.threads.find(thread, exact=True)))
@@ -146,6 +166,13 @@ async def fork(state: AppState, thread: str, body: schemas.Fork) -> Response:
     return json_response(
         await state.engine.threads.fork(await state.engine.threads.find(thread), body.turn, body.title), 201
     )
+
+
+@router.post("/threads/{thread}/ask", gives=Accepted, status=201, summary="Ask another agent about a thread")
+async def ask(state: AppState, thread: str, body: schemas.Ask) -> Response:
+    found = await state.engine.threads.find(thread)
+    accepted = await state.engine.threads.ask(found, body.runtime, body.question, body.message_id, body.sender)
+    return json_response(accepted, 200 if accepted.repeated else 201)
 
 
 @router.get("/threads/{thread}/transcript", gives=list[Passage], summary="Read the transcript of a thread")
@@ -186,6 +213,11 @@ async def steers(state: AppState, turn: str) -> Response:
 @router.get("/turns/{turn}", gives=TurnView, summary="Show a turn")
 async def turn(state: AppState, turn: str) -> Response:
     return json_response(await state.engine.threads.turn_with_reasons(turn))
+
+
+@router.get("/turns/{turn}/prelude", gives=Prelude, summary="Show what its agent was told of the past")
+async def prelude(state: AppState, turn: str) -> Response:
+    return json_response(await state.engine.threads.prelude(turn))
 
 
 @router.delete("/turns/{turn}", gives=TurnView, summary="Remove a queued message")

@@ -17,11 +17,15 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Path = Annotated[str, Meta(min_length=1, max_length=4096)]
 Pattern = Annotated[str, Meta(min_length=1, max_length=4096)]
 Lasts = Annotated[float, Meta(gt=0, le=366 * 86_400)]
+Age = Annotated[float, Meta(gt=0, le=1_000_000 * 604_800)]
 Grace = Annotated[float, Meta(ge=0, le=86_400)]
 
 
 Upload = Annotated[str, Meta(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$(?!\n)")]
 Uploads = Annotated[tuple[Upload, ...], Meta(max_length=20, description="ids returned by `POST /api/files`")]
+
+
+Limit = Annotated[int, Meta(ge=0, le=1 << 49)]
 
 
 class Start(Body):
@@ -35,6 +39,7 @@ class Start(Body):
     effort: Name | None = None
     policy: Literal["careful", "sandbox", "trusted", "read-only", "yolo"] | None = None
     notify: Path | None = None
+    priority: Literal["high", "normal", "low"] = "normal"
     sender: Name = "you"
     attachments: Annotated[tuple[Path, ...], Meta(max_length=20, description="files on this machine")] = ()
     files: Uploads = ()
@@ -83,9 +88,21 @@ class Resume(Body):
     sender: Name = "you"
 
 
+class FinishIdle(Body):
+    idle_for: Annotated[Age, Meta(description="seconds in which nothing has happened in them")]
+    dry_run: Annotated[bool, Meta(description="only list them")] = False
+
+
 class Fork(Body):
     turn: Name | None = None
     title: Title | None = None
+
+
+class Ask(Body):
+    message_id: MessageId
+    runtime: Annotated[Name, Meta(description="the agent that is asked")]
+    question: Text
+    sender: Name = "you"
 
 
 class Adopt(Body):
@@ -96,11 +113,25 @@ class Adopt(Body):
     policy: Literal["careful", "sandbox", "trusted", "read-only", "yolo"] | None = None
 
 
+class ThreadBudget(Body):
+    tokens: Limit | None = None
+    turns: Limit | None = None
+    time: Annotated[Limit | None, Meta(description="milliseconds of work")] = None
+
+
 class Change(Body):
     title: Title | None = None
+    runtime: Annotated[
+        Name | None,
+        Meta(description="another agent, from the next turn on; model and effort become its own unless given"),
+    ] = None
     model: Annotated[Name | None, Meta(description="holds from the next turn, like `effort` and `policy`")] = None
     effort: Name | None = None
     policy: Literal["careful", "sandbox", "trusted", "read-only", "yolo"] | None = None
+    priority: Literal["high", "normal", "low"] | None = None
+    budget: Annotated[
+        ThreadBudget | None, Meta(description="limits of its own; 0: that of the settings holds again")
+    ] = None
     sender: Name = "you"
 
 

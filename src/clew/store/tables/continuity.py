@@ -98,6 +98,19 @@ def record_opened(tx: Tx, key: SessionKey, began: SessionBegan) -> None:
     )
 
 
+def seen(tx: Tx, key: SessionKey) -> str | None:
+    """The thread's head after the newest turn of the session; None: it has seen nothing yet."""
+    row = tx.one(f"SELECT {_COLUMNS} FROM continuity WHERE {_KEY}", key.thread, key.runtime, key.role)
+    link = ROWS.one(tx, row)
+    return link.seen if link is not None else None
+
+
+def has_other_agents(tx: Tx, key: SessionKey) -> bool:
+    """Whether another agent has a session of the thread too."""
+    sql = "SELECT 1 AS one FROM continuity WHERE thread = ? AND runtime <> ? AND coalesce(began, seen) IS NOT NULL"
+    return tx.one(sql, key.thread, key.runtime) is not None
+
+
 def policy(tx: Tx, key: SessionKey) -> Policy | None:
     """The policy of the session's newest turn; None: not recorded."""
     row = tx.one(f"SELECT {_COLUMNS} FROM continuity WHERE {_KEY}", key.thread, key.runtime, key.role)
@@ -179,6 +192,12 @@ def _link(row: Row) -> RuntimeLink:
         loaded(row["trouble"]),
         Policy(row["policy"]) if row["policy"] else None,
     )
+
+
+def note_without_sandbox(tx: Tx, runtime: str) -> bool:
+    """Note that people were told that this runtime has no sandbox. False: they were told before."""
+    sql = "INSERT INTO counters (name, value) VALUES (?, 1) ON CONFLICT DO NOTHING"
+    return tx.run(sql, f"told.no_sandbox.{runtime}") == 1
 
 
 ROWS = Rows("continuity", _SessionRow, _link, key=("thread", "runtime", "role"), live=OF_OPEN_TURNS)

@@ -360,13 +360,15 @@ def retry_now(tx: Tx, now: int) -> None:
     tx.run("UPDATE deliveries SET due_at = ? WHERE state = 'pending' AND due_at > ?", now, now)
 
 
-def release_sending(tx: Tx, now: int) -> list[str]:
-    """Return deliveries that a dead process was sending to pending; if their send had started, they are in doubt."""
+def release_sending(tx: Tx, now: int, own: str) -> list[str]:
+    """Return deliveries that a dead process was sending to pending; if their send had started, they are in doubt.
+    `own`: this daemon, which may send some already."""
     rows = tx.all(
         "UPDATE deliveries SET state = 'pending', owner = NULL, generation = generation + 1, due_at = ?,"
         " in_doubt = CASE WHEN first_sent_at IS NULL THEN in_doubt ELSE 1 END"
-        " WHERE state = 'sending' RETURNING id",
+        " WHERE state = 'sending' AND coalesce(owner, '') <> ? RETURNING id",
         now,
+        own,
     )
     return [row["id"] for row in rows]
 

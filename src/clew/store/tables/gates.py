@@ -145,12 +145,18 @@ def settled_in(tx: Tx, thread: str, since: int) -> list[Gate]:
 
 
 def settled_at(tx: Tx, where: Conversation, since: int) -> list[Gate]:
-    """The same for gates that were shown in a conversation and are closed."""
+    """The same for gates that were shown in a conversation. A gate is answered some time before it is closed: the
+    runtime has to take the answer. Cost grows with the turns that are live and the gates closed since then."""
+    live = "SELECT id FROM turns WHERE state IN ('running', 'waiting')"
+    shown = "surface = ? AND address = ? AND card IS NOT NULL"
     sql = (
-        f"SELECT {_COLUMNS} FROM gates WHERE closed_at >= ? AND surface = ? AND address = ? AND card IS NOT NULL"
-        " AND coalesce(answered_at, closed_at) >= ? ORDER BY id"
+        f"SELECT {_COLUMNS} FROM gates WHERE closed_at >= ? AND {shown} AND coalesce(answered_at, closed_at) >= ?"
+        f" UNION ALL SELECT {_COLUMNS} FROM gates WHERE turn IN ({live}) AND state = 'answered' AND {shown}"
+        " AND answered_at >= ?"
     )
-    return ROWS.readable(tx, tx.all(sql, since, where.surface, where.address, since))
+    place = (where.surface, where.address)
+    found = ROWS.readable(tx, tx.all(sql, since, *place, since, *place, since))
+    return sorted(found, key=lambda gate: gate.id)
 
 
 def open_in(tx: Tx, thread: str) -> list[Gate]:
@@ -166,6 +172,15 @@ def of_thread(tx: Tx, thread: str, limit: int) -> list[Gate]:
 
 def of_turn(tx: Tx, turn: str) -> list[Gate]:
     return ROWS.all(tx, tx.all(f"SELECT {_COLUMNS} FROM gates WHERE turn = ? ORDER BY id", turn))
+
+
+def waits_of_turn(tx: Tx, turn: str, now: int) -> list[tuple[int, int]]:
+    """When a turn waited at its gates: from the question until the answer was sent, or the gate was closed."""
+    until = "coalesce(sent_at, closed_at, ?)"
+    sql = f"SELECT asked_at, {until} AS until FROM gates WHERE turn = ? AND asked NOT LIKE '%\"blocking\":false%'"
+    rows = tx.all(sql, now, turn)
+    spans = ((row["asked_at"], row["until"]) for row in rows)
+    return [(since, until) for since, until in spans if isinstance(since, int) and isinstance(until, int)]
 
 
 def unsettled(tx: Tx, turn: str) -> list[Gate]:

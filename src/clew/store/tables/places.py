@@ -1,4 +1,5 @@
-"""Rows of settings for new threads of a conversation, of each surface's home, and of where the person is away."""
+"""Rows of settings for new threads of a conversation, of each surface's home and direct chat of an owner, and of where
+the person is away."""
 
 from __future__ import annotations
 
@@ -42,17 +43,17 @@ def put(tx: Tx, where: Conversation, column: str, value: str) -> None:
 
 def set_home(tx: Tx, where: Conversation) -> None:
     tx.run(
-        "INSERT INTO homes (surface, address, owner) VALUES (?, ?, NULL)"
-        " ON CONFLICT (surface) DO UPDATE SET address = excluded.address, owner = NULL",
+        "INSERT INTO homes (surface, address) VALUES (?, ?)"
+        " ON CONFLICT (surface) DO UPDATE SET address = excluded.address",
         where.surface,
         where.address,
     )
 
 
 def set_owner_chat(tx: Tx, where: Conversation, owner: str) -> None:
-    """Record the direct chat of an owner, unless the surface has a home or another such chat."""
+    """Record the direct chat of an owner, unless the surface has another such chat."""
     tx.run(
-        "INSERT INTO homes (surface, address, owner) VALUES (?, ?, ?) ON CONFLICT (surface) DO NOTHING",
+        "INSERT INTO owner_chats (surface, address, owner) VALUES (?, ?, ?) ON CONFLICT (surface) DO NOTHING",
         where.surface,
         where.address,
         owner,
@@ -60,7 +61,7 @@ def set_owner_chat(tx: Tx, where: Conversation, owner: str) -> None:
 
 
 def forget_owner_chat(tx: Tx, surface: str, owner: str) -> None:
-    tx.run("DELETE FROM homes WHERE surface = ? AND owner = ?", surface, owner)
+    tx.run("DELETE FROM owner_chats WHERE surface = ? AND owner = ?", surface, owner)
 
 
 def set_away(tx: Tx, where: Conversation, at: int) -> None:
@@ -81,7 +82,7 @@ def away(tx: Tx) -> Conversation | None:
 
 def home(tx: Tx, surface: str) -> Conversation | None:
     """The conversation in which somebody said `/home`."""
-    row = tx.one("SELECT address FROM homes WHERE surface = ? AND owner IS NULL", surface)
+    row = tx.one("SELECT address FROM homes WHERE surface = ?", surface)
     return Conversation(surface, row["address"]) if row else None
 
 
@@ -90,12 +91,12 @@ def move(tx: Tx, old: Conversation, new: Conversation) -> None:
     if get(tx, new) == Place():
         tx.run("DELETE FROM places WHERE surface = ? AND address = ?", new.surface, new.address)
         tx.run("UPDATE places SET address = ? WHERE surface = ? AND address = ?", new.address, old.surface, old.address)
-    for table in ("homes", "away"):
+    for table in ("homes", "owner_chats", "away"):
         sql = f"UPDATE {table} SET address = ? WHERE surface = ? AND address = ?"
         tx.run(sql, new.address, old.surface, old.address)
 
 
 def owner_chat(tx: Tx, surface: str) -> tuple[Conversation, str] | None:
     """The direct chat of an owner, with the platform's id of that person."""
-    row = tx.one("SELECT address, owner FROM homes WHERE surface = ? AND owner IS NOT NULL", surface)
+    row = tx.one("SELECT address, owner FROM owner_chats WHERE surface = ?", surface)
     return (Conversation(surface, row["address"]), row["owner"]) if row else None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.gates import Policy
 from clew.model.messages import Conversation
-from clew.model.threads import SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
-from clew.store.base import Row, Tx
-from clew.store.rows import Moment, Rows
+from clew.model.threads import ListPosition, Priority, SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
+from clew.store.base import BadRow, Row, Tx
+from clew.store.rows import Count, Moment, Rows
 from clew.store.tables.handles import new_handle
 from clew.store.texts import loaded, stored
 
@@ -35,9 +35,16 @@ class _ThreadRow(Struct):
     last_turn: str | None
     policy: Policy
     handle: str | None
+    active_at: Moment
+    priority: Priority
+    wake_at: Moment | None
+    limit_waits: Count
 
 
 _COLUMNS = ", ".join(_ThreadRow.__struct_fields__)
+
+
+LAST = 2**62  # later than every moment
 
 
 class Damaged(Struct, frozen=True):
@@ -45,11 +52,12 @@ class Damaged(Struct, frozen=True):
 
     id: str
     reason: str
+    active_at: int = LAST  # sorts like a row with a number that is none
 
 
 def insert(tx: Tx, thread: Thread) -> None:
     tx.run(
-        f"INSERT INTO threads ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO threads ({_COLUMNS}) VALUES ({', '.join('?' * len(_ThreadRow.__struct_fields__))})",
         thread.id,
         thread.kind,
         thread.status,
@@ -68,6 +76,10 @@ def insert(tx: Tx, thread: Thread) -> None:
         thread.last_turn,
         thread.policy,
         new_handle(tx, thread.id, thread.title),
+        thread.active_at or thread.created_at,
+        thread.priority,
+        thread.wake_at,
+        thread.limit_waits,
     )
 
 
@@ -124,7 +136,7 @@ _SEEN = (
     " e.runtime AS last_runtime, e.role AS last_role"
     " FROM ({threads}) t LEFT JOIN turns e ON e.id = t.last_turn"
     " LEFT JOIN deliveries d ON d.id = t.last_turn || ':final'"
-    " LEFT JOIN deliveries a ON a.id = t.last_turn || ':ask' ORDER BY t.id DESC"
+    " LEFT JOIN deliveries a ON a.id = t.last_turn || ':ask' ORDER BY t.active_at DESC, t.id DESC"
 )
 
 
@@ -134,9 +146,9 @@ def summary(tx: Tx, thread: str) -> ThreadSummary | None:
 
 
 def page(tx: Tx, wanted: ThreadFilter) -> list[ThreadSummary]:
-    """One page, newest first. Active and finished threads are two views of one table."""
+    """One page, by last activity, newest first. Active and finished threads are two views of one table."""
     where, params = _conditions(wanted)
-    one_page = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"
+    one_page = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} {_NEWEST} LIMIT ?"
     return [_seen(tx, row) for row in tx.all(_SEEN.format(threads=one_page), *params, wanted.limit)]
 
 
@@ -147,13 +159,31 @@ def slices(tx: Tx, wanted: ThreadFilter, size: int) -> Iterator[ThreadFilter]:
     while True:
         where, params = _conditions(replace(wanted, text=None, before=before))
         last = tx.one(
-            f"SELECT id FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT 1 OFFSET ?", *params, size - 1
+            f"SELECT id, active_at FROM threads WHERE {' AND '.join(where)} {_NEWEST} LIMIT 1 OFFSET ?",
+            *params,
+            size - 1,
         )
-        since = last["id"] if last else None
+        since = _position(last) if last else None
         yield replace(wanted, before=before, since=since)
         if since is None:
             return
         before = since
+
+
+def position(tx: Tx, thread: str) -> ListPosition:
+    """Where this thread stands in the list now."""
+    row = tx.one("SELECT id, active_at FROM threads WHERE id = ?", thread)
+    assert row is not None, thread
+    return _position(row)
+
+
+def _position(row: Row) -> ListPosition:
+    return ListPosition(_moment(row["active_at"]), row["id"])
+
+
+def _moment(value: object) -> int:
+    """A time to sort by. SQLite sorts what is no number after all numbers."""
+    return value if isinstance(value, int) else LAST
 
 
 def ids(tx: Tx, after: str, limit: int) -> list[str]:
@@ -162,6 +192,7 @@ def ids(tx: Tx, after: str, limit: int) -> list[str]:
     return [row["id"] for row in rows if isinstance(row["id"], str)]
 
 
+_NEWEST = "ORDER BY active_at DESC, id DESC"
 _LIVE = "SELECT l.thread FROM turns l WHERE l.state IN ('running', 'waiting')"
 _WAITING = "SELECT g.thread FROM gates g WHERE g.state = 'open' UNION SELECT id FROM threads WHERE status = 'suspended'"
 _ACTIVE = "status NOT IN ('completed', 'cancelled')"  # with threads whose status is damaged
@@ -179,14 +210,16 @@ _VIEWS = {  # same conditions as the partial indexes, so that SQLite uses them
 }
 
 
-def _conditions(wanted: ThreadFilter) -> tuple[list[str], list[str]]:
+def _conditions(wanted: ThreadFilter) -> tuple[list[str], list[object]]:
     where = [_view(wanted)]
-    params: list[str] = []
-    plain = (("workspace = ?", wanted.workspace), ("id < ?", wanted.before), ("id >= ?", wanted.since))
-    for column, value in plain:
-        if value is not None:
-            where.append(column)
-            params.append(value)
+    params: list[object] = []
+    if wanted.workspace is not None:
+        where.append("workspace = ?")
+        params.append(wanted.workspace)
+    for sign, end in (("<", wanted.before), (">=", wanted.since)):
+        if end is not None:
+            where.append(f"(active_at, id) {sign} (?, ?)")
+            params += [end.active_at, end.thread]
     if wanted.among is not None:
         where.append(f"id IN ({', '.join('?' * len(wanted.among))})")
         params += wanted.among
@@ -205,6 +238,19 @@ def _view(wanted: ThreadFilter) -> str:
     return _VIEWS[wanted.status] if wanted.status else _HISTORY if wanted.history else _ACTIVE
 
 
+def idle_chats(tx: Tx, until: int) -> list[Thread]:
+    """Idle chats in which nothing has happened since `until`, and nothing is open or queued, newest first. Without
+    adopted sessions: another program may work in them, and clew would not know."""
+    rows = tx.all(
+        f"SELECT {_COLUMNS} FROM threads WHERE {_VIEWS[ThreadStatus.IDLE]} AND kind = 'chat' AND active_at <= ?"
+        " AND NOT EXISTS (SELECT 1 FROM turns q WHERE q.thread = threads.id AND q.state = 'queued')"
+        " AND NOT EXISTS (SELECT 1 FROM gates g WHERE g.thread = threads.id AND g.state = 'open')"
+        f" AND NOT EXISTS (SELECT 1 FROM adoptions o WHERE o.thread = threads.id) {_NEWEST}",
+        until,
+    )
+    return ROWS.readable(tx, rows)
+
+
 def workspaces(tx: Tx, among: int) -> list[str]:
     """The folders of the newest threads, newest first."""
     rows = tx.all(
@@ -213,6 +259,13 @@ def workspaces(tx: Tx, among: int) -> list[str]:
         among,
     )
     return [row["workspace"] for row in rows]
+
+
+def newest_runtime(tx: Tx, among: Sequence[str]) -> str | None:
+    """Of these runtimes the one of the newest thread on any of them."""
+    marks = ", ".join("?" * len(among))
+    row = tx.one(f"SELECT runtime FROM threads WHERE runtime IN ({marks}) ORDER BY id DESC LIMIT 1", *among)
+    return row["runtime"] if row else None
 
 
 def next_seq(tx: Tx, thread: str) -> int:
@@ -231,8 +284,8 @@ def move_head(tx: Tx, thread: str, old: str | None, new: str) -> bool:
 def reopen(tx: Tx, thread: str, was: ThreadStatus) -> bool:
     """Set the status from `was` back to idle, and clear why the thread had ended or was suspended."""
     changed = tx.run(
-        "UPDATE threads SET status = 'idle', completed_at = NULL, suspended_by = NULL, suspend_message = NULL"
-        " WHERE id = ? AND status = ?",
+        "UPDATE threads SET status = 'idle', completed_at = NULL, suspended_by = NULL, suspend_message = NULL,"
+        " wake_at = NULL WHERE id = ? AND status = ?",
         thread,
         was,
     )
@@ -242,8 +295,8 @@ def reopen(tx: Tx, thread: str, was: ThreadStatus) -> bool:
 def finish(tx: Tx, thread: str, was: ThreadStatus, status: ThreadStatus, at: int) -> bool:
     """Set the status to completed or cancelled, with the time."""
     changed = tx.run(
-        "UPDATE threads SET status = ?, completed_at = ?, suspended_by = NULL, suspend_message = NULL"
-        " WHERE id = ? AND status = ?",
+        "UPDATE threads SET status = ?, completed_at = ?, suspended_by = NULL, suspend_message = NULL,"
+        " wake_at = NULL WHERE id = ? AND status = ?",
         status,
         at,
         thread,
@@ -263,6 +316,12 @@ def suspend(tx: Tx, thread: str, by: SuspendedBy, message: str) -> bool:
     return changed == 1
 
 
+def suspended_by(tx: Tx, by: SuspendedBy) -> list[str]:
+    """Threads that are suspended for this reason. Uses the partial index of suspended threads."""
+    rows = tx.all("SELECT id FROM threads WHERE status = 'suspended' AND suspended_by = ?", by)
+    return sorted(str(row["id"]) for row in rows)
+
+
 def set_suspend_message(tx: Tx, thread: str, message: str) -> None:
     tx.run("UPDATE threads SET suspend_message = ? WHERE id = ? AND status = 'suspended'", stored(message), thread)
 
@@ -271,19 +330,47 @@ def set_title(tx: Tx, thread: str, title: str) -> None:
     tx.run("UPDATE threads SET title = ? WHERE id = ?", title, thread)
 
 
-def set_settings(tx: Tx, thread: str, model: str | None, effort: str | None, policy: Policy) -> None:
-    tx.run("UPDATE threads SET model = ?, effort = ?, policy = ? WHERE id = ?", model, effort, policy, thread)
+def set_settings(
+    tx: Tx, thread: str, model: str | None, effort: str | None, policy: Policy, priority: Priority
+) -> None:
+    sql = "UPDATE threads SET model = ?, effort = ?, policy = ?, priority = ? WHERE id = ?"
+    tx.run(sql, model, effort, policy, priority, thread)
+
+
+def priorities(tx: Tx) -> dict[str, Priority]:
+    """The threads whose priority is not the usual one. Uses the partial index of them."""
+    rows = tx.all("SELECT id, priority FROM threads WHERE priority <> 'normal'")
+    known = set(Priority)
+    return {str(row["id"]): Priority(row["priority"]) for row in rows if row["priority"] in known}
+
+
+def has_past(tx: Tx, thread: str) -> bool:
+    """Whether a turn has ended in it, or in the thread that it was forked from."""
+    row = tx.one("SELECT last_turn, forked_from FROM threads WHERE id = ?", thread)
+    return row is not None and (row["last_turn"], row["forked_from"]) != (None, None)
+
+
+def set_runtime(tx: Tx, thread: str, runtime: str, model: str | None) -> None:
+    """Another agent works on it. The effort is its own default."""
+    tx.run("UPDATE threads SET runtime = ?, model = ?, effort = NULL WHERE id = ?", runtime, model, thread)
 
 
 def set_last_turn(tx: Tx, thread: str, turn: str) -> None:
     tx.run("UPDATE threads SET last_turn = ? WHERE id = ?", turn, thread)
 
 
+# Looked up, because calling an enumeration takes five times as long and a page of threads has many rows.
+_KINDS = {each.value: each for each in ThreadKind}
+_STATUSES = {each.value: each for each in ThreadStatus}
+_POLICIES = {each.value: each for each in Policy}
+_PRIORITIES = {each.value: each for each in Priority}
+
+
 def _thread(row: Row) -> Thread:
     return Thread(
         id=row["id"],
-        kind=ThreadKind(row["kind"]),
-        status=ThreadStatus(row["status"]),
+        kind=_KINDS[row["kind"]],
+        status=_STATUSES[row["status"]],
         title=row["title"],
         runtime=row["runtime"],
         workspace=row["workspace"],
@@ -297,8 +384,12 @@ def _thread(row: Row) -> Thread:
         notify_target=row["notify_target"],
         forked_from=row["forked_from"],
         last_turn=row["last_turn"],
-        policy=Policy(row["policy"]),
+        policy=_POLICIES[row["policy"]],
         handle=row["handle"],
+        active_at=row["active_at"],
+        priority=_PRIORITIES[row["priority"]],
+        wake_at=row["wake_at"],
+        limit_waits=row["limit_waits"],
     )
 
 
@@ -309,10 +400,10 @@ def _seen(tx: Tx, row: Row) -> ThreadSummary:
         int(row["queued"]),
         row["receipt"],
         row["sent_at"] if isinstance(row["sent_at"], int) else None,
-        loaded(_text(row["error"])),
+        loaded(_text(row["error"])) if row["error"] else None,
         _text(row["answer_end"]),
         row["last_state"],
-        loaded(_text(row["problem"])),
+        loaded(_text(row["problem"])) if row["problem"] else None,
         _text(row["node"]),
         row["last_runtime"],
         row["last_role"],
@@ -326,8 +417,10 @@ def _text(value: object) -> str | None:
 
 
 def _thread_or_damaged(tx: Tx, row: Row) -> Thread | Damaged:
-    bad = ROWS.check(tx, row)
-    return Damaged(str(row["id"]), bad.reason) if bad else _thread(row)
+    found = ROWS.try_read(tx, row)
+    if isinstance(found, BadRow):
+        return Damaged(str(row["id"]), found.reason, _moment(row["active_at"]))
+    return found
 
 
 def _literal(text: str) -> str:

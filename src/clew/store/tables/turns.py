@@ -44,6 +44,8 @@ class _TurnRow(Struct):
     not_before: Moment | None
     sender_id: str | None
     album: str | None
+    tried: str | None
+    refused: Count
 
 
 _COLUMNS = ", ".join(_TurnRow.__struct_fields__)
@@ -157,6 +159,15 @@ def threads_with_queued(tx: Tx) -> list[str]:
     return [row["thread"] for row in rows if isinstance(row["thread"], str)]
 
 
+def idle_with_queued(tx: Tx) -> list[str]:
+    """Threads that are not suspended and have a queued turn. Uses the partial index of queued turns."""
+    rows = tx.all(
+        "SELECT DISTINCT q.thread FROM turns q JOIN threads t ON t.id = q.thread"
+        " WHERE q.state = 'queued' AND t.status = 'idle' ORDER BY q.thread"
+    )
+    return [row["thread"] for row in rows]
+
+
 def last_started(tx: Tx, session: SessionKey, seq: int) -> Turn | None:
     """The newest turn of a session, up to `seq`, that its runtime has started."""
     sql = (
@@ -206,17 +217,26 @@ def due_at(tx: Tx, thread: str) -> int | None:
     return first["not_before"] if first else None
 
 
+_NEXT = (  # the first queued turn of an idle thread, if none is live and it does not wait for more messages
+    "id = (SELECT id FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq LIMIT 1)"
+    " AND state = 'queued' AND (not_before IS NULL OR not_before <= ? OR not_before > ?)"
+    " AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.thread = turns.thread AND o.state IN ('running', 'waiting'))"
+    " AND EXISTS (SELECT 1 FROM threads t WHERE t.id = turns.thread AND t.status = 'idle')"
+)
+
+
+def claimable(tx: Tx, thread: str, at: int) -> Turn | None:
+    """The turn that `claim` would claim."""
+    sql = f"SELECT {_COLUMNS} FROM turns WHERE {_NEXT}"
+    return ROWS.one(tx, tx.one(sql, thread, at, at + LONGEST_BURST))
+
+
 def claim(tx: Tx, thread: str, owner: str, at: int) -> Turn | None:
     """Claim the first queued turn of an idle thread, if none is live and it does not wait for more messages. Of two
     claimers only one gets it."""
     row = tx.one(
         "UPDATE turns SET state = 'running', owner = ?, generation = generation + 1, attempts = attempts + 1,"
-        " started_at = coalesce(started_at, ?)"
-        " WHERE id = (SELECT id FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq LIMIT 1)"
-        " AND state = 'queued' AND (not_before IS NULL OR not_before <= ? OR not_before > ?)"
-        " AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.thread = turns.thread AND o.state IN ('running', 'waiting'))"
-        " AND EXISTS (SELECT 1 FROM threads t WHERE t.id = turns.thread AND t.status = 'idle')"
-        f" RETURNING {_COLUMNS}",
+        f" started_at = coalesce(started_at, ?) WHERE {_NEXT} RETURNING {_COLUMNS}",
         owner,
         at,
         thread,
@@ -224,6 +244,17 @@ def claim(tx: Tx, thread: str, owner: str, at: int) -> Turn | None:
         at + LONGEST_BURST,
     )
     return ROWS.one(tx, row)
+
+
+def count_running_beside(tx: Tx, thread: str) -> int:
+    """How many turns run in the folder of this thread, without those at a gate. Cost grows with live turns only."""
+    row = tx.one(
+        "SELECT count(*) AS n FROM turns t JOIN threads h ON h.id = t.thread"
+        " WHERE t.state IN ('running', 'waiting') AND t.state = 'running'"
+        " AND h.workspace = (SELECT workspace FROM threads WHERE id = ?)",
+        thread,
+    )
+    return int(row["n"]) if row else 0
 
 
 def waiting(tx: Tx) -> frozenset[str]:
@@ -250,9 +281,29 @@ def is_held(tx: Tx, turn: Turn) -> bool:
     return now is not None and now.generation == turn.generation and now.state in (TurnState.RUNNING, TurnState.WAITING)
 
 
-def requeue(tx: Tx, turn: Turn) -> bool:
-    """Return a turn that never ran to its old place in the queue."""
-    return _fenced(tx, turn, "state = 'queued', owner = NULL, runtime_turn = NULL")
+def requeue(tx: Tx, turn: Turn, runtime: str | None = None, *, was_refused: bool = False) -> bool:
+    """Return a turn that never ran to its old place in the queue, perhaps for another runtime. `was_refused`: its
+    runtime has a record of it, so it gets another id there."""
+    name = runtime or turn.runtime
+    attempts = "attempts = CASE WHEN runtime = ? THEN attempts ELSE 0 END"
+    changed = (
+        f"state = 'queued', owner = NULL, runtime_turn = NULL, started_at = NULL, {attempts}, runtime = ?,"
+        " refused = refused + ?"
+    )
+    return _fenced(tx, turn, changed, name, name, int(was_refused))
+
+
+def move_to_runtime(tx: Tx, turn: Turn, runtime: str, tried: tuple[str, ...]) -> bool:
+    """Give a queued turn that never ran to another runtime. `tried`: those that could not begin it."""
+    changed = tx.run(
+        "UPDATE turns SET runtime = ?, tried = ? WHERE id = ? AND state = 'queued'", runtime, " ".join(tried), turn.id
+    )
+    return changed == 1
+
+
+def set_tried(tx: Tx, turn: str, tried: tuple[str, ...]) -> None:
+    """Record which runtimes could not begin a turn."""
+    tx.run("UPDATE turns SET tried = ? WHERE id = ?", " ".join(tried), turn)
 
 
 def record_started(tx: Tx, turn: Turn, runtime_turn: str) -> bool:
@@ -316,6 +367,12 @@ def request_stop(tx: Tx, turn: str) -> bool:
     return changed == 1
 
 
+def move_queued(tx: Tx, thread: str, runtime: str) -> int:
+    """Give the queued turns of a thread to a runtime. Those with a role of their own stay."""
+    sql = "UPDATE turns SET runtime = ?, tried = NULL WHERE thread = ? AND state = 'queued' AND role = ''"
+    return tx.run(sql, runtime, thread)
+
+
 def redirect_answers(tx: Tx, thread: str, to: Conversation) -> None:
     """Send the answers of live and queued turns of a thread to another conversation."""
     for these in ("state IN ('running', 'waiting')", "state = 'queued'"):  # the conditions of the partial indexes
@@ -363,6 +420,8 @@ def _turn(row: Row) -> Turn:
         problem=Problem.of(row["problem_code"], loaded(row["problem_message"])) if row["problem_code"] else None,
         usage=_usage(row["usage"]) if row["usage"] else None,
         burst=Burst(row["not_before"], row["sender_id"], row["album"]) if row["not_before"] is not None else None,
+        tried=tuple((row["tried"] or "").split()),
+        refused=row["refused"],
     )
 
 

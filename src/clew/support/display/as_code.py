@@ -50,6 +50,16 @@ _COMMON = frozenset({*_PAIRS, *_PAIRS.values(), "；"})
 _PIECE = re.compile(r"""[^\s"'`#;&|$<>(){}\\]+""")
 
 
+_SHELL_CALL = r"""/(?:usr/)?bin/bash -l?c ((?:'[^']*'|"[^"$`\\!]*"|[A-Za-z0-9_@%+=:,./-])+)"""  # it expands nothing
+
+
+def script_shown(command: str) -> str:
+    """The script in `/bin/bash -lc SCRIPT`; of any other command all of it."""
+    found = re.fullmatch(_SHELL_CALL, command)
+    script = re.sub(r"""'([^']*)'|"([^"]*)\"""", lambda part: part[1] or part[2] or "", found[1]) if found else ""
+    return script if script.strip() else command
+
+
 def as_command(text: str, *, lines: bool = True) -> str:
     return as_code(text if text.isascii() else _PIECE.sub(_signs, text), lines=lines)
 
@@ -69,6 +79,8 @@ def title_shown(kind: str, title: str, *, lines: bool = True) -> str:
     """The title of a gate: a question, paths, or a command."""
     if kind == "question":
         return as_prose(title) if lines else escape_hidden(title, lines=False)
+    if kind == "command":
+        return as_command(script_shown(title), lines=lines)
     return as_code(title, lines=lines) if kind == "change" else as_command(title, lines=lines)
 
 

@@ -49,8 +49,11 @@ OPENED = "Reply here, in this thread. 请在本话题中回复。"
 _CARDS = frozenset({DeliveryKind.PLACEHOLDER, DeliveryKind.ASK, DeliveryKind.REDRAW})  # edited later
 _CONTENT = frozenset({230001, 230025, 230099, 11310})  # the platform refused the format, not the message
 _GONE = frozenset({230011, 230110})  # the message was recalled or deleted
-_CLOSED = frozenset({230002, 230013})  # clew is not in the chat any more, or its person cannot use clew any more
-_NOT_REPLIED = _GONE | {230001, 230071}  # or it cannot be replied to
+_NO_TOPIC = 230019  # the topic does not exist
+_NO_CHAT = frozenset({230002, 232009})  # clew is not in the chat any more, or the chat was dissolved
+_NO_PERSON = frozenset({230013, 230029, 230053})  # they cannot use clew any more, left the company, or stopped clew
+_CLOSED = _NO_CHAT | _NO_PERSON | {_NO_TOPIC}
+_NOT_REPLIED = _GONE | {230001, 230071, _NO_TOPIC}  # or it cannot be replied to
 _ON_ITS_WAY = 230049  # a message with the same key is being sent now
 
 T = TypeVar("T")

@@ -48,6 +48,11 @@ class WebhookSurface:
         self._decoy = clock.token()
         self._sender = Sender()
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether the status names it: not without a webhook."""
+        return bool(self._config)
+
     def resolve(self, address: str) -> Conversation:
         self._target(address)
         name, slash, said_in = address.partition("/")

@@ -6,17 +6,20 @@ gets a meaningless word."""
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from clew.testing.scripted_model.play import Player, SingleAct, Trouble
 from clew.testing.scripted_model.request import flat
-from clew.testing.scripted_model.script import Cut, Hold, Patch, Say, Shell, Status, Step, Tool
+from clew.testing.scripted_model.script import Cut, Hold, Limit, Patch, Say, Shell, Status, Step, Tool
 
-SHELLS = ("terminal", "bash", "shell", "run_shell_command")
+SHELLS = ("terminal", "bash", "shell", "run_shell_command", "Bash", "Shell", "execute_bash")
 WRITERS = {"write_file": ("path", "content"), "write": ("filePath", "content")}
 ASIDE = "noted"
+_ADDED = re.compile(r"<(info-msg|current_datetime|system_reminder|system-reminder)>.*?</\1>", re.DOTALL)
 
 
 class ChatRequest(Struct, frozen=True):
@@ -28,7 +31,7 @@ class ChatRequest(Struct, frozen=True):
 
     @property
     def prompts(self) -> list[str]:
-        return [flat(message.get("content")) for message in self._messages if message.get("role") == "user"]
+        return [text for _, text in self._said()]
 
     @property
     def prompt(self) -> str:
@@ -38,9 +41,8 @@ class ChatRequest(Struct, frozen=True):
     @property
     def acts_done(self) -> int:
         """How many tool calls of the newest prompt have a result."""
-        roles = [message.get("role") for message in self._messages]
-        newest = len(roles) - 1 - roles[::-1].index("user") if "user" in roles else -1
-        return roles[newest + 1 :].count("tool")
+        newest = max((index for index, _ in self._said()), default=-1)
+        return sum(message.get("role") == "tool" for message in self._messages[newest + 1 :])
 
     @property
     def outputs(self) -> list[str]:
@@ -50,6 +52,12 @@ class ChatRequest(Struct, frozen=True):
         """Return the first of these tools that the agent offers."""
         offered = {each["function"]["name"]: each["function"] for each in self.body.get("tools", ())}
         return next((offered[name] for name in names if name in offered), None)
+
+    def _said(self) -> Iterator[tuple[int, str]]:
+        """The messages of people, without what agents add in their name."""
+        for index, message in enumerate(self._messages):
+            if message.get("role") == "user" and (text := _ADDED.sub("", flat(message.get("content"))).strip("\n")):
+                yield index, text
 
     @property
     def _messages(self) -> list[dict[str, Any]]:
@@ -100,8 +108,9 @@ class ChatPlayer(Player[ChatRequest]):
         if isinstance(step, Cut) or self._reply.is_started:
             self._reply.cut()
         else:
-            code = step.code if isinstance(step, Status) else 500
-            error = {"message": f"the script says {step.code}", "type": "scripted", "code": str(step.code)}
+            code = {Status: getattr(step, "code", 500), Limit: 429}.get(type(step), 500)
+            said = getattr(step, "code", "limit")
+            error = {"message": f"the script says {said}", "type": "scripted", "code": str(said)}
             await self._reply.json(code, {"error": error})
 
     async def _complete(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 _CONFIG = """\
@@ -46,6 +47,19 @@ model:
 def write_hermes_home(folder: Path, base_url: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.yaml").write_text(_HERMES.format(base_url=base_url), encoding="utf-8")
+    return folder
+
+
+def write_claude_home(folder: Path, address: str) -> Path:
+    """`address`: `ScriptedModel.address`. Nothing of this home leaves the machine."""
+    folder.mkdir(parents=True, exist_ok=True)
+    env = {
+        "ANTHROPIC_BASE_URL": address,
+        "ANTHROPIC_API_KEY": "scripted",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "ENABLE_TOOL_SEARCH": "false",
+    }
+    (folder / "settings.json").write_text(json.dumps({"env": env}), encoding="utf-8")
     return folder
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
+
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Call(Struct, frozen=True):
     method: str
     path: str
     body: bytes
+    headers: Mapping[str, str]  # names in lower case
 
 
 async def read_call(reader: asyncio.StreamReader) -> Call | None:
@@ -21,8 +26,10 @@ async def read_call(reader: asyncio.StreamReader) -> Call | None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         line, *fields = head.split("\r\n")
         method, path, _ = line.split(" ", 2)
-        length = next((int(f.split(":", 1)[1]) for f in fields if f.lower().startswith("content-length:")), 0)
-        return Call(method, path, await reader.readexactly(length))
+        pairs = (field.partition(":") for field in fields if field)
+        headers = {name.lower(): value.strip() for name, _, value in pairs}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        return Call(method, path.partition("?")[0], body, headers)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
 
@@ -35,9 +42,9 @@ class Reply:
         self._writer = writer
         self.is_started = False
 
-    async def json(self, status: int, value: object) -> None:
+    async def json(self, status: int, value: object, headers: Mapping[str, str] = NONE) -> None:
         body = msgspec.json.encode(value)
-        self._head(status, "application/json", len(body))
+        self._head(status, "application/json", len(body), headers)
         self._writer.write(body)
         await self._writer.drain()
 
@@ -74,9 +81,17 @@ class Reply:
     def cut(self) -> None:
         self._writer.transport.abort()
 
-    def _head(self, status: int, kind: str, length: int | None) -> None:
+    def _head(self, status: int, kind: str, length: int | None, more: Mapping[str, str] = NONE) -> None:
         self.is_started = True
         size = "transfer-encoding: chunked\r\n" if length is None else f"content-length: {length}\r\n"
-        phrase = HTTPStatus(status).phrase
-        head = f"HTTP/1.1 {status} {phrase}\r\ncontent-type: {kind}\r\n{size}connection: close\r\n\r\n"
+        phrase = _phrase(status)
+        others = "".join(f"{name}: {value}\r\n" for name, value in more.items())
+        head = f"HTTP/1.1 {status} {phrase}\r\ncontent-type: {kind}\r\n{size}{others}connection: close\r\n\r\n"
         self._writer.write(head.encode("latin-1"))
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:  # such as 529
+        return "Unknown"

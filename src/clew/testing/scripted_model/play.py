@@ -15,6 +15,7 @@ from clew.testing.scripted_model.script import (
     Cut,
     Error,
     Hold,
+    Limit,
     Patch,
     Permit,
     Plan,
@@ -29,7 +30,7 @@ from clew.testing.scripted_model.script import (
 
 LONGEST = 2000  # characters of a recalled message
 
-Trouble = Status | Cut | Error
+Trouble = Status | Cut | Error | Limit
 SingleAct = Shell | Patch | Tool | Permit | Ask | Aside | Plan
 
 
@@ -84,7 +85,7 @@ class Player(ABC, Generic[R]):
             case Approve(commands):
                 for command in commands:
                     await self._act(Shell(command))
-            case Status() | Cut() | Error():
+            case Status() | Cut() | Error() | Limit():
                 if self._happens(step):
                     await self._fail(step)
                     raise Over

@@ -20,6 +20,7 @@
     !status CODE [TIMES]    answer with an HTTP error
     !cut [TIMES]            drop the connection in the middle of the stream
     !error CODE [TIMES]     fail within the stream
+    !limit WINDOW RESET [TIMES]  refuse: this window of the subscription is used up until RESET (seconds since 1970)
     !recall                 say how many messages the history holds, and quote the first
 
 With TIMES the error happens only that many times, and then the script goes on. Pure. Used by the scripted model and the
@@ -110,12 +111,18 @@ class Error(Struct, frozen=True):
     times: int | None = None
 
 
+class Limit(Struct, frozen=True):
+    window: str  # such as `five_hour`
+    resets_at: int
+    times: int | None = None
+
+
 class Recall(Struct, frozen=True):
     pass
 
 
 Act = Shell | Approve | Patch | Tool | Permit | Ask | Aside | Plan  # each ends a response: the agent does it
-Step = Say | Hold | Think | Status | Cut | Error | Recall | Act
+Step = Say | Hold | Think | Status | Cut | Error | Limit | Recall | Act
 
 
 class BadScript(ValueError):
@@ -205,6 +212,11 @@ def _error(rest: str) -> Error:
     return Error(code, _times(times))
 
 
+def _limit(rest: str) -> Limit:
+    window, reset, *times = rest.split()
+    return Limit(window, int(reset), _times(times))
+
+
 def _times(words: list[str]) -> int | None:
     return int(words[0]) if words else None
 
@@ -234,5 +246,6 @@ _PARSERS: dict[str, Callable[[str], Step]] = {
     "status": _status,
     "cut": lambda rest: Cut(_times(rest.split())),
     "error": _error,
+    "limit": _limit,
     "recall": lambda rest: Recall(),
 }

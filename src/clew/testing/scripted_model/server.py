@@ -1,7 +1,8 @@
 """A small model server on loopback that plays scripts, records its requests, and can be held.
 
-`POST /v1/responses` is for Codex, `POST /v1/chat/completions` for most others. `/control/…` is for a test in another
-process: `POST release/NAME`, `GET held/NAME` (answers once a response is held there), `GET requests`.
+`POST /v1/responses` is for Codex, `POST /v1/messages` for Claude Code, `POST /v1/chat/completions` for most others.
+`/control/…` is for a test in another process: `POST release/NAME`, `GET held/NAME` (answers once a response is held
+there), `GET requests`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import msgspec
 from clew.support.clock import Clock, SystemClock
 from clew.testing.scripted_model.chat import ChatPlayer, ChatRequest
 from clew.testing.scripted_model.http_server import Call, Reply, read_call
+from clew.testing.scripted_model.messages import MessagesPlayer, MessagesRequest, count_tokens
 from clew.testing.scripted_model.play import Trouble
 from clew.testing.scripted_model.request import Request, next_part
 from clew.testing.scripted_model.responses import ResponsePlayer
@@ -27,13 +29,14 @@ from clew.testing.scripted_model.script import BadScript, Say, Step, parse
 
 log = logging.getLogger(__name__)
 
-Handler = Callable[[Any], Sequence[Step]]  # a Request or a ChatRequest
+AnyRequest = Request | ChatRequest | MessagesRequest
+Handler = Callable[[Any], Sequence[Step]]  # gets an AnyRequest
 
 
 class ScriptedModel:
     def __init__(self, clock: Clock | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.requests: list[Request | ChatRequest] = []
-        self.asides: list[ChatRequest] = []  # requests of the agent itself, such as for a title
+        self.requests: list[AnyRequest] = []
+        self.asides: list[ChatRequest | MessagesRequest] = []  # requests of the agent itself, such as for a title
         self._clock = clock or SystemClock()
         self._address = host, port
         self._handlers: list[tuple[str, Handler]] = []
@@ -50,6 +53,11 @@ class ScriptedModel:
         assert self._server is not None, "not started"
         host, port = self._server.sockets[0].getsockname()[:2]
         return f"http://{host}:{port}/v1"
+
+    @property
+    def address(self) -> str:
+        """The same without the version, for agents that add it themselves."""
+        return self.url.removesuffix("/v1")
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(self._serve, *self._address, limit=1 << 20)
@@ -114,6 +122,10 @@ class ScriptedModel:
                 await self._respond(Request(msgspec.json.decode(call.body)), reply)
             case "POST", "v1", "chat", "completions":
                 await self._chat(ChatRequest(msgspec.json.decode(call.body)), reply)
+            case "POST", "v1", "messages":
+                await self._message(MessagesRequest(msgspec.json.decode(call.body), call.headers), reply)
+            case "POST", "v1", "messages", "count_tokens":
+                await reply.json(200, count_tokens(MessagesRequest(msgspec.json.decode(call.body))))
             case "GET", "v1", "models":
                 await reply.json(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
             case "POST", "control", "release", name:
@@ -132,6 +144,15 @@ class ScriptedModel:
         player = ResponsePlayer(request, reply, self._clock, self._hold, partial(self._happens, request.prompt))
         await player.play(self._script(request))
 
+    async def _message(self, request: MessagesRequest, reply: Reply) -> None:
+        player = MessagesPlayer(request, reply, self._clock, self._hold, partial(self._happens, request.prompt))
+        if request.is_aside:
+            self.asides.append(request)
+            await player.aside()
+        else:
+            self.requests.append(request)
+            await player.play(self._script(request))
+
     async def _chat(self, request: ChatRequest, reply: Reply) -> None:
         player = ChatPlayer(request, reply, self._clock, self._hold, partial(self._happens, request.prompt))
         if request.is_aside:
@@ -145,7 +166,7 @@ class ScriptedModel:
         self._troubles[prompt, trouble] += 1
         return trouble.times is None or self._troubles[prompt, trouble] <= trouble.times
 
-    def _script(self, request: Request | ChatRequest) -> Sequence[Step]:
+    def _script(self, request: AnyRequest) -> Sequence[Step]:
         for marker, handler in self._handlers:
             if marker in request.prompt:
                 return handler(request)
@@ -170,7 +191,7 @@ class ScriptedModel:
         self._news = asyncio.Event()
 
 
-def summary(request: Request | ChatRequest) -> dict[str, object]:
+def summary(request: AnyRequest) -> dict[str, object]:
     return {
         "prompt": request.prompt,
         "prompts": request.prompts,

@@ -29,7 +29,7 @@ class Played(Struct, frozen=True):
     steers: tuple[PromptMessage, ...] = ()
     answers: tuple[tuple[str, Answer], ...] = ()  # by the reference of their gate, in order; without secrets
     executions: tuple[str, ...] = ()  # accepted commands, one entry for each run
-    past: tuple[str, ...] = ()  # what people had said before this turn, if it began a rebuilt session
+    prelude: str = ""  # what it was told of what happened before
 
     @property
     def text(self) -> str:

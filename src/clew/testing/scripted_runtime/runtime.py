@@ -31,6 +31,7 @@ class ScriptedRuntime:
     ) -> None:
         self.clock = clock
         self.ledger = ledger
+        self.free_at: int | None = None  # what a turn at a usage limit says about its end, in milliseconds
         self.holds = holds or Holds()
         self.answer_signal = AnswerSignal()
         self.play = play
@@ -51,10 +52,8 @@ class ScriptedRuntime:
             self._copy(seat.fork.continuity.data, name, seat.fork.runtime_turn)
         if self.ledger.load(name):
             return ScriptedSession(self, name, self._lost, seat)
-        past = await seat.history()
-        said = tuple(each.text for each in past if not each.by_agent)
-        began = SessionBegan.REBUILT if past else SessionBegan.FRESH
-        return ScriptedSession(self, name, self._lost, seat, began=began, past=said)
+        began = SessionBegan.REBUILT if seat.has_past else SessionBegan.FRESH
+        return ScriptedSession(self, name, self._lost, seat, began=began)
 
     async def health(self) -> Health:
         return Health(HealthState.STOPPED, "closed") if self._closed else Health(HealthState.HEALTHY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import Any, Protocol
 
@@ -24,8 +25,8 @@ from clew.model.events import (
     TurnStarted,
     Usage,
 )
+from clew.model.events.long_text import GrowingText
 from clew.model.gates import Answer, Asked, Decision, GateKind
-from clew.model.long_text import GrowingText
 from clew.model.messages import PromptMessage
 from clew.model.runtime import RecordState, RuntimeCan, Seat, TurnRecord, TurnRequest
 from clew.model.threads import Continuity, SessionBegan
@@ -41,12 +42,18 @@ from clew.testing.scripted_runtime.ledger import Ledger, Played
 
 Script = Callable[[TurnRequest], tuple[Step, ...]]
 SHORT = 0.5  # seconds; a shorter sleep is not interrupted by a stop
+_SAID = re.compile(r"^[^\n>]+ said:\n((?:>[^\n]*\n)+)", re.MULTILINE)
 Act = script.Shell | script.Patch | script.Tool | script.Plan | script.Think
 
 
 def from_prompt(request: TurnRequest) -> tuple[Step, ...]:
     """Parse the script in the messages, without what clew itself added."""
     return script.parse("\n".join(said.text for said in request.messages if said.author != "clew"))
+
+
+def told(prelude: str) -> list[str]:
+    """What people had said, by a prelude."""
+    return [re.sub("^> ?", "", quoted, flags=re.MULTILINE).rstrip("\n") for quoted in _SAID.findall(prelude)]
 
 
 class Stage(Protocol):
@@ -59,6 +66,7 @@ class Stage(Protocol):
     play: Script
     pace: Callable[[], float]
     can: RuntimeCan
+    free_at: int | None
 
 
 class ScriptedSession:
@@ -72,16 +80,13 @@ class ScriptedSession:
         seat: Seat,
         *,
         began: SessionBegan = SessionBegan.RESUMED,
-        past: tuple[str, ...] = (),
     ) -> None:
-        """`past`: the messages of people before a session that was rebuilt."""
         self._runtime = runtime
         self._name = name
         self._lost = lost
         self._longest = seat.longest_text
         self.seat = seat
         self._began = began
-        self._past = past
         self._open_gates: dict[str, Asked] = {}  # the open gates of the turn
         self._stop: asyncio.Event | None = None  # None: no turn runs
         self._ends: tuple[asyncio.Task[object], ...] = ()  # wait for a stop or for the loss of the process
@@ -92,8 +97,7 @@ class ScriptedSession:
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         await self._pause()
-        self._write(Played(request.turn, request.messages, past=self._past))
-        self._past = ()
+        self._write(Played(request.turn, request.messages, prelude=request.prelude))
         async for event in self._play(request.turn):
             yield event
 
@@ -175,7 +179,11 @@ class ScriptedSession:
             else:
                 async for event in self._acknowledge_steers(turn):
                     yield event
-                self._change(turn, state=TurnState.COMPLETED)
+                if steps == (script.Say(""),):
+                    problem = Problem("no_answer", "The model answered nothing.")
+                    self._change(turn, state=TurnState.FAILED, problem=problem)
+                else:
+                    self._change(turn, state=TurnState.COMPLETED)
             yield Usage(Tokens(10, 0, 5, 0, 15))
             yield self._end(turn)
         except _Stopped:
@@ -221,8 +229,12 @@ class ScriptedSession:
             case script.Approve() | script.Permit() | script.Ask():
                 async for event in self._ask(entry, gates.asked(step)):
                     yield event
+            case script.Error(code="insufficient_quota"):
+                limit = Problem("usage_limit", "The account is at its usage limit.", until=self._runtime.free_at)
+                self._change(entry.turn, state=TurnState.FAILED, problem=limit)
             case script.Status(code=code) | script.Error(code=code):
-                self._change(entry.turn, state=TurnState.FAILED, problem=Problem("model", f"The model said {code}."))
+                name = "usage_limit" if code == "insufficient_quota" else "model"
+                self._change(entry.turn, state=TurnState.FAILED, problem=Problem(name, f"The model said {code}."))
             case script.Cut(times=int() as times):
                 for number in range(times):
                     async for event in self._retry(number + 1):
@@ -310,7 +322,9 @@ class ScriptedSession:
 
     def _recall(self) -> str:
         played = self._runtime.ledger.load(self._name)
-        said = [text for entry in played for text in (*entry.past, *(message.text for message in entry.messages))]
+        said = [
+            text for entry in played for text in (*told(entry.prelude), *(message.text for message in entry.messages))
+        ]
         return f"I know {len(said)} messages. The first: {said[0] if said else '(none)'}"
 
     async def _pause(self, seconds: float = 0.0) -> None:

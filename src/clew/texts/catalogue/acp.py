@@ -18,6 +18,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "请安装 Gemini CLI（`npm install -g @google/gemini-cli`）。",
     ),
     "install_npm": ("Install it (`npm install -g {package}`).", "请安装它（`npm install -g {package}`）。"),
+    "install_pip": ("Install it (`pipx install {package}`).", "请安装它（`pipx install {package}`）。"),
     "or_set_command": (
         "{install} Or set `command` under [runtimes.acp.{name}].",
         "{install}或在 `[runtimes.acp.{name}]` 下设置 `command`。",
@@ -35,6 +36,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "log_in_claude": (
         "Run `claude` once and log in, or set ANTHROPIC_API_KEY.",
         "请运行一次 `claude` 并登录，或设置 ANTHROPIC_API_KEY。",
+    ),
+    "log_in_qwen": (
+        "Run `qwen` once and log in, or set OPENAI_API_KEY and OPENAI_BASE_URL.",
+        "请运行一次 `qwen` 并登录，或设置 OPENAI_API_KEY 和 OPENAI_BASE_URL。",
     ),
     "run": ("Run `{command}`.", "请运行 `{command}`。"),
     # The program
@@ -71,6 +76,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{title} has no mode {wanted}; it has {offered}. Set another.",
         "{title} 没有模式 {wanted}；可选：{offered}。请改设其他模式。",
     ),
+    "does_not_ask": (
+        "{title} does not ask before it acts in its mode {mode}, so clew could not stop it. Set another `mode` under"
+        " [runtimes.acp.{name}], such as {asks}.",
+        "{title} 在模式 {mode} 下行动前不会询问，clew 无法阻止它。"
+        "请在 `[runtimes.acp.{name}]` 下设置其他 `mode`，如 {asks}。",
+    ),
     "no_model": (
         "{title} has no model {wanted}; it has {offered}. Set another.",
         "{title} 没有模型 {wanted}；可选：{offered}。请改设其他模型。",
@@ -106,6 +117,45 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{title} refused to go on with this. Say it in another way.",
         "{title} 拒绝继续。请换一种说法。",
     ),
+    "usage_limit": (
+        "{title} is at the usage limit of its account. Try again later: {reply}",
+        "{title} 的账号已达用量上限。请稍后再试：{reply}",
+    ),
+    "no_answer": (
+        "{title} ended the turn and answered nothing. Its model may have failed, or be at a limit. Send it again.",
+        "{title} 结束了这一轮，但没有任何回答。它的模型可能出错或已达上限。请重新发送。",
+    ),
+    "model_log_in": (
+        "{title} is not logged in at its model. Log in there, or mend its settings: {reply}",
+        "{title} 尚未登录它的模型。请登录，或修正它的设置：{reply}",
+    ),
+    "model_credit": (
+        "The account that {title} uses has run out of credit: {reply}",
+        "{title} 所用账号的额度已用完：{reply}",
+    ),
+    "model_rate_limit": (
+        "The model refused because of too many requests. Try again in a while: {reply}",
+        "请求过多，模型拒绝了请求。请稍后再试：{reply}",
+    ),
+    "model_no_answer": (
+        "{title} had no answer from its model: {reply}",
+        "{title} 没有得到模型的回答：{reply}",
+    ),
+    # Notices
+    "no_sign_of_life": (
+        "No sign of life from the agent for {seconds} s. It may be retrying.",
+        "智能体已有 {seconds} 秒没有动静，可能正在重试。",
+    ),
+    "stops_early": (
+        "The answer stops here: {why}. Say `continue` to have the rest.",
+        "回答到此为止：{why}。发送 `continue` 可获取其余内容。",
+    ),
+    "max_tokens": ("the model may not say more in one go", "模型一次的输出已达上限"),
+    "max_requests": (
+        "the agent may not ask its model more often in one turn",
+        "智能体在一轮中请求模型的次数已达上限",
+    ),
+    # Stored in rows by earlier versions
     "hermes_log_in": (
         "Hermes is not logged in at its model. Run `hermes setup`, or mend its config.yaml: {reply}",
         "Hermes 尚未登录它的模型。请运行 `hermes setup`，或修正它的 config.yaml：{reply}",
@@ -121,15 +171,5 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "hermes_no_answer": (
         "Hermes had no answer from its model: {reply}",
         "Hermes 没有得到模型的回答：{reply}",
-    ),
-    # Notices
-    "stops_early": (
-        "The answer stops here: {why}. Say `continue` to have the rest.",
-        "回答到此为止：{why}。发送 `continue` 可获取其余内容。",
-    ),
-    "max_tokens": ("the model may not say more in one go", "模型一次的输出已达上限"),
-    "max_requests": (
-        "the agent may not ask its model more often in one turn",
-        "智能体在一轮中请求模型的次数已达上限",
     ),
 }

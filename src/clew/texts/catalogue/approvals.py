@@ -10,6 +10,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "it shows something that is neither text nor a diff",
         "它带有既不是文本也不是差异的内容",
     ),
+    "not_called_command": ("the agent does not call it a command", "智能体没有把它标为命令"),
     "names_nothing": (
         "the agent names neither a command nor files nor a tool that a rule could mean",
         "智能体没有说明规则可以判断的命令、文件或工具",

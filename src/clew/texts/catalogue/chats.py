@@ -10,7 +10,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "gates.no_gate": (
         "There is no gate {code}; /gates lists what is open.",
-        "没有代码为 {code} 的事项；/待办 列出未答复的。",
+        "没有编号为 {code} 的事项；/待办 列出未答复的。",
     ),
     "gates.nobody_waits": (
         "Nothing here waits for a yes; /gates lists what is open.",

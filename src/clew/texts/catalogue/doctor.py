@@ -160,6 +160,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{version}, {path}, starts and is logged in",
         "{version}，{path}，可以启动且已登录",
     ),
+    "agent_starts": (
+        "{version}, {path}, starts; whether it is logged in is unknown: clew ping {name} tries it",
+        "{version}，{path}，可以启动；是否已登录未知，可用 `clew ping {name}` 试一试",
+    ),
     "sandbox_works": (
         "works: a command in it can write in the workspace and not outside of it",
         "可用：其中的命令可以在工作区里写入，不能在工作区之外写入",

@@ -155,7 +155,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "no_gate": (
         "There is no gate {code}; `clew gates`, or `/gates` in a chat, lists what is open.",
-        "没有代码为 {code} 的事项；/待办 列出未答复的。",
+        "没有编号为 {code} 的事项；/待办 列出未答复的。",
     ),
     "elsewhere": (
         "{code} belongs to another thread; answer it there.",
@@ -204,7 +204,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "in_a_row": ("{first} {other}", "{first}{other}"),
     "not_a_code": (
         "{name} is not a gate code; `clew gates` lists them.",
-        "{name} 不是事项代码；`clew gates` 列出全部。",
+        "{name} 不是事项编号；`clew gates` 列出全部。",
     ),
     "not_found": (
         "There is no gate {name}; `clew gates` lists what is open.",
@@ -212,7 +212,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "ambiguous": (
         "{name} could be {first} or {second}, or others; give the code.",
-        "{name} 可能是 {first}、{second} 或别的；请给出代码。",
+        "{name} 可能是 {first}、{second} 或别的；请给出编号。",
     ),
     "wants_answer": (
         "{code} is a question: `clew answer {code} …` answers it.",
@@ -278,7 +278,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "no_code": (
         "{word} is not a gate code; /gates lists what waits.",
-        "{word} 不是待办代码；/待办 列出等你答复的事项。",
+        "{word} 不是待办编号；/待办 列出等你答复的事项。",
     ),
     "nobody_waits": (
         "Nothing here waits for a yes; `clew gates`, or `/gates` in a chat, lists what is open.",
@@ -291,7 +291,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "only_code": (
         "Nothing was allowed: there is more than the code. `/approve {code}` alone allows just what is shown;"
         " `/deny {code} REASON` declines it and tells the agent why.",
-        "没有允许任何事：代码后面还有别的内容。只写 `/同意 {code}` 表示按显示的内容允许；"
+        "没有允许任何事：编号后面还有别的内容。只写 `/同意 {code}` 表示按显示的内容允许；"
         "`/拒绝 {code} 原因` 表示拒绝，并把原因告诉智能体。",
     ),
     "line_yes_sent": (

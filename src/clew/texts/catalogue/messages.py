@@ -29,6 +29,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Reply `run all`, `merge` (into one) or `skip`.",
         "回复「全部运行」、「合并」（成一条）或「跳过」。",
     ),
+    "go_on_raise_or_stop": (
+        "Reply `go on` (this turn only), `raise` (doubles the budget) or `stop`.",
+        "回复「继续」（仅这一轮）、「提高」（预算加倍）或「停止」。",
+    ),
     "not_said_to_clew": (
         "In a group clew takes no bare word for an answer. Press a button, or quote the question and reply.",
         "在群聊里，clew 不会把单独一个词当作答复。请按按钮，或引用问题再回复。",

@@ -37,9 +37,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{prefix} 不是会话的名称；`clew threads` 列出全部。",
     ),
     "search_partial": (
-        "{error} Threads older than {oldest} were not searched; among the newer ones {found} match."
+        "{error} Threads last active before {oldest} were not searched; among the others {found} match."
         " Search by `workspace` or `status`, too, or go on with `before` {oldest}.",
-        "{error} 比 {oldest} 更早的会话没有搜索；较新的会话中有 {found} 个符合。"
+        "{error} 最近活动早于 {oldest} 的会话没有搜索；其余会话中有 {found} 个符合。"
         "请再加上 `workspace` 或 `status` 条件，或用 `before` {oldest} 继续。",
     ),
     "search_unfinished": (
@@ -60,9 +60,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "There is no policy {name}; there are: {known}.",
         "没有名为 {name} 的策略；可选：{known}。",
     ),
+    "no_priority": (
+        "There is no priority {name}; there are: {known}.",
+        "没有名为 {name} 的优先级；可选：{known}。",
+    ),
     "nothing_to_set": (
-        "There is nothing to change; give a title, a model, an effort or a policy.",
-        "没有要更改的内容；请给出标题、模型、思考强度或策略。",
+        "There is nothing to change; give a title, a runtime, a model, an effort or a policy.",
+        "没有要更改的内容；请给出标题、智能体、模型、思考强度或策略。",
     ),
     "not_a_setting": (
         "{name} is not a name; give one word.",
@@ -81,8 +85,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{surface} 尚未连接。`clew connect {surface}` 会一步步设置。现在可用：{known}。",
     ),
     "not_a_notify_target": (
-        "{target} is not a notify target: there is no surface {surface}. Available: {known}.",
-        "{target} 不能接收通知：没有平台 {surface}。可用：{known}。",
+        "{target} is not a notify target: there is no surface {surface}. Available: {known}. `clew connect` sets up a"
+        " chat app; `[surfaces.webhook.NAME]` in config.toml a webhook.",
+        "{target} 不能接收通知：没有平台 {surface}。可用：{known}。`clew connect` 可连接聊天应用；"
+        "在 config.toml 中写 `[surfaces.webhook.NAME]` 可设置 webhook。",
     ),
     "other_runtime": (
         "This conversation is with {name}; leave `runtime` out, or begin another conversation.",
@@ -95,10 +101,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "runtime_gone": ("there is no such runtime any more", "这个智能体已不存在"),
     "unknown_runtime": (
         "There is no runtime named {name}; known here: {known}.",
-        "没有名为 {name} 的智能体；可选：{known}。",
-    ),
-    "unknown_runtime_here": (
-        "There is no runtime {name}; there are: {known}.",
         "没有名为 {name} 的智能体；可选：{known}。",
     ),
     # Status
@@ -125,8 +127,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "is_cancelled": ("Thread {thread} is cancelled.", "会话 {thread} 已取消。"),
     "needs_supplement": (
-        "Thread {thread} is completed; say with --supplement what to do with it now.",
-        "会话 {thread} 已完成；请用 --supplement 说明现在要做什么。",
+        "Thread {thread} is completed; say what to do with it now: `clew resume {thread} TEXT`.",
+        "会话 {thread} 已完成；请说明现在要做什么：`clew resume {thread} 内容`。",
     ),
     "resume_cancelled": (
         "it is cancelled; `clew fork` begins a new one from it",
@@ -136,7 +138,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "resume_running": ("it is running; `clew send` reaches it", "它正在运行；用 `clew send` 给它发消息"),
     "still_works": (
         "Thread {thread} still works; `clew stop {thread}` first, or wait.",
-        "会话 {thread} 还在运行；请先 /停止，或稍等。",
+        "会话 {thread} 还在运行；请先 `clew stop {thread}`，或稍等。",
     ),
     # History and forks
     "fork_title": ("{title} (fork)", "{title}（分叉）"),
@@ -205,8 +207,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "没有 {runtime} 的会话 {session}；`clew adopt --all` 列出全部。已归档的需要先恢复。",
     ),
     "none_to_adopt": (
-        "No runtime here has sessions that can be taken over; Codex has, where it is set up.",
-        "这里没有智能体的会话可以接管；设置好 Codex 后即可。",
+        "No runtime here has sessions that can be taken over; Codex and Claude Code have, where they are set up.",
+        "这里没有智能体的会话可以接管；设置好 Codex 或 Claude Code 后即可。",
     ),
     "session_folder_gone": (
         "The folder of that session, {folder}, is not there any more. Bring it back, or say with `--workspace FOLDER`"

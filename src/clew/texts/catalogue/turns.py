@@ -133,8 +133,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "run_stopped": ("somebody stopped it.", "有人停止了它。"),
     "run_suspended": (
-        "The turn waits for a person: {why} `clew resume {thread} --supplement '…'` answers.",
-        "这一轮在等人处理：{why} 用 `clew resume {thread} --supplement '…'` 回复。",
+        "The turn waits for a person: {why} `clew resume {thread} '…'` answers.",
+        "这一轮在等人处理：{why} 用 `clew resume {thread} '…'` 回复。",
     ),
     "run_timed_out": (
         "The turn was not over in {seconds} s. It goes on: `clew watch {thread}` follows it, `clew stop {thread}` stops"

@@ -33,6 +33,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{why} 退回 {version} 也失败了：{error} 更新前的数据库是 {backup}。",
     ),
     # Why it cannot
+    "exit_code": ("exit code {code}", "退出码 {code}"),
     "detached": (
         "{folder} follows no branch of another repository, so there is nothing to update from. `git switch main` there,"
         " then try again.",

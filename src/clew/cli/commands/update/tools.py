@@ -39,7 +39,7 @@ def output_of(command: Sequence[str], folder: Path | None = None) -> str:
         raise ToolFailed(_failed(command, f"{error.strerror or error}.")) from None
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
-        said = " ".join(lines[-3:]) or f"exit code {done.returncode}"
+        said = " ".join(lines[-3:]) or say("update.exit_code", code=done.returncode)
         raise ToolFailed(_failed(command, said if said.endswith(".") else f"{said}."))
     return done.stdout
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from clew.config import plugins
-from clew.runtimes.acp.agents.known import KNOWN, Entry
+from clew.runtimes.acp.agents.known import KNOWN, Entry, of_program
 from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.support.errors import ConfigError
 from clew.texts.catalogue import say
@@ -22,6 +22,15 @@ def entries(config: Mapping[str, AcpConfig]) -> dict[str, tuple[Entry, AcpConfig
         if name not in KNOWN and not settings.command:
             known = ", ".join(KNOWN)
             raise ConfigError(say("acp.needs_command", name=name, known=known))
-        entry = KNOWN.get(name) or Entry(name, name, settings.command)
-        found[name] = replace(entry, command=settings.command or entry.command), settings
+        found[name] = _entry(name, settings.command), settings
     return found
+
+
+def _entry(name: str, command: tuple[str, ...]) -> Entry:
+    """The entry of an agent of the config. What an agent is called there says nothing about which one it is."""
+    if not command:
+        return KNOWN[name]
+    same = of_program(command)
+    if same is None:
+        return Entry(name, KNOWN[name].title if name in KNOWN else name, command)
+    return replace(same, name=name, title=same.title if name in KNOWN else name, command=command)

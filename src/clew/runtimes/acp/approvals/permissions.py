@@ -23,6 +23,7 @@ from clew.texts.catalogue import say
 QUESTION = "option"
 CLAIMED = "The agent says, unchecked · 代理的说明，未经核实:"
 UNSEEN = "a command that the agent does not show"
+SHOWS_NOTHING = "The agent does not show what it would do. · 智能体没有说明它要做什么。"
 REMOVES = "It deletes or moves files. · 它会删除或移动文件。"
 WHICH = "Which of these? 选哪一项？"
 NOWHERE = "the agent does not say clearly in which folder it would run"
@@ -59,6 +60,9 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
     claimed = _mark_as_claim("\n".join(filter(None, (said if names_tool else "", tools.shown_texts(call)))))
     parts = (removes, nowhere, plan.rest and f"given along: {plan.rest}", diff, claimed)
     detail = "\n".join(filter(None, parts))
+    unshown = kind is GateKind.PERMISSION and not detail
+    if unshown and any(option.kind.startswith("reject") for option in request.options):
+        detail = SHOWS_NOTHING
     item = call.tool_call_id or None
     is_clear = is_plain(request.options)
     if not is_clear and not (plan.argv or plan.paths or plan.diffs or plan.hides_command or plan.may_run):
@@ -81,7 +85,7 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
         removes=plan.removes,
         may_run=plan.may_run,
         may_touch=plan.may_touch,
-        unshown=kind is GateKind.PERMISSION and not detail,
+        unshown=unshown,
         mentions=plan.mentions,
         about=None if is_clear else kind,
     )

@@ -104,19 +104,23 @@ def read(
     *,
     runs_in_workspace: bool = True,
     edit_tools: Set[str] = frozenset(),
+    untyped_commands: bool = False,
 ) -> Plan:
     """Return the plan of a call. `runs_in_workspace`: if the agent names no folder, it means the workspace.
-    `edit_tools`: see `Quirks`."""
+    `edit_tools`, `untyped_commands`: see `Quirks`."""
     known = _merge_announced(announced, asking, edit_tools)
-    return _with_readings(_read(known, workspace, runs_in_workspace), known)
+    return _with_readings(_read(known, workspace, runs_in_workspace, untyped_commands), known)
 
 
-def _read(known: _KnownCall, workspace: str, runs_in_workspace: bool) -> Plan:
+def _read(known: _KnownCall, workspace: str, runs_in_workspace: bool, untyped_commands: bool) -> Plan:
     kind, given = tools.kind(known.call), known.given
     if kind is ActivityKind.COMMAND and (argv := _argv(given)):
         return _command(known, argv, workspace, runs_in_workspace)
     if kind is ActivityKind.CHANGE and (paths := _paths(known)):
         return _change(known, paths)
+    if argv := _argv(given):
+        plan = _command(known, argv, workspace, runs_in_workspace)
+        return plan if untyped_commands else with_doubt(plan, say("approvals.not_called_command"))
     folder = _folder(given, workspace) if any(key in given for key in FOLDERS) else None
     doubts = (*known.doubts, say("approvals.names_nothing"))
     shown, mentions = _json(given, known.differing), _words(known.call.title or "", given, known.differing)

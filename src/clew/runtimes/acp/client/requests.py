@@ -25,7 +25,7 @@ from clew.runtimes.acp.approvals.permissions import Pending
 from clew.runtimes.acp.approvals.plans import Plan
 from clew.runtimes.acp.client import files, terminals
 from clew.runtimes.acp.connection import Connection
-from clew.runtimes.acp.live_turn import Live
+from clew.runtimes.acp.turn.live_turn import Live
 from clew.runtimes.jsonrpc import RequestId
 from clew.support.errors import BadInput, RuntimeLost
 from clew.texts import doubts
@@ -98,13 +98,14 @@ class RequestHandler:
 
     def _plan(self, request: wire.PermissionRequest) -> Plan:
         known = self._live.translation.tool(request.tool_call.tool_call_id)
-        runs_in_workspace = self._connection.entry.quirks.runs_in_workspace
+        quirks = self._connection.entry.quirks
         return plans.read(
             known,
             request.tool_call,
             self._workspace,
-            runs_in_workspace=runs_in_workspace,
+            runs_in_workspace=quirks.runs_in_workspace,
             edit_tools=self._edit_tools,
+            untyped_commands=quirks.untyped_commands,
         )
 
     async def _prepare(self, ref: str, request: wire.PermissionRequest, send: Callable[[Answer], None]) -> Pending:

@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 DRAINING = "Server is draining"  # the error of an app-server that will end after its turns
-NOISE = ["account/rateLimits/updated", "thread/readState/changed", "remoteControl/status/changed", "turn/diff/updated"]
+ACCOUNT_LIMITS = "account/rateLimits/updated"
+NOISE = ["thread/readState/changed", "remoteControl/status/changed", "turn/diff/updated"]
 
 
 class Route(AnyRoute, Protocol):
@@ -158,7 +159,10 @@ class Connection(AnyConnection[Route]):
         if method == "thread/status/changed" and (status := wire.read(params, wire.StatusNote)) is not None:
             self._on_status(address.thread_id if address else None, status.status.is_active)
         route = self._routes.get(address.thread_id) if address and address.thread_id else None
-        if route is not None:
+        if method == ACCOUNT_LIMITS:
+            for each in list(self._routes.values()):  # of the account, not of one thread
+                each.on_notification(method, params)
+        elif route is not None:
             route.on_notification(method, params)
         elif method == "configWarning":
             log.info("Codex warns: %s", (wire.read(params, wire.WarningNote) or wire.WarningNote()).summary)

@@ -73,6 +73,12 @@ export function tOr(name, fallback) {
 }
 
 /**
+ * What an agent is called in sentences: `Codex`.
+ * @param {string} runtime
+ */
+export const agentName = (runtime) => runtime.slice(0, 1).toUpperCase() + runtime.slice(1);
+
+/**
  * A text of the API. A sentence of clew, whose code is in `texts`, is shown in the language of the page; a text of
  * somebody else, and a sentence that this page does not know, as it is.
  * @template {string} Field

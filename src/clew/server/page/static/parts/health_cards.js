@@ -4,7 +4,16 @@
 
 import { post } from "/page/lib/api.js";
 import { h, withCode } from "/page/lib/dom.js";
-import { formatAge, formatBytes, formatDate, formatFullDate, formatNumber, formatTime } from "/page/lib/format.js";
+import {
+  formatAge,
+  formatBytes,
+  formatCompactNumber,
+  formatDate,
+  formatDuration,
+  formatFullDate,
+  formatNumber,
+  formatTime,
+} from "/page/lib/format.js";
 import { threads } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
 import { said, saidEach, t, tOr } from "/page/lib/words.js";
@@ -190,3 +199,27 @@ export function messagesCard(fates) {
     ),
   );
 }
+
+/**
+ * What each account used today, and the budgets that hold.
+ * @param {Api.UsageView} usage
+ */
+export function usageCard({ rows, budgets }) {
+  const used = rows.map(({ label, turns, tokens }) =>
+    factRow(label, t("usage.row", { turns: formatNumber(turns), tokens: formatCompactNumber(tokens) })),
+  );
+  const limits = budgets.map((/** @type {Api.BudgetRow} */ each) =>
+    factRow(
+      t("usage.budget", { name: budgetName(each) }),
+      t("usage.of", { used: budgetAmount(each.measure, each.used), limit: budgetAmount(each.measure, each.limit) }),
+    ),
+  );
+  const facts = h("dl", { class: "facts" }, used, limits);
+  return card(t("usage"), rows.length + budgets.length ? facts : h("p", { class: "note" }, t("usage.none")));
+}
+
+/** @param {Api.BudgetRow} budget */
+const budgetName = ({ scope, name }) =>
+  scope === "thread" ? (threads.get(name)?.title ?? name) : name || t("usage.of_day");
+/** @type {(measure: string, value: number) => string} */
+const budgetAmount = (measure, value) => (measure === "time" ? formatDuration(value) : formatCompactNumber(value));

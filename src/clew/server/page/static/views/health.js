@@ -17,6 +17,7 @@ import {
   processesCard,
   runtimesCard,
   surfacesCard,
+  usageCard,
 } from "/page/parts/health_cards.js";
 import { drawPlots } from "/page/parts/plots.js";
 
@@ -49,7 +50,7 @@ class Health extends HTMLElement {
   }
 
   async #fetch() {
-    const { status, outbox, processes, figures, handoffs } = await fetchAll();
+    const { status, outbox, processes, figures, handoffs, usage } = await fetchAll();
     if (!status) return setContent(this.#verdict, t("away.words"));
     const troubles = countTroubles(status, outbox ?? []);
     setContent(this.#verdict, troubles ? t("health.troubles", { n: troubles }) : t("health.fine"));
@@ -62,6 +63,7 @@ class Health extends HTMLElement {
       outbox && outboxCard(outbox, this.#fetchSoon),
       processes && processesCard(processes),
       handoffs && handoffs.length > 0 && handoffsCard(handoffs),
+      usage && usageCard(usage),
       messagesCard(status.fates),
     );
     this.#plots.hidden = !figures;
@@ -71,12 +73,12 @@ class Health extends HTMLElement {
 
 /** Whatever cannot be fetched is null. */
 async function fetchAll() {
-  const paths = ["status", "outbox", "processes", "figures", "handoffs?limit=10"];
-  /** @type {[Api.StatusView?, Api.OwedView[]?, Api.ProcessView[]?, Api.FiguresView?, Api.HandoffView[]?]} */
-  const [status, outbox, processes, figures, handoffs] = /** @type {any} */ (
+  const paths = ["status", "outbox", "processes", "figures", "handoffs?limit=10", "usage"];
+  /** @type {[Api.StatusView?, Api.OwedView[]?, Api.ProcessView[]?, Api.FiguresView?, Api.HandoffView[]?, Api.UsageView?]} */
+  const [status, outbox, processes, figures, handoffs, usage] = /** @type {any} */ (
     await Promise.all(paths.map((path) => get(`/api/${path}`).catch(() => null)))
   );
-  return { status, outbox, processes, figures, handoffs };
+  return { status, outbox, processes, figures, handoffs, usage };
 }
 
 customElements.define("clew-health", Health);

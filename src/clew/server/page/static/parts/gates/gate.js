@@ -10,6 +10,7 @@ import { said, t, tOr } from "/page/lib/words.js";
 import { answerButtons } from "/page/parts/gates/answer_buttons.js";
 import { guardClicks, isBrieflyDisabled } from "/page/parts/gates/gate_list.js";
 import { questionForm } from "/page/parts/gates/question_form.js";
+import { scrollBox } from "/page/parts/gates/scroll_box.js";
 import { ruleForm } from "/page/parts/rules/rule_form.js";
 import { isDiff, newDiff } from "/page/parts/thread/diff.js";
 
@@ -73,7 +74,7 @@ export class GateElement extends HTMLElement {
     return [
       lines.length > MANY_LINES && h("p", { class: "note" }, t("gate.lines", { n: lines.length })),
       longest > LONG_LINE && h("p", { class: "note" }, t("gate.long_line", { n: longest })),
-      kind !== "question" && h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title)),
+      ...(kind !== "question" ? scrollBox(h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title))) : []),
       gate.leaves_sandbox && h("p", { class: "warning" }, t("gate.leaves_sandbox")),
       gate.warning && h("p", { class: "warning" }, said(gate, "warning")),
       reason && h("p", { class: "note" }, t("gate.agent_says", { reason })),
@@ -90,7 +91,9 @@ export class GateElement extends HTMLElement {
     const draw = (/** @type {string} */ text) =>
       setContent(
         body,
-        isDiff(text) ? newDiff(text, Infinity) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)),
+        scrollBox(
+          isDiff(text) ? newDiff(text, Infinity) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)),
+        ),
       );
     draw(this.#gate.shown.detail);
     this.#isComplete = !this.#gate.cut;

@@ -1,12 +1,14 @@
 // @ts-check
-/** The prompt of a suspended thread: it was cut off, its messages waited too long, or its task failed. */
+/** The prompt of a suspended thread: it was cut off, its messages waited too long, its
+ * task failed, or its budget is used up. */
 
 import { h, keyCap } from "/page/lib/dom.js";
+import { formatDuration } from "/page/lib/format.js";
 import { sendMessage } from "/page/lib/outbox.js";
 import { said, t } from "/page/lib/words.js";
 import { guardClicks } from "/page/parts/gates/gate_list.js";
 
-/** @type {Record<string, { text: string, key: string }[]>} why it is suspended → the answers, as they are sent */
+/** @type {Record<string, { text: string, key: string, label?: string }[]>} why it is suspended → the answers, as they are sent */
 const ANSWERS = {
   cut: [
     { text: "continue", key: "a" },
@@ -17,7 +19,16 @@ const ANSWERS = {
     { text: "merge", key: "m" },
     { text: "skip", key: "x" },
   ],
+  budget: [
+    { text: "go on", key: "a" },
+    { text: "raise", key: "m" },
+    { text: "stop", key: "x" },
+  ],
   failure: [{ text: "continue", key: "a" }],
+  limit: [
+    { text: "now", key: "a" },
+    { text: "stop", key: "x" },
+  ],
 };
 
 /**
@@ -32,11 +43,32 @@ export function suspendReason(thread) {
 }
 
 /**
+ * The answers to the question of a suspended thread; at a usage limit also the agent that could take the work.
+ * @param {Thread} thread
+ */
+function answersOf(thread) {
+  const answers = ANSWERS[thread.suspended_by ?? ""] ?? [];
+  const agent = thread.other_agent;
+  if (!agent || !answers.length) return answers;
+  const [first, ...rest] = answers;
+  return [first, { text: `on ${agent}`, key: "o", label: t("asks.on_agent", { agent }) }, ...rest];
+}
+
+/**
+ * How long a thread at a usage limit still waits.
+ * @param {Thread} thread
+ */
+function wakesIn(thread) {
+  const left = (thread.wake_at ?? 0) - Date.now();
+  return left > 0 ? ` ${t("asks.wakes_in", { time: formatDuration(left) })}` : "";
+}
+
+/**
  * @param {Thread} thread
  * @param {{ isNamed?: boolean }} [options] `isNamed`: with a link to the thread
  */
 export function suspendedPrompt(thread, { isNamed = false } = {}) {
-  const buttons = (ANSWERS[thread.suspended_by ?? ""] ?? []).map(({ text, key }, index) =>
+  const buttons = answersOf(thread).map(({ text, key, label }, index) =>
     h(
       "button",
       {
@@ -46,7 +78,7 @@ export function suspendedPrompt(thread, { isNamed = false } = {}) {
         "aria-keyshortcuts": key,
         onclick: () => sendMessage({ thread: thread.id, text, answers: thread.asks, pressed: true }),
       },
-      t(`asks.${text.replace(" ", "_")}`),
+      label ?? t(`asks.${text.replace(" ", "_")}`),
       keyCap(key),
     ),
   );
@@ -66,7 +98,7 @@ export function suspendedPrompt(thread, { isNamed = false } = {}) {
       isNamed && h("a", { href: `#/threads/${thread.id}` }, thread.title || t("untitled")),
       h("span", { class: "gate-kind" }, t("status.suspended")),
     ),
-    h("p", { class: "suspend-words" }, suspendReason(thread)),
+    h("p", { class: "suspend-words" }, suspendReason(thread), wakesIn(thread)),
     h("div", { class: "gate-answers" }, buttons, h("span", { class: "note" }, isNamed ? "" : t("asks.or_write"))),
   );
   const press = (/** @type {string} */ key) => element.querySelector(`[data-key="${key}"]`)?.click();

@@ -5,6 +5,7 @@ import { get } from "/page/lib/api.js";
 import { h, setContent } from "/page/lib/dom.js";
 import { folderName } from "/page/lib/format.js";
 import { t } from "/page/lib/words.js";
+import { openIdleDialog } from "/page/parts/dialogs/idle.js";
 
 const ACTIVE = ["running", "idle", "suspended"];
 const FINISHED = ["completed", "cancelled"];
@@ -14,7 +15,7 @@ const PAGE_SIZE = 100;
 /**
  * @param {Record<string, string>} filters
  * @param {string} text
- * @param {string} [before] the id that ends the page before
+ * @param {string} [before] `next` of the page before
  */
 export function threadsPath(filters, text, before) {
   const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...filters });
@@ -29,6 +30,7 @@ const anyOption = (name) => h("option", { value: "" }, t(`filter.${name}`));
 export class Filter {
   #status = h("select", { "aria-label": t("filter.status") });
   #workspace = h("select", { "aria-label": t("filter.workspace") }, anyOption("workspace"));
+  #markIdle = h("button", { class: "link", type: "button", onclick: openIdleDialog }, t("idle.do"));
 
   /** @param {() => unknown} onChange */
   constructor(onChange) {
@@ -36,7 +38,7 @@ export class Filter {
       "details",
       { class: "list-filter", onchange: onChange },
       h("summary", { class: "note" }, t("filter")),
-      h("div", {}, this.#status, this.#workspace),
+      h("div", {}, this.#status, this.#workspace, this.#markIdle),
     );
     this.element.addEventListener("toggle", () => this.element.open && this.#fetchWorkspaces());
     this.setHistory(false);
@@ -50,6 +52,7 @@ export class Filter {
     const statuses = isHistory ? FINISHED : ACTIVE;
     const options = statuses.map((name) => h("option", { value: name }, t(`status.${name}`)));
     setContent(this.#status, anyOption("status"), options);
+    this.#markIdle.hidden = isHistory;
   }
 
   /**

@@ -1,5 +1,5 @@
 // @ts-check
-/** `<clew-thread-list>`: the threads, newest first, live, searchable, with a history of finished ones. Only the rows in
+/** `<clew-thread-list>`: the threads, by last activity, live, searchable, with a history of finished ones. Only the rows in
  * sight are in the page, so that a thousand scroll as well as ten. */
 
 import { focused, h, icon, keyCap, setContent } from "/page/lib/dom.js";
@@ -7,6 +7,7 @@ import { changes, fetchThreadPage, threads } from "/page/lib/state.js";
 import { coalesce, oncePerFrame } from "/page/lib/timing.js";
 import { t } from "/page/lib/words.js";
 import { Filter, threadsPath } from "/page/parts/list/filter.js";
+import { insertByActivity, isAfter } from "/page/parts/list/order.js";
 import { threadRow } from "/page/parts/list/thread_row.js";
 
 const ROW_HEIGHT = 84; // pixels; the same in the style sheet
@@ -132,7 +133,7 @@ class ThreadList extends HTMLElement {
   }
 
   /**
-   * @param {string} [before] the id that ends the page before
+   * @param {string} [before] `next` of the page before
    * @returns {string}
    */
   #path(before, isHistory = this.#isHistory) {
@@ -150,8 +151,8 @@ class ThreadList extends HTMLElement {
       if (request !== this.#requests) return;
       if (isSearch) return this.#showFound(pages);
       const [page] = pages;
-      const last = page.threads.at(-1)?.id;
-      const further = this.#isSameQuery(page) ? this.#ids.filter((id) => last && id < last) : [];
+      const last = page.threads.at(-1);
+      const further = this.#isSameQuery(page) ? this.#ids.filter((id) => last && isAfter(id, last)) : [];
       this.#ids = [...page.threads.map((thread) => thread.id), ...further];
       if (!further.length) this.#nextPage = page.next;
       setContent(this.#notice, this.#ids.length ? null : this.#emptyText());
@@ -219,12 +220,9 @@ class ThreadList extends HTMLElement {
     const isInTab = FINISHED.has(thread.status) === this.#isHistory || Boolean(this.#text);
     const isListed = isInTab && this.#filter.matches(thread);
     const belongs = isListed && (index >= 0 || !this.#text);
-    if (index >= 0 && !belongs) this.#ids.splice(index, 1);
-    if (index < 0 && belongs && (!this.#nextPage || thread.id > this.#nextPage)) {
-      const place = this.#ids.findIndex((id) => id < thread.id);
-      this.#ids.splice(place < 0 ? this.#ids.length : place, 0, thread.id);
-      setContent(this.#notice);
-    }
+    if (index >= 0 && (!belongs || !this.#text)) this.#ids.splice(index, 1);
+    const mayMove = belongs && !(this.#text && index >= 0);
+    if (mayMove && insertByActivity(this.#ids, thread, !this.#nextPage)) setContent(this.#notice);
     this.#redrawRow(thread);
     this.#scheduleDraw();
   }

@@ -42,7 +42,7 @@ const threadLink = (thread, where) =>
       "span",
       { class: "row-top" },
       h("span", { class: "row-title" }, said(thread, "title") || t("untitled")),
-      h("time", {}, formatDate(thread.created_at || timeOf(thread.id))),
+      h("time", {}, formatDate(thread.active_at || timeOf(thread.id))),
     ),
     h("span", { class: "row-line" }, lastLine(thread)),
     h(
@@ -58,5 +58,6 @@ const threadLink = (thread, where) =>
 function lastLine(thread) {
   if (thread.status === "suspended" && thread.suspend_message) return suspendReason(thread);
   const gate = thread.gates.length ? waiting.gates.find((each) => each.thread === thread.id) : null;
+  if (!gate && thread.held) return said(thread, "held");
   return gate?.shown.title ?? said(thread, "last_line");
 }

@@ -1,12 +1,12 @@
 // @ts-check
-/** What can be done with a thread: stop, hand off and take back, fork, mark as done, cancel, show details and gates,
+/** What can be done with a thread: stop, switch to another agent, hand off and take back, fork, mark as done, cancel, show details and gates,
  * check its history, release its session. */
 
-import { post } from "/page/lib/api.js";
+import { get, patch, post } from "/page/lib/api.js";
 import { h, icon, setContent } from "/page/lib/dom.js";
 import { setThread } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
-import { said, t } from "/page/lib/words.js";
+import { agentName, said, t } from "/page/lib/words.js";
 import { showDetails } from "/page/parts/dialogs/details.js";
 import { confirmInDialog } from "/page/parts/dialogs/dialog.js";
 import { openHandoffDialog } from "/page/parts/dialogs/handoff.js";
@@ -22,6 +22,13 @@ export function threadActions(id, current) {
   const handoffButton = h("button", { class: "plain", type: "button", hidden: true });
   const menu = newMenu(t("actions.more"), () => choices(current()));
   const element = h("div", { class: "thread-actions" }, handoffButton, menu);
+
+  /** @type {string[]} */
+  let agents = [];
+  get("/api/choices").then(
+    (/** @type {Api.ChoicesView} */ found) => (agents = found.runtimes.map(({ name }) => name)),
+    () => {}, // then none is offered
+  );
 
   /** @type {(action: string, progress: string, done: string) => Promise<void>} */
   const change = async (action, progress, done) => {
@@ -45,6 +52,13 @@ export function threadActions(id, current) {
     setThread(thread);
     location.hash = `#/threads/${thread.id}`;
     showStatus(t(turn ? "fork.done_here" : "fork.done"));
+  };
+  const switchTo = async (/** @type {string} */ runtime) => {
+    /** @type {Thread | undefined} */
+    const thread = await withStatus(t("saving"), patch(path, { runtime }));
+    if (!thread) return;
+    setThread(thread);
+    showStatus(t("switch.done", { runtime: agentName(runtime) }));
   };
   const markDone = () => change("done", t("saving"), t("done.done"));
   const cancel = async () => {
@@ -73,12 +87,16 @@ export function threadActions(id, current) {
     const isFinished = thread.status === "completed" || thread.status === "cancelled";
     return [
       { label: t("fork.do"), run: () => fork(undefined), key: "f" },
+      ...otherAgents(thread, agents).map((name) => ({
+        label: t("switch.to", { runtime: agentName(name) }),
+        run: () => switchTo(name),
+      })),
       ...(isFinished ? [] : [{ label: t("done.do"), run: markDone }]),
       ...(thread.adopted ? [{ label: t("release.do"), run: release }] : []),
       { label: t("gate_history.do"), run: () => showGateHistory(id) },
       { label: t("details"), run: () => showDetails(thread) },
       { label: t("verify.do"), run: verify },
-      ...(thread.status === "cancelled" ? [] : [{ label: t("cancel.do"), run: cancel }]),
+      ...(isFinished ? [] : [{ label: t("cancel.do"), run: cancel }]),
     ];
   };
 
@@ -91,4 +109,14 @@ export function threadActions(id, current) {
     handoffButton.onclick = isElsewhere ? takeBack : handoff;
   };
   return { element, update, stop, handoff, fork };
+}
+
+/**
+ * The agents that could work on a thread instead. An adopted session is shared with its own program.
+ * @param {Thread} thread
+ * @param {string[]} agents
+ */
+function otherAgents(thread, agents) {
+  const isFixed = thread.status === "cancelled" || thread.status === "damaged" || thread.adopted;
+  return isFixed ? [] : agents.filter((name) => name !== thread.runtime);
 }

@@ -1,9 +1,10 @@
 // @ts-check
 /** One entry of a thread's history: a message of a person, what an agent did and answered, or a line of clew's own. */
 
-import { h, icon } from "/page/lib/dom.js";
+import { get } from "/page/lib/api.js";
+import { h, icon, setContent } from "/page/lib/dom.js";
 import { formatCompactNumber, formatDate, formatDuration, formatFullDate, formatNumber } from "/page/lib/format.js";
-import { said, t, tOr } from "/page/lib/words.js";
+import { agentName, said, t, tOr } from "/page/lib/words.js";
 import { newActivity } from "/page/parts/thread/activity.js";
 import { newText } from "/page/parts/thread/text.js";
 
@@ -82,11 +83,38 @@ function agentEntry(entry, { onFork, onGoToTurn }) {
       entry.outside && h("span", { class: "tag" }, t("entry.outside")),
       forkButton(entry, onFork),
     ),
+    entry.asked && h("p", { class: "note" }, t("opinion.asked", { who: askerName(entry.asked), question: entry.asked.question })),
+    entry.prelude && entry.turn && toldLine(entry.turn, entry.prelude),
     items,
     entry.text && !isAmongItems && h("div", { class: "answer" }, newText(said(entry, "text"))),
     entry.error && entry.error !== entry.text && h("p", { class: "trouble" }, said(entry, "error")),
     footer(entry),
   );
+}
+
+/** @param {Api.Asked} asked */
+const askerName = ({ by }) => (by === "you" ? t("you") : by);
+
+/**
+ * That its agent was told what had happened before. Opened, it shows the text as the agent got it.
+ * @param {string} turn
+ * @param {Api.PreludeSummary} prelude
+ */
+function toldLine(turn, { runtime, messages }) {
+  const text = h("pre", { class: "prelude" });
+  const element = h(
+    "details",
+    { class: "note told" },
+    h("summary", {}, t("prelude.told", { runtime: agentName(runtime), n: messages })),
+    text,
+  );
+  element.addEventListener("toggle", async () => {
+    if (!element.open || text.textContent) return;
+    /** @type {Api.Prelude | null} */
+    const found = await get(`/api/turns/${turn}/prelude`).catch(() => null);
+    setContent(text, found ? found.text : t("prelude.failed"));
+  });
+  return element;
 }
 
 /** @param {Entry} entry */

@@ -18,7 +18,7 @@ const TAIL_SIZE = 12;
 const NEAR_END = 120; // pixels from the end that still count as the end
 const MARKDOWN_WAIT = 600; // milliseconds until entries are shown without their Markdown
 /** @type {Set<StoredKind>} */
-const CHANGING = new Set(["thread.taken_in", "thread.wheel", "thread.title", "thread.settings", "message.accepted", "message.edited", "message.taken_back"]);
+const CHANGING = new Set(["thread.taken_in", "thread.wheel", "thread.title", "thread.settings", "thread.switched", "thread.opinion", "message.accepted", "message.edited", "message.taken_back"]);
 const CHANGING_FAMILIES = new Set(["turn", "steer", "handoff"]); // of kinds: what is before the point
 
 class Timeline extends HTMLElement {

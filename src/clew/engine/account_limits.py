@@ -1,0 +1,211 @@
+"""What is known of the usage limits of each runtime's account: what agents report, stored if it changed noticeably,
+and whether the account refuses turns now. A refusal is a window of its own, which ends with the next completed turn.
+
+Times are taken as they are only if they make sense: one that is missing, past or absurd counts as unknown, and then the
+waits grow from 15 minutes to an hour, so that no wrong time makes a hot loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clew.engine.core import Core
+from clew.model.events import LimitStatus, LimitWindow
+from clew.model.events.accounts import AccountState, Refusal
+from clew.model.events.kinds import EventKind
+from clew.model.events.logged import AccountLimit
+from clew.model.threads import Thread
+from clew.model.turns import Turn
+from clew.store import Entry, Tx
+from clew.store.tables import limits, threads
+from clew.store.tables.limits import Asking
+
+REFUSAL = "refusal"
+USAGE_LIMIT = "usage_limit"  # the code of a turn's problem
+NOTICEABLE = 0.01  # of a window
+MINUTE = 60_000  # milliseconds
+IN_PLACE = 2 * MINUTE  # a shorter wait is waited for without parking the thread
+PROBE = 2 * MINUTE  # after which another turn may ask an account whose time has passed
+LONGEST = 8 * 24 * 60 * MINUTE
+WAITS = (15, 30, 60)  # minutes, if it is not known when the account is free again
+
+
+async def load_limits(core: Core) -> None:
+    """Read what an earlier daemon stored."""
+    for seen in await core.read_with_retry(limits.everything):
+        core.limits.setdefault(seen.runtime, {})[seen.window.name] = seen.window
+        if seen.window.name == REFUSAL and (found := _refusal(seen.window)) is not None:
+            core.refusals[seen.runtime] = found
+
+
+def note_committed(core: Core, entries: Sequence[Entry]) -> None:
+    """Remember which accounts refuse turns, once that is committed."""
+    for entry in entries:
+        if entry.kind != EventKind.ACCOUNT_LIMIT:
+            continue
+        data = entry.data
+        if data["state"] == AccountState.REFUSED:
+            core.refusals[data["runtime"]] = Refusal(data["until"], data["known"], data["short"])
+        elif data["state"] == AccountState.FREE:
+            core.refusals.pop(data["runtime"], None)
+            core.limits.pop(data["runtime"], None)
+
+
+async def note_limits(core: Core, runtime: str, windows: Sequence[LimitWindow]) -> None:
+    """Store what an agent reports, if it is news: a report comes with each answer."""
+    known = core.limits.setdefault(runtime, {})
+    news = [window for window in windows if window.name != REFUSAL and _is_news(known.get(window.name), window)]
+    if not news:
+        return
+
+    def body(tx: Tx) -> None:
+        for window in news:
+            limits.put(tx, runtime, window, core.clock.now())
+
+    await core.write_with_retry(body)
+    known.update({window.name: window for window in news})
+
+
+def _refusal(window: LimitWindow) -> Refusal | None:
+    """The refusal that is stored as a window: `minutes` has the wait of an unknown end, `used` marks a short one."""
+    if window.status is not LimitStatus.REACHED or window.resets_at is None:
+        return None
+    return Refusal(window.resets_at, window.minutes is None, window.used is not None)
+
+
+def is_refusing(core: Core, runtime: str) -> bool:
+    """Whether the account would refuse a turn now."""
+    found = core.refusals.get(runtime)
+    return found is not None and core.clock.now() < found.wake_at
+
+
+def stored_refusal(tx: Tx, runtime: str) -> Refusal | None:
+    """The refusal of an account that has completed no turn since, as it is in this transaction."""
+    return next((_refusal(seen.window) for seen in limits.of(tx, runtime) if seen.window.name == REFUSAL), None)
+
+
+def record_refusal(tx: Tx, core: Core, turn: Turn, until: int | None) -> Refusal:
+    """An account refused a turn. `until`: when the agent says that it is free again."""
+    now, runtime = core.clock.now(), turn.runtime
+    seen = {each.window.name: each.window for each in limits.of(tx, runtime)}
+    before = seen.get(REFUSAL)
+    before = before if before is not None and before.status is LimitStatus.REACHED else None
+    known = _sane(until, now) or _reported(seen, now)
+    is_again = before is not None and before.resets_at is not None and before.resets_at <= now
+    is_short = known is not None and known - now <= IN_PLACE
+    if known is not None and not (is_short and is_again):
+        window = LimitWindow(REFUSAL, LimitStatus.REACHED, 1.0 if is_short else None, known)
+    else:
+        window = _unknown(before, now, is_again=is_again)
+    limits.put(tx, runtime, window, now)
+    limits.set_asking(tx, runtime, REFUSAL, None)
+    found = _refusal(window) or Refusal(now + WAITS[0] * MINUTE, False)
+    if before != window:
+        refused = AccountLimit(runtime, AccountState.REFUSED, found.until, found.is_known, found.is_short)
+        tx.log(turn.thread, turn.id, now, refused)
+    return found
+
+
+def record_asking(tx: Tx, core: Core, runtime: str, thread: str) -> None:
+    """A turn of this thread asks an account that refused the last one."""
+    limits.set_asking(tx, runtime, REFUSAL, Asking(thread, core.clock.now()))
+    tx.log(thread, None, core.clock.now(), AccountLimit(runtime, AccountState.ASKED))
+
+
+def asking_until(tx: Tx, core: Core, runtime: str) -> int | None:
+    """Until when a turn asks the account again; None: none does."""
+    asks, now = limits.asking(tx, runtime, REFUSAL), core.clock.now()
+    return asks.at + PROBE if asks is not None and now - PROBE < asks.at <= now else None
+
+
+def is_asking(tx: Tx, runtime: str, thread: str) -> bool:
+    """Whether it is this thread whose turn asks the account again."""
+    asks = limits.asking(tx, runtime, REFUSAL)
+    return asks is not None and asks.thread == thread
+
+
+def stop_asking(tx: Tx, runtime: str, thread: str) -> None:
+    """The turn that asked has ended; it told nothing of the account."""
+    if is_asking(tx, runtime, thread):
+        limits.set_asking(tx, runtime, REFUSAL, None)
+
+
+def record_success(tx: Tx, core: Core, runtime: str, thread: str) -> None:
+    """A turn of the account works, so none of its windows is at its limit."""
+    limits.clear_reached(tx, runtime, core.clock.now())
+    limits.set_asking(tx, runtime, REFUSAL, None)
+    tx.log(thread, None, core.clock.now(), AccountLimit(runtime, AccountState.FREE))
+
+
+def _unknown(before: LimitWindow | None, now: int, *, is_again: bool) -> LimitWindow:
+    """Wait longer each time. Another turn that was refused at the same time changes nothing."""
+    if before is not None and before.minutes is not None and not is_again:
+        return before
+    last = before.minutes if before is not None and before.minutes is not None else 0
+    minutes = next((wait for wait in WAITS if wait > last), WAITS[-1])
+    return LimitWindow(REFUSAL, LimitStatus.REACHED, None, now + minutes * MINUTE, minutes)
+
+
+def _sane(until: int | None, now: int) -> int | None:
+    return until if until is not None and now < until <= now + LONGEST else None
+
+
+def _reported(seen: dict[str, LimitWindow], now: int) -> int | None:
+    """When all windows are free that the agent reported as used up."""
+    full = [
+        window.resets_at
+        for window in seen.values()
+        if window.name != REFUSAL and window.status is LimitStatus.REACHED and (window.resets_at or now + 1) > now
+    ]
+    times = [sane for at in full if (sane := _sane(at, now)) is not None]
+    return max(times) if times and len(times) == len(full) else None
+
+
+def _is_news(known: LimitWindow | None, now: LimitWindow) -> bool:
+    if known is None or (known.status, known.resets_at) != (now.status, now.resets_at):
+        return True
+    if known.used is None or now.used is None:
+        return known.used is not now.used
+    return abs(known.used - now.used) >= NOTICEABLE
+
+
+def alternative(core: Core, thread: Thread, turn: Turn) -> str | None:
+    """The next agent that may take a turn, in the order of `threads.fallback`. Each takes it at most once; one whose
+    account refuses turns now is left out. A thread whose own agent is not in the list keeps it."""
+    order = core.config.threads.fallback
+    if thread.runtime not in order:
+        return None
+    tried = {*turn.tried, turn.runtime}
+    able = (name for name in order if name in core.runtimes and name not in tried and not is_refusing(core, name))
+    return next(able, None)
+
+
+def default_account(tx: Tx, core: Core) -> str:
+    """The runtime of a thread for which none is named: the default, or another account of the same agent that is in
+    `threads.fallback`, as `threads.accounts` says."""
+    settings = core.config.threads
+    accounts = _accounts(core, settings.runtime)
+    if len(accounts) < 2:
+        return settings.runtime
+    able = [name for name in accounts if not is_refusing(core, name)] or accounts
+    if settings.accounts == "most-left":
+        return min(able, key=lambda name: _used(core, name))
+    if settings.accounts == "round-robin":
+        last = threads.newest_runtime(tx, accounts)
+        turned = accounts[accounts.index(last) + 1 :] + accounts if last else accounts
+        return next(name for name in turned if name in able)
+    return able[0]
+
+
+def _accounts(core: Core, default: str) -> list[str]:
+    """The accounts of the default agent, in the order of the list."""
+    kind = getattr(core.runtimes.get(default), "kind", None)
+    order = core.config.threads.fallback
+    if kind is None or default not in order:
+        return []
+    return [name for name in dict.fromkeys(order) if getattr(core.runtimes.get(name), "kind", None) == kind]
+
+
+def _used(core: Core, runtime: str) -> float:
+    """How much of its fullest window an account has used; nothing if that window has been reset since."""
+    now, windows = core.clock.now(), core.limits.get(runtime, {}).values()
+    return max((each.used or 0.0 for each in windows if each.resets_at is None or each.resets_at > now), default=0.0)

@@ -1,0 +1,108 @@
+"""Finds out from Claude's transcript what became of one of our turns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from clew.model.events import Activity, Phase
+from clew.model.events.long_text import shortened
+from clew.model.runtime import RecordState, TurnRecord
+from clew.model.turns import Problem, Usage
+from clew.runtimes.claude import items, problems, wire
+from clew.runtimes.claude.record import transcript
+from clew.runtimes.claude.record.transcript import STEERED, Said, SaidTurn
+from clew.support.text import LONGEST
+
+NOBODY_LEFT = "Tool permission stream closed before response received"  # Claude's own words
+
+
+def look(path: Path, turn: str, longest_text: int = LONGEST) -> TurnRecord | None:
+    """None: Claude has no record of the turn. It may have asked the model, but the turn did not end."""
+    found = transcript.newest_turn(path, turn)
+    if found is None:
+        return None
+    record = as_record(found, longest_text)
+    folded = (id.removeprefix(f"{turn}{STEERED}") for id in transcript.folded_in(path, turn))
+    return replace(record, messages=record.messages.union(folded))
+
+
+def as_record(found: SaidTurn, longest_text: int = LONGEST) -> TurnRecord:
+    """An interrupted turn is `cut`: only our own rows know whether a person stopped it."""
+    state = _state(found)
+    return TurnRecord(
+        state=state,
+        runtime_turn=found.id,
+        text=shortened(answer(found), longest_text),
+        problem=_problem(found) if state is RecordState.FAILED else None,
+        usage=usage(found),
+        activities=tuple(activities(found)),
+        messages=messages(found),
+    )
+
+
+def messages(found: SaidTurn) -> frozenset[str]:
+    """Our ids of the people's messages in it."""
+    return frozenset(each.id.removeprefix(f"{found.id}{STEERED}") for each in found.prompts)
+
+
+def answer(found: SaidTurn) -> str:
+    """The answer to the request, and the answers to what was given to the turn after it had ended."""
+    ends = [row.message.text for row in found.rows if row.is_final and not row.is_error and not row.is_filler]
+    return "\n\n".join(filter(None, ends))
+
+
+def activities(found: SaidTurn) -> list[Activity]:
+    known: dict[str, Activity] = {}
+    for row in found.rows:
+        for block in row.message.blocks:
+            if block.type == "tool_use" and block.name not in items.SILENT:
+                known[block.id or ""] = items.started(block, row.row.cwd or "")
+            elif block.type == "tool_result" and (begun := known.get(block.tool_use_id or "")) is not None:
+                known[begun.item] = items.done(begun, block, row.row.tool_use_result)
+    return [each for each in known.values() if each.phase is Phase.DONE]
+
+
+def usage(found: SaidTurn) -> Usage | None:
+    """Each message of the model is one request, and may have several rows."""
+    spent = {row.message.id: tokens(_usage(row)) for row in found.rows if row.is_from_model and not row.is_filler}
+    return sum(spent.values(), Usage()) if spent else None
+
+
+def tokens(given: object) -> Usage:
+    found = given if isinstance(given, dict) else {}
+    cached = wire.number(found.get("cache_read_input_tokens"))
+    fresh = wire.number(found.get("input_tokens")) + wire.number(found.get("cache_creation_input_tokens"))
+    written = wire.number(found.get("output_tokens"))
+    return Usage(fresh + cached, cached, written, 0, fresh + cached + written)
+
+
+def _usage(row: Said) -> object:
+    fields = wire.read(row.row.message, dict)
+    return fields.get("usage") if fields is not None else None
+
+
+def _state(found: SaidTurn) -> RecordState:
+    """By the last thing that was said: a request that has no answer yet is cut, too."""
+    last = next((row for row in reversed(found.rows) if not row.is_filler), None)
+    if last is None or not last.is_from_model or _was_denied_by_itself(found):
+        return RecordState.CUT
+    if last.is_error:
+        return RecordState.FAILED
+    return RecordState.COMPLETED if last.is_final else RecordState.CUT
+
+
+def _was_denied_by_itself(found: SaidTurn) -> bool:
+    """When clew dies while a person is asked, Claude takes that for a no, and goes on as if somebody had said it."""
+    blocks = (block for row in found.rows for block in row.message.blocks)
+    return any(
+        block.type == "tool_result" and block.is_error and NOBODY_LEFT in items.flat(block.content) for block in blocks
+    )
+
+
+def _problem(found: SaidTurn) -> Problem:
+    last = next(row for row in reversed(found.rows) if row.is_error)
+    return problems.problem(
+        last.message.text, error=last.row.error, status=last.row.api_error_status, terminal="api_error"
+    )

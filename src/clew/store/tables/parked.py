@@ -1,0 +1,91 @@
+"""Rows of threads that are parked at a usage limit: `wake_at` is when each goes on."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from clew.model.threads import SuspendedBy
+from clew.store.base import Tx
+from clew.store.tables.threads import suspend
+from clew.store.texts import stored
+
+
+def park(tx: Tx, thread: str, wake_at: int | None, message: str) -> bool:
+    """Suspend a thread at a usage limit, until a time or until a person says so."""
+    if not suspend(tx, thread, SuspendedBy.LIMIT, message):
+        return False
+    tx.run("UPDATE threads SET wake_at = ?, limit_waits = limit_waits + 1 WHERE id = ?", wake_at, thread)
+    return True
+
+
+def postpone(tx: Tx, thread: str, wake_at: int, message: str) -> bool:
+    """Let a parked thread wait longer."""
+    changed = tx.run(
+        "UPDATE threads SET wake_at = ?, suspend_message = ? WHERE id = ? AND suspended_by = 'limit'",
+        wake_at,
+        stored(message),
+        thread,
+    )
+    return changed == 1
+
+
+def unpark(tx: Tx, thread: str, at: int) -> bool:
+    """Let a parked thread go on. Its next turn may try an account that was at its limit."""
+    changed = tx.run(
+        "UPDATE threads SET status = 'idle', suspended_by = NULL, suspend_message = NULL, wake_at = ?"
+        " WHERE id = ? AND status = 'suspended' AND suspended_by = 'limit'",
+        at,
+        thread,
+    )
+    return changed == 1
+
+
+def use_try(tx: Tx, thread: str) -> bool:
+    """Whether the next turn of an idle thread may try an account at its limit; it may only once."""
+    return (
+        tx.run("UPDATE threads SET wake_at = NULL WHERE id = ? AND status = 'idle' AND wake_at IS NOT NULL", thread)
+        == 1
+    )
+
+
+def parked_for(tx: Tx, runtime: str) -> list[str]:
+    """The threads that wait for this account and go on by themselves, the one that has waited longest first."""
+    rows = tx.all(
+        "SELECT id FROM threads WHERE suspended_by = 'limit' AND wake_at >= 0 AND (SELECT runtime FROM turns q"
+        " WHERE q.thread = threads.id AND q.state = 'queued' ORDER BY seq LIMIT 1) = ? ORDER BY wake_at, id",
+        runtime,
+    )
+    return [row["id"] for row in rows]
+
+
+def set_wake(tx: Tx, thread: str, at: int) -> None:
+    """Let a parked thread go on at another time."""
+    tx.run("UPDATE threads SET wake_at = ? WHERE id = ? AND suspended_by = 'limit'", at, thread)
+
+
+def forget_waits(tx: Tx, thread: str) -> None:
+    tx.run("UPDATE threads SET limit_waits = 0 WHERE id = ? AND limit_waits > 0", thread)
+
+
+def next_wake(tx: Tx, after: int) -> int | None:
+    """When the next parked thread that is not due yet goes on. Uses the partial index of parked threads."""
+    row = tx.one("SELECT min(wake_at) AS at FROM threads WHERE suspended_by = 'limit' AND wake_at > ?", after)
+    return row["at"] if row else None
+
+
+class Parked(Struct, frozen=True):
+    """A parked thread that is due, and the runtime of its next turn."""
+
+    thread: str
+    runtime: str | None  # None: no turn waits in it
+
+
+def due_parked(tx: Tx, now: int) -> list[Parked]:
+    """Parked threads whose time has come, the one that has waited longest first."""
+    rows = tx.all(
+        "SELECT id, (SELECT runtime FROM turns q WHERE q.thread = threads.id AND q.state = 'queued'"
+        " ORDER BY seq LIMIT 1) AS runtime FROM threads WHERE suspended_by = 'limit' AND wake_at <= ?"
+        " ORDER BY wake_at, id",
+        now,
+    )
+    return [Parked(row["id"], row["runtime"]) for row in rows]

@@ -1,0 +1,148 @@
+"""What the commands about gates and rules say on a terminal."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, tuple[str, str]] = {
+    "a_number": ("a number", "一个数字"),
+    "all_is_once": (
+        "--all approves each gate once; --thread and --rule are for one gate",
+        "--all 只允许每个事项一次；--thread 和 --rule 只用于一个事项",
+    ),
+    "all_yes": ("yes to {codes}, on its way to the agent", "已允许 {codes}，正在送往智能体"),
+    "answered": ("answered", "已答复"),
+    "answered_next": (
+        "clew watch {thread} follows it; clew gates lists other open gates",
+        "clew watch {thread} 跟随它； clew gates 列出其他未答复的事项",
+    ),
+    "answers_count": (
+        "there are {questions} questions and {answers} answers; give one answer to each question",
+        "有 {questions} 个问题，而您给了 {answers} 个答案；请给每个问题一个答案",
+    ),
+    "answers_it": ("  clew answer {code} {answers} answers it", "  clew answer {code} {answers} 可答复"),
+    "approve_all": ("all {count}", "全部 {count} 个"),
+    "approve_question": ("Approve {what}?", "允许{what}吗？"),
+    "asks": ("{code}: the agent asks", "{code}：智能体提问"),
+    "asks_change": ("{code}: the agent asks to change files", "{code}：智能体请求修改文件"),
+    "asks_command": ("{code}: the agent asks to run a command", "{code}：智能体请求运行命令"),
+    "asks_permission": ("{code}: the agent asks for a permission", "{code}：智能体请求权限"),
+    "asks_secret": ("  clew answer {code} asks for the secret and answers", "  clew answer {code} 会询问机密并答复"),
+    "by": (" by {who}", "，由 {who} 答复"),
+    "change": ("changes of", "对以下内容的修改："),
+    "code_or_thread": (
+        "give the code of a gate, or --thread THREAD, not both",
+        "请给出事项编号或 --thread THREAD，不要两者都给",
+    ),
+    "command": ("the command", "命令"),
+    "cut_here": ("what ends in … is cut here: ", "以 … 结尾的在这里被截断："),
+    "decided": ("· {code}: {decision} by {who}: {title}", "· {code}：{decision}，由 {who} 答复：{title}"),
+    "expired": ("· {code} expired without an answer", "· {code} 已过期，没有答复"),
+    "for_ever": ("for ever", "永久"),
+    "gates_shows": (
+        "{cut}clew gates {code} shows it completely, and how to answer it",
+        "{cut} clew gates {code} 完整显示它，并说明如何答复",
+    ),
+    "give_answer": ("give an ANSWER; there is no terminal to ask at", "请给出 ANSWER；没有终端可以询问"),
+    "how_to_choose": (
+        "y, n, n REASON or a number; any other text goes to the agent",
+        "y、n、n 理由，或一个数字；其他文字发给智能体",
+    ),
+    "how_to_list": (
+        "clew gates lists open gates; clew approve and clew deny answer them",
+        "clew gates 列出未答复的事项； clew approve 和 clew deny 答复它们",
+    ),
+    "in_folder": ("  in {folder}", "  在 {folder}"),
+    "is_secret": (
+        "the answer to {code} is secret: give it with `clew answer {again}`, not here",
+        "{code} 的答案是机密：请用 `clew answer {again}` 提供，不要写在这里",
+    ),
+    "it": ("it", "它"),
+    "just_appeared": (
+        "{codes} appeared just as you pressed Enter: nothing was sent",
+        "{codes} 在您按下 Enter 的瞬间出现：什么都没有发送",
+    ),
+    "kind_is_for": ("--kind {kind} is for {about}", "--kind {kind} 针对{about}"),
+    "kind_not_given": (
+        "without --kind, the rule is for {about}; {others}",
+        "没有 --kind 时，规则针对{about}；{others}",
+    ),
+    "lines": ("  {count} lines:", "  {count} 行："),
+    "lines_of": ("{count} lines:\n{words}", "{count} 行：\n{words}"),
+    "long_line": ("  a line of {length} characters:", "  一行 {length} 个字符："),
+    "more_lines": ("… ({count} more lines)", "…（还有 {count} 行）"),
+    "name_one": (
+        "several gates are open, so name one: {codes}; yes all approves all that may be approved",
+        "有多个事项未答复，请指明一个：{codes}；yes all 允许所有可以允许的",
+    ),
+    "next_line_answers": ("your next line answers it", "您的下一行就是答案"),
+    "no": ("no", "拒绝"),
+    "no_and_stop": ("no, and stop", "拒绝并停止"),
+    "no_rules": (
+        "there are no rules; commands that only read are allowed, anything else is asked",
+        "没有规则；只读的命令直接允许，其余都会询问",
+    ),
+    "none_open": ("no gate is open", "没有未答复的事项"),
+    "not_a_code": (
+        "{given} is not a gate code; `clew gates` lists them.",
+        "{given} 不是事项编号；`clew gates` 列出全部。",
+    ),
+    "not_a_rule": (
+        "{rule} is not a rule id; `clew rules list` lists them.",
+        "{rule} 不是规则编号；`clew rules list` 列出规则。",
+    ),
+    "nothing_waits": ("nothing waits for you", "没有等您处理的事项"),
+    "number_each": ("a number for each question, such as 1 2", "每个问题一个数字，例如 1 2"),
+    "of_changes": ("changes of files", "文件修改"),
+    "of_commands": ("commands", "命令"),
+    "of_tools": ("tools", "工具"),
+    "on_its_way": ("{code}: {what}, on its way to the agent{about}", "{code}：{what}，正在送往智能体{about}"),
+    "one_more_line": ("… (1 more line)", "…（还有 1 行）"),
+    "one_or_all": (
+        "give the code of one gate, or --all THREAD; `clew gates` lists them",
+        "请给出一个事项编号，或 --all THREAD；`clew gates` 列出事项",
+    ),
+    "one_place": (
+        "give one of --here, --workspace and --thread, or none of them for everywhere",
+        "请只给 --here、--workspace 和 --thread 之一；都不给表示任何地方",
+    ),
+    "option_text": ("the text of an option, or #1", "选项的文字，或 #1"),
+    "or": (" or ", " 或 "),
+    "or_own_text": ("{which}, or {code} and your own text", "{which}，或 {code} 加您自己的文字"),
+    "outside_sandbox": ("  ⚠ it would run outside of the agent's sandbox", "  ⚠ 它会在智能体的沙箱之外运行"),
+    "reason_once": (
+        "give the reason once: as REASON or as --reason TEXT.",
+        "原因只给一次：写成 REASON，或写成 --reason TEXT。",
+    ),
+    "received": ("· {code}: the agent received the answer", "· {code}：智能体已收到答复"),
+    "removed": ("removed: {effect} {row}", "已移除：{effect} {row}"),
+    "removes_rule": ("clew rules remove {id} removes it", "clew rules remove {id} 可移除它"),
+    "rule_made": (
+        "a rule was made: {rule}, allow {pattern}, {where}, {until}",
+        "已建立规则：{rule}，允许 {pattern}，{where}，{until}",
+    ),
+    "rule_next": (
+        "clew rules test 'CMD' tests it; clew rules remove {id} removes it",
+        "clew rules test 'CMD' 测试它； clew rules remove {id} 移除它",
+    ),
+    "rule_not_covering": (
+        "the rule does not cover {code} itself, which was approved once",
+        "这条规则不包含 {code} 本身，它只允许了这一次",
+    ),
+    "rules_next": (
+        "clew rules add allow 'pytest *' --here adds one; clew rules test 'CMD' tests them",
+        "clew rules add allow 'pytest *' --here 添加一条； clew rules test 'CMD' 测试规则",
+    ),
+    "scope_needs_rule": (
+        "--scope and --for need --rule or --rule PATTERN",
+        "--scope 和 --for 需要 --rule 或 --rule PATTERN",
+    ),
+    "the_answer": ("the answer", "答案"),
+    "thread_has_none": ("this thread has no gates", "这个会话没有事项"),
+    "thread_or_rule": ("give --thread or --rule, not both", "请只给 --thread 或 --rule 之一"),
+    "title_in": ("{title}, in {folder}", "{title}，在 {folder}"),
+    "tool": ("the tool", "工具"),
+    "type_again": ("{why_held}; type it again", "{why_held}；请再输入一次"),
+    "until": ("until {time}", "直到 {time}"),
+    "void": ("· {code} is void: {why}", "· {code} 已作废：{why}"),
+    "why": ("  why:", "  原因："),
+    "yes": ("yes", "允许"),
+}

@@ -1,0 +1,115 @@
+"""A complete clew with the real Claude Code: kill -9 of the daemon; sessions that move from a terminal and back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from clew.testing.scripted_model import write_claude_home
+from tests.helpers.daemons import TIMEOUT, Clew
+from tests.helpers.models import Model
+from tests.runtimes.claude_program import PROGRAM, skip_without_claude
+
+pytestmark = pytest.mark.process
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    clew: Clew
+    model: Model
+    home: Path
+    folder: Path
+
+    def claude(self, *args: str) -> str:
+        """The person's own Claude, without clew."""
+        env = {**os.environ, "CLAUDE_CONFIG_DIR": str(self.home)}
+        argv = [PROGRAM, "-p", *args]
+        done = subprocess.run(
+            argv, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT
+        )
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        return done.stdout.strip()
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Iterator[Setup]:
+    skip_without_claude()
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with Model() as model:
+        home = write_claude_home(tmp_path / "claude", model.url.removesuffix("/v1"))
+        config = f'[threads]\nruntime = "claude"\n[runtimes.claude]\ncommand = "{PROGRAM}"\nhome = "{home}"\n'
+        with Clew(tmp_path / "home", config) as clew:
+            yield Setup(clew, model, home, folder)
+
+
+def test_an_answer_that_was_finished_before_a_crash_is_not_asked_for_again(setup: Setup) -> None:
+    clew = setup.clew
+    pid = clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
+    thread = clew.json("start", "only-once\n!text the answer", "--workspace", str(setup.folder))["thread"]
+    clew.wait_gone(pid)
+    clew.up()
+    clew.wait_for(thread, "turn.ended", state="completed")
+    assert clew.json("read", thread)[-1]["text"] == "the answer"
+    assert setup.model.count("only-once") == 1
+    clew("down")
+    assert clew.children() == []
+
+
+@pytest.mark.heavy
+def test_a_turn_that_was_cut_by_kill_9_is_continued_and_leaves_no_process(setup: Setup) -> None:
+    clew = setup.clew
+    clew.up()
+    thread = clew.json("start", "!hold killed\n!text two", "--workspace", str(setup.folder))["thread"]
+    setup.model.wait_held("killed")
+    clew.kill()
+    clew.up()
+    setup.model.wait_left("killed")
+    setup.model.release("killed")
+    clew.wait_for(thread, "turn.ended", state="completed")
+    assert clew.json("read", thread)[-1]["text"] == "two"
+    clew("down")
+    assert clew.children() == []
+
+
+@pytest.mark.heavy
+def test_a_session_moves_from_the_terminal_to_clew_and_back(setup: Setup) -> None:
+    assert setup.claude("begun outside\n!text one") == "one"
+    (listed,) = setup.clew.json("adopt", "--workspace", str(setup.folder))
+    assert (listed["runtime"], listed["title"], listed["in_use"]) == ("claude", "begun outside", None)
+    thread = setup.clew.json("adopt", "1")
+    view = setup.clew.wait_ended(setup.clew.json("send", thread["id"], "!recall"))
+    assert view["text"] == "I remember 2 messages. The first was: begun outside"
+    command = setup.clew("release", thread["id"]).strip()
+    assert command.endswith(f"--resume {listed['id']}")
+    assert setup.claude("--resume", listed["id"], "!text back at the desk") == "back at the desk"
+    view = setup.clew.wait_ended(setup.clew.json("send", thread["id"], "!recall"))
+    assert view["text"].startswith("I remember 4 messages.")
+    passages = [(each["text"], each["outside"]) for each in setup.clew.json("read", thread["id"])]
+    assert passages[-4:-2] == [("!text back at the desk", True), ("back at the desk", True)]
+    assert setup.clew.json("adopt", "--all") == []
+
+
+@pytest.mark.heavy
+def test_what_claude_does_by_itself_is_a_turn_made_outside(setup: Setup) -> None:
+    call = '!tool Bash {"command": "sleep 3", "run_in_background": true, "description": "look"}'
+    where = ("--workspace", str(setup.folder), "--policy", "yolo")
+    thread = setup.clew.json("start", f"{call}\n!text begun", *where)["thread"]
+    setup.clew.wait_for(thread, "thread.taken_in")
+    said = [(each["author"], each["outside"]) for each in setup.clew.json("read", thread)]
+    assert said[-2:] == [("claude", True), ("claude", True)]
+
+
+@pytest.mark.heavy
+def test_doctor_ping_and_runtimes_know_claude(setup: Setup) -> None:
+    steps = setup.clew.json("ping", "claude")
+    assert "pong" in str(steps)
+    assert not list((setup.home / "projects").glob("*/*.jsonl")), "the ping left a session"
+    assert "claude" in str(setup.clew.json("runtimes"))
+    (found,) = [each for each in setup.clew.json("doctor") if each["check"] == "claude"]
+    assert found["ok"] and PROGRAM in found["detail"]

@@ -1,0 +1,125 @@
+"""Stages with real ACP agents from npm, which talk to our scripted model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from clew.model.runtime import Runtime
+from clew.process.scan import Marks
+from clew.runtimes import acp
+from clew.runtimes.acp.agents.settings import AcpConfig
+from clew.support.clock import Clock
+from clew.testing.runtime_stage import Oddity
+from clew.testing.scripted_model import ScriptedModel, write_codex_home
+from clew.testing.scripted_model.request import next_part
+from clew.testing.scripted_model.script import Approve, Shell, Step, parse
+from tests.runtimes import installed
+from tests.runtimes.stages import ModelStage
+
+PACKAGES = {
+    "codex-acp": "@agentclientprotocol/codex-acp@2.6.0",
+    "qwen": "@qwen-code/qwen-code@0.24.4",
+    "copilot": "@github/copilot@1.0.102",
+    "goose": "@aaif/goose@0.20.1",
+    "kimi": "@moonshot-ai/kimi-code@2.1.0",
+    "nanocoder": "@nanocollective/nanocoder@1.30.0",
+}
+ARGUMENTS = {
+    "codex-acp": (),
+    "qwen": ("--acp",),
+    "copilot": ("--acp",),
+    "goose": ("acp",),
+    "kimi": ("acp",),
+    "nanocoder": ("--acp",),
+}
+
+
+class RealStage(ModelStage):
+    """A real agent, by the name of its ready entry. Its quirks and its mode are those of that entry."""
+
+    deadline = 30.0
+
+    def __init__(self, folder: Path, name: str, model: ScriptedModel) -> None:
+        super().__init__(folder / "work", model)
+        self.workspace.mkdir(exist_ok=True)
+        self._name = name
+        if name == "codex-acp":  # inside its sandbox it does not ask
+            model.on("!approve", _beyond_the_sandbox)
+            model.on("!both", _beyond_the_sandbox)
+        self._command = (program(name), *ARGUMENTS[name])
+        home = folder / "home"
+        home.mkdir(exist_ok=True)
+        self._env = {"HOME": str(home), "PATH": installed.node_path(), **_xdg(home), **_own(name, home, model.url)}
+
+    def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
+        config = AcpConfig(
+            self._command,
+            self._env,
+            auth="openai" if self._name == "qwen" else None,
+            start_timeout=240,
+            request_timeout=240,
+            interrupt_timeout=self.deadline,
+        )
+        return None if odd else acp.make({self._name: config}, clock, marks)[self._name]
+
+
+def _beyond_the_sandbox(request: Any) -> Sequence[Step]:
+    steps: list[Step] = []
+    for step in parse(request.prompt):
+        steps += [Shell(each, beyond=True) for each in step.commands] if isinstance(step, Approve) else [step]
+    return next_part(tuple(steps), request.acts_done)
+
+
+def program(name: str) -> str:
+    modules = installed.npm(PACKAGES[name])
+    if name == "goose":  # the one beside it only starts this one
+        return str(modules / "@aaif" / f"goose-binary-{sys.platform}-{installed.ARCH}" / "bin" / "goose")
+    return str(modules / ".bin" / name)
+
+
+def _xdg(home: Path) -> dict[str, str]:
+    return {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "DATA", "CACHE", "STATE")}
+
+
+def _own(name: str, home: Path, url: str) -> Mapping[str, str]:
+    """Write the agent's own settings, and return its environment."""
+    match name:
+        case "codex-acp":
+            return {"CODEX_HOME": str(write_codex_home(home / "codex", url))}
+        case "qwen":
+            return {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "OPENAI_MODEL": "scripted"}
+        case "copilot":
+            return {"COPILOT_PROVIDER_BASE_URL": url, "COPILOT_MODEL": "scripted", "COPILOT_OFFLINE": "true"}
+        case "goose":
+            host = url.removesuffix("/v1")
+            keys = {"OPENAI_HOST": host, "OPENAI_API_KEY": "none", "GOOSE_DISABLE_KEYRING": "1"}
+            return {"GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "scripted", **keys}
+        case "kimi":
+            (home / "kimi").mkdir()
+            (home / "kimi" / "config.toml").write_text(_KIMI.format(url=url))
+            return {"KIMI_CODE_HOME": str(home / "kimi")}
+        case _:
+            provider = {"name": "scripted", "baseUrl": url, "apiKey": "none", "models": ["scripted"]}
+            for folder in (home / "config" / "nanocoder", home / ".config" / "nanocoder"):
+                folder.mkdir(parents=True)
+                (folder / "agents.config.json").write_text(json.dumps({"nanocoder": {"providers": [provider]}}))
+            return {}
+
+
+_KIMI = """\
+default_model = "scripted"
+
+[providers.scripted]
+type = "openai"
+base_url = "{url}"
+api_key = "none"
+
+[models.scripted]
+provider = "scripted"
+model = "scripted"
+max_context_size = 100000
+"""
