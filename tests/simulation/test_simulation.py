@@ -20,7 +20,7 @@ from tests.simulation.many import be_quick, try_many, verdict
 from tests.simulation.world import EVENTS
 
 FIRST = int(os.environ.get("CLEW_FIRST_SEED", "0"))  # change it to run new stories
-SEEDS = 2_000
+SEEDS = 1_000
 CHUNKS = 40
 pytestmark = pytest.mark.timeout(900)  # generous, for a busy machine
 
