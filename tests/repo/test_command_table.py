@@ -85,7 +85,7 @@ def names_in(node: ast.AST) -> set[str]:
 def other_lists(folder: Path) -> list[str]:
     found = []
     for path in sorted(folder.rglob("*.py")):
-        if path in (TABLE, SHELL_COMMANDS) or path.name == "cli_labels.py":  # labels are no commands
+        if path in (TABLE, SHELL_COMMANDS) or path.name in ("cli_labels.py", "cli_words.py"):  # no commands
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if len(names := names_in(node)) > MOST_NAMES:

@@ -60,6 +60,16 @@ def phrase(code: str, /, **args: object) -> str:
     return str.__str__(in_locale(sentence(code, **args)))
 
 
+def word(code: str) -> str:
+    """A state, a kind or an outcome, which the API names by a code, in the language of the terminal. A code that this
+    version does not know is shown as it is."""
+    if not reads_chinese(os.environ):
+        return code
+    from clew.texts.catalogue import sentences
+
+    return sentences("cli_words").get(code, (code, code))[1]
+
+
 def labels(*names: str) -> tuple[str, ...]:
     """The head of a table. An empty name is an empty cell."""
     return tuple(phrase(f"cli_labels.{name}") if name else "" for name in names)

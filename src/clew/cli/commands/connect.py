@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import connectable
-from clew.cli.language import in_locale, labels, phrase, sentence
+from clew.cli.language import in_locale, labels, phrase, sentence, word
 from clew.cli.output import Out, json_option
 from clew.support.errors import BadInput, Refused
 from clew.support.text import visible
@@ -41,7 +41,7 @@ def surfaces_command(out: Out) -> None:
         return
     from clew.cli.view.text_width import table
 
-    lines = [(row.name, row.state, row.delivery, row.backlog, str(row.pending), row.reason) for row in rows]
+    lines = [(row.name, word(row.state), row.delivery, row.backlog, str(row.pending), row.reason) for row in rows]
     for line in table([labels("name", "state", "delivery", "backlog", "owed", "why"), *lines]):
         out.line(line)
     out.hint(phrase("cli_setup.connect_sets_up"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.language import in_locale, phrase, said
+from clew.cli.language import in_locale, phrase, said, word
 from clew.cli.output import Out, json_option, moment, table
 from clew.support.errors import OutOfReach
 from clew.support.home import Home
@@ -176,9 +176,9 @@ def starting_message(home: Home) -> str | None:
 
 def _status_lines(status: StatusView) -> list[str]:
     daemon = status.daemon
-    fates = ", ".join(f"{count} {fate}" for fate, count in status.fates.items()) or phrase("cli_daemon.none_yet")
-    parts = [("runtime", each.name, each.health, said(each, "reason")) for each in status.runtimes]
-    parts += [("surface", each.name, each.state, said(each, "reason")) for each in status.surfaces]
+    fates = ", ".join(f"{count} {word(fate)}" for fate, count in status.fates.items()) or phrase("cli_daemon.none_yet")
+    parts = [(word("runtime"), each.name, word(each.health), said(each, "reason")) for each in status.runtimes]
+    parts += [(word("surface"), each.name, word(each.state), said(each, "reason")) for each in status.surfaces]
     return [
         phrase(
             "cli_daemon.status_up", version=daemon.version, pid=daemon.pid, since=moment(daemon.since), home=daemon.home

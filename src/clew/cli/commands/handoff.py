@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import chats, thread_argument
-from clew.cli.language import labels, phrase, sentence
+from clew.cli.language import labels, phrase, sentence, word
 from clew.cli.output import Out, json_option, moment, prompt_text
 from clew.support.errors import Refused
 
@@ -72,7 +72,7 @@ def handoffs_command(out: Out) -> None:
         return
     from clew.cli.view.text_width import table
 
-    lines = [(row.thread, _place(row), row.state, moment(row.requested_at), row.error or "") for row in rows]
+    lines = [(row.thread, _place(row), word(row.state), moment(row.requested_at), row.error or "") for row in rows]
     for line in table([labels("thread", "to", "state", "asked", "why"), *lines]):
         out.line(line)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import POLICIES, check_thread_ids, thread_argument, thread_ids, thread_settings
-from clew.cli.language import in_locale, phrase, said, sentence
+from clew.cli.language import in_locale, phrase, said, sentence, word
 from clew.cli.output import Out, json_option, prompt_text
 from clew.cli.view.text_width import one_line
 from clew.cli.view.threads import named
@@ -96,7 +96,7 @@ def done_command(out: Out, threads: tuple[str, ...], idle_for: str | None, dry_r
     client = out.client()
     if len(threads) == 1:
         view = client.ask(requests.done(threads[0]))
-        out.result(view, phrase("cli_threads.is_status", thread=named(view), status=view.status))
+        out.result(view, phrase("cli_threads.is_status", thread=named(view), status=word(view.status)))
         out.hint(phrase("cli_threads.reopens", thread=named(view)))
         return
     if idle_for is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.language import labels, phrase
+from clew.cli.language import labels, phrase, word
 from clew.cli.output import Out, json_option, moment
 
 if TYPE_CHECKING:
@@ -37,4 +37,4 @@ def limits_command(out: Out) -> None:
 def _row(limit: LimitView) -> tuple[str, ...]:
     used = "–" if limit.used is None else f"{limit.used * 100:.0f} %"
     resets = moment(limit.resets_at) if limit.resets_at and limit.resets_at > time.time() * 1000 else "–"
-    return limit.runtime, limit.window, used, limit.status, resets, moment(limit.seen_at)
+    return limit.runtime, limit.window, used, word(limit.status), resets, moment(limit.seen_at)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import thread_ids
-from clew.cli.language import labels, phrase, sentence
+from clew.cli.language import labels, phrase, sentence, word
 from clew.cli.output import Out, json_option, moment
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ def list_command(out: Out) -> None:
 def _list(out: Out, rows: Sequence[RuleView]) -> None:
     from clew.cli.view.text_width import table
 
-    lines = [(row.id, row.effect, row.kind, pattern_words(row), where_words(row), until_words(row)) for row in rows]
+    lines = [
+        (row.id, word(row.effect), word(row.kind), pattern_words(row), where_words(row), until_words(row))
+        for row in rows
+    ]
     for line in table([labels("id", "effect", "kind", "pattern", "where", "until"), *lines]):
         out.line(line)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import thread_argument
-from clew.cli.language import phrase, row_name, said, sentence
+from clew.cli.language import phrase, row_name, said, sentence, word
 from clew.cli.output import Out, is_terminal, json_option, moment, painted, table, terminal_columns
 from clew.cli.view.threads import named, suspension_words, thread_table
 from clew.support.errors import Refused
@@ -99,8 +99,12 @@ def _none(is_filtered: bool, history: bool) -> str:
     return phrase("cli_threads.start_one", what=what, other=other)
 
 
+_COLOURS = {"running": 32, "waiting": 33, "suspended": 33, "damaged": 31, "cancelled": 2}
+
+
 def _paint(cell: str) -> str:
-    colour = {"running": 32, "waiting": 33, "suspended": 33, "damaged": 31, "cancelled": 2}.get(cell.strip())
+    colours = {word(status): colour for status, colour in _COLOURS.items()}
+    colour = colours.get(cell.strip())
     return painted(cell, colour, sys.stdout) if colour else cell
 
 
@@ -131,18 +135,18 @@ def _session(session: ContinuityView) -> tuple[str, str]:
     back += phrase("cli_threads.rebuilt") if session.began == "rebuilt" else ""
     wrong = f": {session.reason}" if session.status == "error" else ""
     name = f"{session.runtime} ({session.role})" if session.role else session.runtime
-    return name, f"{session.status} {moment(session.used_at)}{back}{wrong}" if session.status else ""
+    return name, f"{word(session.status)} {moment(session.used_at)}{back}{wrong}" if session.status else ""
 
 
 def _described(view: ThreadView) -> list[tuple[str, str]]:
-    notified = f"{view.notify_target or 'here'}: {state_words(view.notification_status or '')}"
+    notified = f"{view.notify_target or phrase('cli_threads.here')}: {state_words(view.notification_status or '')}"
     return [
         (row_name("row_handle"), view.handle or ""),
         (row_name("row_id"), view.id),
         (row_name("row_title"), said(view, "title")),
         (row_name("row_status"), status_words(view)),
         (row_name("row_waits_for"), waits_for(view)),
-        (row_name("row_kind"), view.kind),
+        (row_name("row_kind"), word(view.kind)),
         (row_name("row_runtime"), " ".join(part for part in (view.runtime, view.model, view.effort) if part)),
         (row_name("row_policy"), view.policy),
         (row_name("row_priority"), view.priority if view.priority != "normal" else ""),
@@ -165,8 +169,8 @@ def _described(view: ThreadView) -> list[tuple[str, str]]:
 def status_words(view: ThreadView) -> str:
     """The status; `waiting` is a running thread with an open gate."""
     if view.status == "running" and view.gates:
-        return "waiting"
-    return f"{view.status} ({view.suspended_by})" if view.suspended_by else view.status
+        return word("waiting")
+    return f"{word(view.status)} ({word(view.suspended_by)})" if view.suspended_by else word(view.status)
 
 
 def waits_for(view: ThreadView) -> str:
@@ -254,7 +258,7 @@ def _print_told(out: Out, client: Client, entries: Sequence[Passage]) -> None:
 
 def state_words(state: str) -> str:
     """The state of a delivery, as text."""
-    return phrase(f"cli_threads.{_STATES[state]}") if state in _STATES else state
+    return phrase(f"cli_threads.{_STATES[state]}") if state in _STATES else word(state)
 
 
 _STATES = {
@@ -308,7 +312,7 @@ def _receipt(row: WhereRow) -> tuple[str, ...]:
     tries = f"{row.attempts}x" if row.attempts else "-"
     return (
         row.delivery,
-        row.conversation or "here",
+        row.conversation or phrase("cli_threads.here"),
         state_words(row.state),
         tries,
         moment(row.sent_at) or "-",

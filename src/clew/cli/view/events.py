@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from clew.cli.language import phrase, said
+from clew.cli.language import phrase, said, word
 from clew.cli.view.text_width import duration, fit, one_line
 from clew.client.events import ActivityChanged, OpenText, RuntimeNotice, TextDone, TextPiece, WrittenText
 from clew.support.display import escape_hidden
@@ -181,9 +181,9 @@ def _find_shown(text: str, shown: dict[Key, str]) -> Key | None:
 
 def activity_line(activity: str, phase: str, title: str, outcome: str | None) -> str:
     """`· command: make test`, with the outcome at its end."""
-    end = f" ({outcome or 'done'})" if phase == "done" else ""
+    end = f" ({word(outcome or 'done')})" if phase == "done" else ""
     shown = escape_hidden(title) if activity in _EXACT else title
-    return f"· {activity}: {fit(one_line(shown), TITLE)}{end}"
+    return f"· {word(activity)}: {fit(one_line(shown), TITLE)}{end}"
 
 
 _EXACT = frozenset({"command", "change", "tool"})  # kinds whose look-alike characters must be visible
@@ -192,10 +192,10 @@ _EXACT = frozenset({"command", "change", "tool"})  # kinds whose look-alike char
 def summary(turn: TurnView) -> str:
     """`completed in 3.2 s, 1,234 tokens (1,000 in, 234 out)`."""
     if not turn.started_at or not turn.ended_at:
-        return turn.state
+        return word(turn.state)
     taken = _seconds(turn.ended_at - turn.started_at)
     name = "turn_in" if turn.state == "completed" else "turn_after"
-    words = phrase(f"cli_threads.{name}", state=turn.state, time=taken)
+    words = phrase(f"cli_threads.{name}", state=word(turn.state), time=taken)
     usage = turn.usage
     if not usage or not usage.total_tokens:
         return words

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.language import in_locale, person, phrase, said
+from clew.cli.language import in_locale, person, phrase, said, word
 from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
 from clew.cli.view.text_width import one_line, rows_of, table
 from clew.client import requests
@@ -230,7 +230,7 @@ def command_hints(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
 def _outcome(view: GateView) -> str:
     by = phrase("cli_gates.by", who=person(said(view, "answered_by"))) if view.answered_by else ""
     answer = f": {decision_words(view.decision)}{by}" if view.decision else ""
-    return f"{view.state}{answer}" + (f" ({said(view, 'why')})" if view.why else "")
+    return f"{word(view.state)}{answer}" + (f" ({said(view, 'why')})" if view.why else "")
 
 
 def is_secret(view: GateView) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.language import in_locale, labels, phrase, said
+from clew.cli.language import in_locale, labels, phrase, said, word
 from clew.cli.view.text_width import age, fit, one_line
 from clew.support.display.width import pad, width
 
@@ -51,7 +51,7 @@ def gate_table(
 
 
 def _gate_row(gate: GateView, name: str, now: float) -> tuple[str, ...]:
-    return gate.code, gate.kind, gate.state, age(now - gate.asked_at / 1000), name, gate_title(gate)
+    return gate.code, word(gate.kind), word(gate.state), age(now - gate.asked_at / 1000), name, gate_title(gate)
 
 
 def gate_title(gate: GateView) -> str:
@@ -75,7 +75,7 @@ def _row(thread: ThreadView, now: float) -> tuple[str, ...]:
     asks = phrase("cli_threads.asks", code=thread.gates[0]) if thread.gates else ""
     waits = suspension_words(thread, now) or asks or said(thread, "last_line")
     status = "waiting" if asks and thread.status == "running" else thread.status
-    return named(thread), status, one_line(said(thread, "title")), thread.runtime, old, one_line(waits)
+    return named(thread), word(status), one_line(said(thread, "title")), thread.runtime, old, one_line(waits)
 
 
 def _shares(widths: Sequence[int], columns: int | None) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.language import person, phrase, said
+from clew.cli.language import person, phrase, said, word
 from clew.cli.output import moment
 from clew.cli.view.events import activity_line
 from clew.cli.view.text_width import one_line
@@ -91,7 +91,7 @@ def _with_line_breaks(text: str) -> str:
 def _state(entry: Passage) -> str:
     if entry.cut:
         return phrase("cli_threads.cut_goes_on") if entry.continued_by else phrase("cli_threads.cut_off")
-    return f" ({entry.state})" if entry.state not in (None, "completed") else ""
+    return f" ({word(entry.state)})" if entry.state and entry.state != "completed" else ""
 
 
 def _listed(activities: Sequence[str]) -> list[str]:

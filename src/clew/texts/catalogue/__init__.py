@@ -28,6 +28,7 @@ AREAS = (
     "cli_labels",
     "cli_setup",
     "cli_threads",
+    "cli_words",
     "codex",
     "config",
     "daemon",

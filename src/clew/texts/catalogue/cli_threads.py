@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, tuple[str, str]] = {
+    "here": ("here", "本机"),
     "agent_first_message": (
         "clew send {thread} '…' gives {agent} its first message",
         "clew send {thread} '…' 给 {agent} 第一条消息",
