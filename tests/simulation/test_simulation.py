@@ -73,6 +73,7 @@ NAMED = {
     2622: "threads whose messages wait for a person took the places of one that could run, after a restart, for ever",
     42131: "an answer that was sent by hand overtook one of the same thread that had not got through",
     8784: "a word that repeated an answer on its way, before its agent had taken that, allowed what another gate asked",
+    4230: "an account refused the greeting of a thread that had come back to its agent, which was never told the rest",
     3095: "a secret was answered before its card could leave, and lost in a crash: where it is asked again counts",
 }
 

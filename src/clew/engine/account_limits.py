@@ -20,7 +20,6 @@ from clew.store.tables import limits, threads
 from clew.store.tables.limits import Asking
 
 REFUSAL = "refusal"
-USAGE_LIMIT = "usage_limit"  # the code of a turn's problem
 NOTICEABLE = 0.01  # of a window
 MINUTE = 60_000  # milliseconds
 IN_PLACE = 2 * MINUTE  # a shorter wait is waited for without parking the thread

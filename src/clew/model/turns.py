@@ -58,6 +58,9 @@ class Usage(Struct, frozen=True):
         )
 
 
+USAGE_LIMIT = "usage_limit"  # the code of a problem
+
+
 class Problem(Struct, frozen=True, omit_defaults=True):
     """Why a turn failed, for a person: what happened and what to do next."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clew.engine.account_limits import USAGE_LIMIT, alternative, is_refusing, stored_refusal
+from clew.engine.account_limits import alternative, is_refusing, stored_refusal
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_notice
 from clew.engine.seams import AskPerson, FailedTurn, Recourse, SendAgain
@@ -14,7 +14,7 @@ from clew.model.events import NoticeKind
 from clew.model.events.accounts import Refusal
 from clew.model.events.logged import RuntimeNotice
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
-from clew.model.turns import Origin, Turn
+from clew.model.turns import USAGE_LIMIT, Origin, Turn
 from clew.store import Tx
 from clew.store.tables import threads, turns
 from clew.support import crash

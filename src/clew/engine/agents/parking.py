@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from clew.engine.account_limits import USAGE_LIMIT, asking_until, is_asking, record_asking, stored_refusal
+from clew.engine.account_limits import asking_until, is_asking, record_asking, stored_refusal
 from clew.engine.agents.fallback import cannot_work
 from clew.engine.agents.quiet_hours import after_quiet_hours
 from clew.engine.core import Core
@@ -18,7 +18,7 @@ from clew.engine.seams import ContinueLater, FailedTurn, Recourse, SendAgain
 from clew.engine.turns.parked import park
 from clew.model.events.accounts import Refusal
 from clew.model.threads import Thread, ThreadStatus
-from clew.model.turns import Origin, Turn
+from clew.model.turns import USAGE_LIMIT, Origin, Turn
 from clew.store import Tx
 from clew.store.tables import parked, threads, turns
 from clew.support import crash

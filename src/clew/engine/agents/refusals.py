@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clew.engine.account_limits import USAGE_LIMIT, record_refusal, record_success, stop_asking
+from clew.engine.account_limits import record_refusal, record_success, stop_asking
 from clew.engine.agents.quiet_hours import after_quiet_hours
 from clew.engine.core import Core
 from clew.engine.seams import EndedTurn, FailedTurn
-from clew.model.turns import TurnState
+from clew.model.turns import USAGE_LIMIT, TurnState
 from clew.store import Tx
 from clew.store.tables import parked
 

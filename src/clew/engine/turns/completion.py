@@ -37,7 +37,7 @@ from clew.model.events.logged import StatusChanged, SteerQueued, TurnEnded, Turn
 from clew.model.history import Deed
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadKind, ThreadStatus
-from clew.model.turns import TEXT, Item, Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
+from clew.model.turns import TEXT, USAGE_LIMIT, Item, Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
 from clew.store import Tx
 from clew.store.tables import bindings, continuity, gates, inbox, items, nodes, threads, turns
 from clew.support.clock import Clock
@@ -265,7 +265,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
     node = nodes.append(tx, thread.id, head, outcome)
     if not turns.end(tx, turn, end.state, now, node, end.problem, end.usage):
         raise AssertionError(f"turn {turn.id} changed hands within a transaction")
-    if held.runtime_turn is not None or end.messages:  # its runtime has seen it
+    if (held.runtime_turn is not None or end.messages) and not _was_refused(tx, turn, end):  # its runtime has seen it
         continuity.set_seen(tx, turn.session, node)
     items.clear(tx, turn.id)
     threads.set_last_turn(tx, thread.id, turn.id)
@@ -273,6 +273,13 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
     if thread.status is ThreadStatus.CANCELLED:
         drop_all_queued(tx, core, thread.id)
     return thread
+
+
+def _was_refused(tx: Tx, turn: Turn, end: End) -> bool:
+    """Whether the account refused the turn. Nobody knows whether its session keeps what it was told with it, so the
+    next turn is told again."""
+    is_limit = end.problem is not None and end.problem.code == USAGE_LIMIT
+    return is_limit and not end.has_acted and not has_acted(tx, turn)
 
 
 def activities(done: Sequence[Item], answer: str) -> tuple[Deed, ...]:

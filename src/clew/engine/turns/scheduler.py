@@ -245,13 +245,13 @@ class Scheduler:
         waiting = await self._core.read_with_retry(turns.waiting) if free <= 0 else frozenset()
         return free + len(waiting & set(self._running.values()))
 
-    def _claim_each(self, tx: Tx, wanted: list[str]) -> tuple[list[Turn], dict[str, int], set[str]]:
+    def _claim_each(self, tx: Tx, wanted: list[str]) -> tuple[list[Turn], dict[str, int], list[str]]:
         """The turns that were claimed, when others may be, and the threads that a guard held back."""
         now = self._core.clock.now()
         nothing: tuple[Turn | None, int | None] = (None, None)
         claimed = {thread: tx.attempt(partial(self._claim_one, tx, thread, now), nothing) for thread in wanted}
         waiting = {thread: at for thread, (_, at) in claimed.items() if at is not None and at > now}
-        held_back = {thread for thread, found in claimed.items() if found == HELD_BACK}
+        held_back = [thread for thread, found in claimed.items() if found == HELD_BACK]
         return [turn for turn, _ in claimed.values() if turn is not None], waiting, held_back
 
     def _claim_one(self, tx: Tx, thread: str, now: int) -> tuple[Turn | None, int | None]:
