@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from clew.testing.scripted_model import ScriptedModel
+from clew.testing.scripted_model.server import Handler
 
 T = TypeVar("T")
 TIMEOUT = 60.0
@@ -33,6 +34,14 @@ class Model:
     @property
     def url(self) -> str:
         return self._model.url
+
+    @property
+    def address(self) -> str:
+        return self._model.address
+
+    def on(self, marker: str, handler: Handler) -> None:
+        """Let a function return the steps for prompts that contain the marker. It is called in the model's thread."""
+        self._model.on(marker, handler)
 
     def count(self, marker: str = "") -> int:
         return self._model.count(marker)

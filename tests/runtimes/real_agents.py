@@ -50,21 +50,19 @@ class RealStage(ModelStage):
         if name == "codex-acp":  # inside its sandbox it does not ask
             model.on("!approve", _beyond_the_sandbox)
             model.on("!both", _beyond_the_sandbox)
-        self._command = (program(name), *ARGUMENTS[name])
-        home = folder / "home"
-        home.mkdir(exist_ok=True)
-        self._env = {"HOME": str(home), "PATH": installed.node_path(), **_xdg(home), **_own(name, home, model.url)}
+        self._config = real_config(name, folder / "home", model.url, interrupt_timeout=self.deadline)
 
     def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
-        config = AcpConfig(
-            self._command,
-            self._env,
-            auth="openai" if self._name == "qwen" else None,
-            start_timeout=240,
-            request_timeout=240,
-            interrupt_timeout=self.deadline,
-        )
-        return None if odd else acp.make({self._name: config}, clock, marks)[self._name]
+        return None if odd else acp.make({self._name: self._config}, clock, marks)[self._name]
+
+
+def real_config(name: str, home: Path, url: str, **settings: Any) -> AcpConfig:
+    """The settings of a real agent in a home of its own, which uses our model."""
+    home.mkdir(exist_ok=True)
+    env = {"HOME": str(home), "PATH": installed.node_path(), **_xdg(home), **_own(name, home, url)}
+    auth = "openai" if name == "qwen" else None
+    command = (program(name), *ARGUMENTS[name])
+    return AcpConfig(command, env, auth=auth, start_timeout=240, request_timeout=240, **settings)
 
 
 def _beyond_the_sandbox(request: Any) -> Sequence[Step]:

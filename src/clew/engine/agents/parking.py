@@ -76,7 +76,7 @@ class Parking:
         row = threads.get(tx, thread) if found is not None else None
         if turn is None or found is None or row is None:
             return False
-        return not parked.use_try(tx, thread) and self._waits(tx, row, turn, found)
+        return not parked.may_try(tx, thread) and self._waits(tx, row, turn, found)
 
     def _waits(self, tx: Tx, thread: Thread, turn: Turn, found: Refusal) -> bool:
         """Whether the next turn of an idle thread has to wait for its account. If the account's time has passed, one

@@ -24,6 +24,7 @@ class Refusals:
     def instead_of_failing(self, tx: Tx, failed: FailedTurn) -> None:
         if failed.problem.code == USAGE_LIMIT:
             record_refusal(tx, self._core_of(), failed.turn, failed.problem.until)
+            parked.use_try(tx, failed.thread.id)
 
     def turn_ended(self, tx: Tx, ended: EndedTurn) -> None:
         if ended.state is TurnState.COMPLETED and ended.thread.limit_waits:

@@ -40,12 +40,17 @@ def unpark(tx: Tx, thread: str, at: int) -> bool:
     return changed == 1
 
 
-def use_try(tx: Tx, thread: str) -> bool:
-    """Whether the next turn of an idle thread may try an account at its limit; it may only once."""
+def may_try(tx: Tx, thread: str) -> bool:
+    """Whether the next turn of an idle thread may try an account at its limit."""
     return (
-        tx.run("UPDATE threads SET wake_at = NULL WHERE id = ? AND status = 'idle' AND wake_at IS NOT NULL", thread)
-        == 1
+        tx.one("SELECT 1 AS one FROM threads WHERE id = ? AND status = 'idle' AND wake_at IS NOT NULL", thread)
+        is not None
     )
+
+
+def use_try(tx: Tx, thread: str) -> None:
+    """Record what became of the try: the account refused the turn, or the turn ended."""
+    tx.run("UPDATE threads SET wake_at = NULL WHERE id = ? AND status = 'idle' AND wake_at IS NOT NULL", thread)
 
 
 def parked_for(tx: Tx, runtime: str) -> list[str]:
