@@ -31,7 +31,7 @@ def test_the_line_is_the_one_of_the_card(state: GateState, decision: Decision) -
     line = gate_messages.closed_line(gate, cards.title_line(gate))
     assert line is not None
     assert line == cards.status_line(gate)
-    assert zh(line) == cards.status_line(gate, lambda english, chinese: chinese)
+    assert zh(line) == cards.status_line(gate, zh)
 
 
 def test_an_open_gate_has_no_such_line() -> None:
@@ -49,7 +49,7 @@ def test_you_are_named_in_chinese_too() -> None:
 
 def _lines(answer: Answer, by: str, asked: Asked) -> tuple[str, str]:
     gate = Gate("G", "K7Q2", "T", "t", "r", asked, GateState.TAKEN, 1, answer=answer, answered_by=by)
-    return cards.chat_status_line(gate), cards.chat_status_line(gate, lambda english, chinese: chinese)
+    return cards.chat_status_line(gate), cards.chat_status_line(gate, zh)
 
 
 def test_in_a_chat_you_are_somebody_at_the_computer() -> None:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from clew.model.gates import Decision, Gate, GateKind, GateState, Reason
+from clew.model.gates import Decision, Gate, GateState, Reason
 from clew.support.coded import Text, coded_of
 from clew.support.display.as_code import as_code
-from clew.texts.bilingual import Bilingual
-from clew.texts.catalogue import chinese, say
+from clew.texts.catalogue import say
 from clew.texts.reasons import reason
 
 DECLINED = say("gates.declined")
@@ -252,77 +251,3 @@ def closed_line(gate: Gate, about: str) -> Text | None:
             return say(codes[gate.answer.decision], code=gate.code, by=person(gate.answered_by or ""), about=about)
         case _:
             return None
-
-
-# What a card says. It is rendered for one conversation at once, and never stored as a sentence.
-
-HEADS = {
-    GateKind.COMMAND: Bilingual("The agent asks to run a command", "智能体请求运行命令"),
-    GateKind.CHANGE: Bilingual("The agent asks to change files", "智能体请求修改文件"),
-    GateKind.PERMISSION: Bilingual("The agent asks for a permission", "智能体请求授权"),
-    GateKind.QUESTION: Bilingual("The agent asks", "智能体提问"),
-}
-ASKED_AGAIN_HEAD = Bilingual("Asked again:", "再次询问：")
-REMINDER_HEAD = Bilingual("Still waiting for you:", "还在等你答复：")
-SHORT_ANSWER = Bilingual(
-    "While this chat talks to this thread and nothing else is open, `y` or `n` alone will do.",
-    "这里正在与本会话对话且没有别的待答事项时，只回复「同意」或「拒绝」即可。",
-)
-SHORT_ANSWER_TO_ALL = Bilingual(
-    "While this chat talks to this thread, `yes all` allows all of them.",
-    "这里正在与本会话对话时，回复「全部同意」即可全部允许。",
-)
-
-
-def agent_says(reason: str) -> Bilingual:
-    return Bilingual(f"The agent says: {reason}", f"智能体说：{reason}")
-
-
-def in_folder(folder: str) -> Bilingual:
-    return Bilingual(f"in {folder}", f"目录：{folder}")
-
-
-def how_to_stop(code: str) -> Bilingual:
-    return Bilingual(f"Reply `{code} stop` to stop the turn.", f"回复 `{code} stop` 停止本轮。")
-
-
-def how_to_decline(code: str) -> Bilingual:
-    return Bilingual(
-        f"Reply `{code} n` to decline, `{code} stop` to stop the turn too.",
-        f"回复 `{code} n` 拒绝，`{code} stop` 拒绝并停止本轮。",
-    )
-
-
-def how_to_answer(code: str) -> Bilingual:
-    return Bilingual(
-        f"Reply `{code} y` or `{code} n`, or `{code}` and a number.",
-        f"回复 `{code} y` 或 `{code} n`，或 `{code}` 加编号。",
-    )
-
-
-def how_to_answer_each(code: str) -> Bilingual:
-    return Bilingual(f"Reply `{code} 1 2 …`: a number for each question.", f"回复 `{code} 1 2 …`：每个问题一个编号。")
-
-
-def how_to_write(code: str) -> Bilingual:
-    return Bilingual(f"Reply with `{code} your answer`.", f"回复 `{code} 你的答案`。")
-
-
-def or_own_words(code: str) -> Bilingual:
-    return Bilingual(f" or `{code} your own words`", f"，或 `{code} 你自己的话`")
-
-
-def how_to_choose(code: str, other: str) -> Bilingual:
-    return Bilingual(f"Reply with `{code} 1` or another number{other}.", f"回复 `{code} 1` 或其他编号{other}。")
-
-
-def how_to_choose_by_words(code: str, other: str) -> Bilingual:
-    return Bilingual(
-        f"Reply with `{code}` and an option's own words, with `{code} #1`{other}.",
-        f"回复 `{code}` 加选项原文，或 `{code} #1`{other}。",
-    )
-
-
-def secret_on_card(code: str) -> Bilingual:
-    words = f"The answer is secret: give it with `clew answer {code}`, not here."
-    return Bilingual(words, chinese(secret(code).coded))

@@ -39,7 +39,7 @@ async def test_every_card_says_where_a_link_leads(tmp_path: Path) -> None:
         english, chinese = f"docs/notes.md is really {target}: a link leads there.", f"docs/notes.md 实际是 {target}："
         assert Chat(rig).card(view).text.count(english) == 1 and view.warning == english
         assert english in "\n".join(in_a_terminal(view))
-        assert chinese in render_card([await _row(rig, view)], lambda english, chinese: chinese)
+        assert chinese in render_card([await _row(rig, view)], zh)
 
 
 async def test_another_warning_does_not_hide_where_a_link_leads(tmp_path: Path) -> None:

@@ -10,33 +10,33 @@ from clew.model.delivery import Button
 from clew.model.gates import Gate, GateKind, GateState
 from clew.model.threads import SuspendedBy
 from clew.support.display import escape_hidden
-from clew.texts import limit_messages
+from clew.texts import card_messages, limit_messages
 from clew.texts.bilingual import Bilingual
 
 MAX_LABEL = 40  # characters
 
 _LABELS = {
-    ChoiceKind.ACCEPT: (Bilingual("✅ Allow", "✅ 允许"), "y"),
-    ChoiceKind.THREAD: (Bilingual("Allow in this thread", "在本会话中允许"), "thread"),
+    ChoiceKind.ACCEPT: (card_messages.ALLOW_BUTTON, "y"),
+    ChoiceKind.THREAD: (card_messages.IN_THREAD_BUTTON, "thread"),
     ChoiceKind.RULE: ("", "rule"),
-    ChoiceKind.DECLINE: (Bilingual("🚫 Decline", "🚫 拒绝"), "n"),
-    ChoiceKind.CANCEL: (Bilingual("⏹ Decline and stop", "⏹ 拒绝并停止"), "stop"),
+    ChoiceKind.DECLINE: (card_messages.DECLINE_BUTTON, "n"),
+    ChoiceKind.CANCEL: (card_messages.AND_STOP_BUTTON, "stop"),
 }
 SUSPENSION_BUTTONS = {
     SuspendedBy.CUT: (
-        Button(Bilingual("▶ Continue", "▶ 继续"), "continue"),
-        Button(Bilingual("⏹ Stop", "⏹ 停止"), "stop"),
+        Button(card_messages.CONTINUE_BUTTON, "continue"),
+        Button(card_messages.STOP_BUTTON, "stop"),
     ),
     SuspendedBy.BACKLOG: (
-        Button(Bilingual("▶ Run all", "▶ 全部运行"), "run all"),
-        Button(Bilingual("Merge", "合并"), "merge"),
-        Button(Bilingual("Skip", "跳过"), "skip"),
+        Button(card_messages.RUN_ALL_BUTTON, "run all"),
+        Button(card_messages.MERGE_BUTTON, "merge"),
+        Button(card_messages.SKIP_BUTTON, "skip"),
     ),
     SuspendedBy.FAILURE: (),
     SuspendedBy.BUDGET: (
-        Button(Bilingual("▶ Go on", "▶ 继续这一轮"), "go on"),
-        Button(Bilingual("Raise", "提高预算"), "raise"),
-        Button(Bilingual("⏹ Stop", "⏹ 停止"), "stop"),
+        Button(card_messages.GO_ON_BUTTON, "go on"),
+        Button(card_messages.RAISE_BUTTON, "raise"),
+        Button(card_messages.STOP_BUTTON, "stop"),
     ),
     SuspendedBy.LIMIT: (
         Button(limit_messages.NOW_BUTTON, "now"),
@@ -64,7 +64,7 @@ def card_buttons(shown: Sequence[Gate]) -> tuple[Button, ...]:
     approvals = [gate for gate in shown if gate.asked.kind is not GateKind.QUESTION]
     each = [button for gate in approvals for button in _yes_and_no(gate)]
     complete = [gate for gate in approvals if gate.whole_in]
-    return (*each, Button(Bilingual("✅ Allow all", "✅ 全部允许"), "yes all")) if len(complete) > 1 else tuple(each)
+    return (*each, Button(card_messages.ALLOW_ALL_BUTTON, "yes all")) if len(complete) > 1 else tuple(each)
 
 
 def _buttons_of_one(gate: Gate) -> tuple[Button, ...]:

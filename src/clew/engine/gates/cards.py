@@ -42,7 +42,7 @@ from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
 from clew.support.display.as_code import PLAIN_LINE, as_code, as_prose, detail_shown, title_shown
-from clew.texts import bilingual, gate_messages, handoff_messages
+from clew.texts import bilingual, card_messages, gate_messages, handoff_messages
 from clew.texts.bilingual import Bilingual
 
 JOIN_WINDOW = 150  # milliseconds that a card waits for more gates to join it
@@ -113,7 +113,7 @@ def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> No
         show_at(tx, core, turn, gate, gate.where)
         return
     redraw(tx, core, gate)
-    _enqueue_again(tx, core, gate, gate_messages.ASKED_AGAIN_HEAD, AGAIN)
+    _enqueue_again(tx, core, gate, card_messages.ASKED_AGAIN_HEAD, AGAIN)
 
 
 def move(tx: Tx, core: Core, thread: Thread, to: Conversation, asked: Sequence[Gate]) -> None:
@@ -194,7 +194,7 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
 
 
 def remind(tx: Tx, core: Core, gate: Gate) -> None:
-    _enqueue_again(tx, core, gate, gate_messages.REMINDER_HEAD, REMIND)
+    _enqueue_again(tx, core, gate, card_messages.REMINDER_HEAD, REMIND)
 
 
 def _enqueue_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
@@ -203,7 +203,7 @@ def _enqueue_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None
         return
     say = _language_picker(tx, core, gate.where)
     shown = _as_copy(gate, message_limit(core, gate.where, f"{head}\n{bilingual.zh(head)}"), say)
-    text = f"{say(head, bilingual.zh(head))}\n{render_card([shown], say)}"
+    text = f"{say(head)}\n{render_card([shown], say)}"
     offered = button_labels.card_buttons([shown])
     again = next_free_id(tx, f"{gate.id}:{name}")
     enqueue_delivery(tx, core, turn, DeliveryKind.ASK, gate.where, text, id=again, buttons=offered, gate=gate.id)
@@ -258,13 +258,12 @@ def _copies(tx: Tx, gate: Gate) -> list[Delivery]:
 
 
 def in_both_languages(render: Callable[[Say], str]) -> Bilingual:
-    return Bilingual(render(in_english), render(lambda text, chinese: chinese))
+    return Bilingual(render(in_english), render(bilingual.zh))
 
 
 def _language_picker(tx: Tx, core: Core, where: Conversation) -> Say:
     """A function that picks the text in the language of the conversation."""
-    is_chinese = language_of(tx, core, where) == CHINESE
-    return lambda text, chinese: chinese if is_chinese else text
+    return bilingual.zh if language_of(tx, core, where) == CHINESE else in_english
 
 
 def render_card(shown: Sequence[Gate], say: Say = in_english) -> str:
@@ -272,7 +271,7 @@ def render_card(shown: Sequence[Gate], say: Say = in_english) -> str:
     parts = [_render_open(gate, say) if gate.state is GateState.OPEN else chat_status_line(gate, say) for gate in shown]
     waiting = [gate for gate in shown if gate.state is GateState.OPEN]
     if short := _hint_without_code(waiting):
-        parts.append(_said(short, say))
+        parts.append(say(short))
     return "\n\n".join(parts)
 
 
@@ -283,8 +282,8 @@ def _hint_without_code(waiting: Sequence[Gate]) -> Bilingual | None:
     if len(waiting) != len(approvals) or not waiting:
         return None
     if len(waiting) == 1:
-        return gate_messages.SHORT_ANSWER
-    return gate_messages.SHORT_ANSWER_TO_ALL
+        return card_messages.SHORT_ANSWER
+    return card_messages.SHORT_ANSWER_TO_ALL
 
 
 def _render_open(gate: Gate, say: Say) -> str:
@@ -292,28 +291,26 @@ def _render_open(gate: Gate, say: Say) -> str:
     asked = gate.asked
     kind = asked.shown_as
     head = [
-        f"{_said(gate_messages.HEADS[kind], say)} ({gate.code})",
+        f"{say(card_messages.HEADS[kind])} ({gate.code})",
         *(_render_request(gate, say) if gate.whole_in == 1 else ()),
     ]
     reason = _prose_with_line_count(asked.reason, say)
-    why = [_said(gate_messages.agent_says(reason), say)] if asked.reason else []
+    why = [say(card_messages.agent_says(reason))] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_complete(gate, say)]
-    head += [f"⚠ {_prose(say(warning, bilingual.zh(warning)))}" for warning in gate_messages.warnings(gate)]
-    how = _reply_hints(gate, say) if gate.whole_in else [_said(_decline_hint(gate), say)]
+    head += [f"⚠ {_prose(say(warning))}" for warning in gate_messages.warnings(gate)]
+    how = _reply_hints(gate, say) if gate.whole_in else [say(_decline_hint(gate))]
     return "\n".join([*head, *how])
 
 
 def _where_complete(gate: Gate, say: Say) -> str:
     if gate.whole_in:
-        before = gate_messages.shown_before(gate.whole_in - 1)
-        return say(before, bilingual.zh(before))
-    beginning, elsewhere = fence(title_line(gate)), gate_messages.not_on_card(gate.code)
-    return f"{beginning}\n{say(elsewhere, bilingual.zh(elsewhere))}"
+        return say(gate_messages.shown_before(gate.whole_in - 1))
+    return f"{fence(title_line(gate))}\n{say(gate_messages.not_on_card(gate.code))}"
 
 
 def _decline_hint(gate: Gate) -> Bilingual:
     is_question = gate.asked.kind is GateKind.QUESTION
-    return gate_messages.how_to_stop(gate.code) if is_question else gate_messages.how_to_decline(gate.code)
+    return card_messages.how_to_stop(gate.code) if is_question else card_messages.how_to_decline(gate.code)
 
 
 def _render_request(gate: Gate, say: Say) -> list[str]:
@@ -323,7 +320,7 @@ def _render_request(gate: Gate, say: Say) -> list[str]:
     if asked.shown_as is GateKind.QUESTION:
         return [*questions, *detail]
     title = [*line_count(asked, say), fence(title_shown(asked.shown_as, asked.title))]
-    folder = [_said(gate_messages.in_folder(_render_name(asked.folder)), say)] if asked.folder else []
+    folder = [say(card_messages.in_folder(_render_name(asked.folder)))] if asked.folder else []
     return [*title, *folder, *detail, *questions]
 
 
@@ -331,27 +328,23 @@ def _reply_hints(gate: Gate, say: Say) -> list[str]:
     """How to reply."""
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:
-        labels = [say(each.label, bilingual.zh(each.label)) for each in choices(gate)]
+        labels = [say(each.label) for each in choices(gate)]
         numbered = "\n".join(f"{number}. {label}" for number, label in enumerate(labels, 1))
-        return [numbered, _said(gate_messages.how_to_answer(code), say)]
+        return [numbered, say(card_messages.how_to_answer(code))]
     if len(asked.questions) != 1:
-        return [_said(gate_messages.how_to_answer_each(code), say)]
+        return [say(card_messages.how_to_answer_each(code))]
     return [_question_hint(asked.questions[0], code, say)]
 
 
 def _question_hint(question: Question, code: str, say: Say) -> str:
     if question.secret:
-        return _said(gate_messages.secret_on_card(code), say)
+        return say(card_messages.secret_on_card(code))
     if not question.options:
-        return _said(gate_messages.how_to_write(code), say)
-    other = _said(gate_messages.or_own_words(code), say) if question.free else ""
+        return say(card_messages.how_to_write(code))
+    other = say(card_messages.or_own_words(code)) if question.free else ""
     if has_numeric_options(question):
-        return _said(gate_messages.how_to_choose_by_words(code, other), say)
-    return _said(gate_messages.how_to_choose(code, other), say)
-
-
-def _said(text: Bilingual, say: Say) -> str:
-    return say(str(text), text.zh)
+        return say(card_messages.how_to_choose_by_words(code, other))
+    return say(card_messages.how_to_choose(code, other))
 
 
 def _render_question(question: Question, say: Say) -> str:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
 from clew.support.display.as_code import as_command
 from clew.support.errors import BadInput
+from clew.texts import card_messages
 from clew.texts.bilingual import Bilingual
 from clew.texts.catalogue import say
 
@@ -82,24 +83,18 @@ def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
 
     yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
     exact = NewRule(RuleKind.EXACT, decide.exact_pattern(asked), Scope.THREAD)
-    found = [Choice(ChoiceKind.ACCEPT, _ALLOW, yes), Choice(ChoiceKind.DECLINE, _DECLINE, no)]
+    found = [Choice(ChoiceKind.ACCEPT, card_messages.ALLOW, yes), Choice(ChoiceKind.DECLINE, card_messages.DECLINE, no)]
     if not asked.unshown:
-        found.append(Choice(ChoiceKind.THREAD, _IN_THREAD, yes, exact))
+        found.append(Choice(ChoiceKind.THREAD, card_messages.IN_THREAD, yes, exact))
     if offer is not None:
         rule = NewRule(decide.RULE_KINDS[asked.kind], offer, Scope.WORKSPACE, DEFAULT_RULE_LIFETIME)
         found.append(Choice(ChoiceKind.RULE, _rule_label(offer), yes, rule))
-    found.append(Choice(ChoiceKind.CANCEL, _AND_STOP, Answer(Decision.CANCEL)))
+    found.append(Choice(ChoiceKind.CANCEL, card_messages.AND_STOP, Answer(Decision.CANCEL)))
     return tuple(found)
 
 
-_ALLOW, _DECLINE = Bilingual("allow", "允许"), Bilingual("decline", "拒绝")
-_IN_THREAD = Bilingual("allow it in this thread from now on", "在本会话中一直允许")
-_AND_STOP = Bilingual("decline and stop the turn", "拒绝并停止本轮")
-
-
 def _rule_label(pattern: str) -> Bilingual:
-    pattern = as_command(pattern, lines=False)
-    return Bilingual(f"allow `{pattern}` here for 2 h", f"两小时内在这里允许 `{pattern}`")
+    return card_messages.rule(as_command(pattern, lines=False))
 
 
 def _options(asked: Asked) -> tuple[Choice, ...]:
@@ -129,7 +124,7 @@ def _option(question: Question, word: str) -> str:
         return option
     if question.options and not question.free:
         known = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
-        given = Bilingual("This", "这") if question.secret else f"“{text}”"
+        given = card_messages.THIS if question.secret else f"“{text}”"
         raise BadInput(say("gates.not_an_option", given=given, question=question.text, known=known))
     return text
 

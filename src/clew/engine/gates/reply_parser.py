@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew.engine.gates.choices import Choice, ChoiceKind, choices, find_option, make_reply
 from clew.model.gates import Answer, Decision, Gate, GateKind, Question
 from clew.support.errors import BadInput
-from clew.texts import bilingual, chat_messages, gate_messages
+from clew.texts import bilingual, card_messages, chat_messages, gate_messages
 from clew.texts.chat_messages import ALLOW, CANCEL, DENY, NO, YES
 
 YES_TO_ALL = frozenset({"yes all", "y all", "全部同意"})
@@ -85,7 +85,7 @@ def find_choice(typed: TypedReply, gate: Gate) -> Choice | None:
     if choice is None and typed.code is not None:
         offered = choices(gate)
         named = [bilingual.joined(" ", str(number), each.label) for number, each in enumerate(offered, 1)]
-        known = bilingual.joined("; ", *named) or bilingual.Bilingual("an answer in your words", "用你自己的话回答")
+        known = bilingual.joined("; ", *named) or card_messages.OWN_WORDS
         raise BadInput(gate_messages.no_answer_to(gate.code, typed.rest, known))
     return choice
 

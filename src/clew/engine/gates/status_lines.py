@@ -7,7 +7,7 @@ from collections.abc import Callable
 from clew.engine.gates.visibility import Say
 from clew.model.gates import Decision, Gate, GateState, GrantedRule, RuleKind
 from clew.support.display.as_code import plain_or_code, title_shown
-from clew.texts import bilingual, gate_messages
+from clew.texts import bilingual, card_messages, gate_messages
 
 MAX_TITLE = 160  # characters of a title line
 MAX_TITLE_SOURCE = 1000  # characters of a title that such a line is made of
@@ -15,7 +15,7 @@ MAX_CHOSEN = 80  # characters of an answer or a pattern
 HOUR = 3_600_000  # milliseconds
 
 
-def in_english(text: str, chinese: str) -> str:
+def in_english(text: str) -> str:
     return text
 
 
@@ -43,11 +43,10 @@ def _render_chosen(gate: Gate, say: Say) -> str:
 
 def _render_rule(rule: GrantedRule, say: Say) -> str:
     if rule.kind is RuleKind.EXACT:
-        return say(" (from now on in this thread)", "（此后在本会话中一直允许）")
+        return say(card_messages.FROM_NOW_ON)
     pattern = plain_or_code(_one_line(rule.pattern, MAX_CHOSEN))
     hours = f"{rule.lasts / HOUR:g}" if rule.lasts is not None else ""
-    lasts = say(f" for {hours} h", f"，{hours} 小时内有效") if hours else ""
-    return say(f" (new rule: allow {pattern}{lasts})", f"（新规则：允许 {pattern}{lasts}）")
+    return say(card_messages.new_rule(pattern, hours))
 
 
 def _one_line(text: str, longest: int) -> str:
@@ -59,38 +58,23 @@ def _render_status(
     gate: Gate, say: Say, shown: Callable[[str], str], phrase: Callable[[str], str] = lambda text: text
 ) -> str:
     code, about, author = gate.code, shown(title_line(gate)), phrase(gate_messages.person(gate.answered_by or ""))
-    by = shown(say(author, bilingual.zh(author)))
+    by = shown(say(author))
     match gate.state:
         case GateState.OPEN:
-            return say(f"{code} waits for an answer: {about}", f"{code} 等待答复：{about}")
+            return say(card_messages.waits(code, about))
         case GateState.ANSWERED:
-            answer = say(*_ANSWERS[gate.answer.decision]) if gate.answer else ""
-            english = f"{code}: {answer} by {by}, on its way to the agent: {about}"
-            return say(english, f"{code}：{by} {answer}，正在送往智能体：{about}")
+            answer = card_messages.ANSWERS[gate.answer.decision] if gate.answer else ""
+            return say(card_messages.on_its_way(code, answer, by, about))
         case GateState.TAKEN:
-            done = say(*_OUTCOMES[gate.answer.decision]) if gate.answer else ""
-            return say(f"{code}: {done} by {by}: {about}", f"{code}：{by} {done}：{about}")
+            outcome = card_messages.OUTCOMES[gate.answer.decision] if gate.answer else ""
+            return say(card_messages.settled(code, outcome, by, about))
         case GateState.EXPIRED:
-            return say(f"{code} expired without an answer: {about}", f"{code} 无人答复，已过期：{about}")
+            return say(card_messages.expired(code, about))
         case GateState.VOID:
-            return say(f"{code} is void ({gate.why}): {about}", f"{code} 已失效（{bilingual.zh(gate.why)}）：{about}")
+            return say(card_messages.void(code, gate.why, about))
 
 
 def title_line(gate: Gate) -> str:
     title = gate.asked.title
     first = " ".join(title_shown(gate.asked.shown_as, title[:MAX_TITLE_SOURCE]).split())
     return first if len(first) <= MAX_TITLE and len(title) <= MAX_TITLE_SOURCE else f"{first[: MAX_TITLE - 1]}…"
-
-
-_ANSWERS = {
-    Decision.ACCEPT: ("yes", "同意"),
-    Decision.DECLINE: ("no", "拒绝"),
-    Decision.CANCEL: ("stop", "要求停止"),
-    Decision.REPLY: ("an answer", "已回答"),
-}
-_OUTCOMES = {
-    Decision.ACCEPT: ("allowed", "已允许"),
-    Decision.DECLINE: ("declined", "已拒绝"),
-    Decision.CANCEL: ("declined and stopped", "已拒绝并停止"),
-    Decision.REPLY: ("answered", "已回答"),
-}

@@ -19,6 +19,7 @@ from clew.model.surface import Units
 from clew.store import Tx
 from clew.store.tables import deliveries, gates
 from clew.support.display.as_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
+from clew.texts import card_messages
 
 MAX_PARTS = 5  # messages before a card
 MAX_CHARACTERS = 200_000  # if a message may have any length
@@ -26,7 +27,7 @@ HEADER_LENGTH = 80  # characters, above each part
 MIN_PART_LENGTH = 100  # characters
 READING_TIME = 600  # milliseconds in which nobody can read a message and answer it
 
-Say = Callable[[str, str], str]  # picks one of an English and a Chinese text
+Say = Callable[[str], str]  # picks the language of a text
 
 
 class MessageLimit(Struct, frozen=True):
@@ -61,7 +62,7 @@ def split_request(gate: Gate, limit: MessageLimit, say: Say) -> list[str]:
     if not bodies or len(bodies) > MAX_PARTS:
         return []
     count = len(bodies)
-    messages = [f"{_header(gate, number, count, say)}\n{body}" for number, body in enumerate(bodies, 1)]
+    messages = [f"{say(card_messages.part(gate.code, number, count))}\n{body}" for number, body in enumerate(bodies, 1)]
     return messages if all(map(limit.fits, messages)) else []
 
 
@@ -129,16 +130,16 @@ def gates_on(tx: Tx, message: Delivery) -> list[Gate]:
 def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:
     """The texts that must be shown, each under its own label, so that none can pass for another."""
     if asked.shown_as is not GateKind.QUESTION:
-        label = " ".join([*line_count(asked, say), say(*_TITLES[asked.shown_as])])
+        label = " ".join([*line_count(asked, say), say(card_messages.TITLES[asked.shown_as])])
         yield label, title_shown(asked.shown_as, asked.title)
-        yield say("Folder:", "目录："), as_code(asked.folder or "")
+        yield say(card_messages.FOLDER), as_code(asked.folder or "")
     for question in asked.questions:
-        yield _label(question.text, say("Question:", "问题："), say), as_prose(question.text)
+        yield _label(question.text, say(card_messages.QUESTION), say), as_prose(question.text)
         for number, option in enumerate(question.options, 1):
-            yield _label(option, say(f"Option {number}:", f"选项 {number}："), say), as_prose(option)
+            yield _label(option, say(card_messages.option(number)), say), as_prose(option)
     detail = detail_shown(asked.shown_as, asked.detail) if has_detail_to_show(asked) else ""
-    yield say("In full:", "详细内容："), detail
-    yield _label(asked.reason, say("The agent says:", "智能体说："), say), as_prose(asked.reason)
+    yield say(card_messages.IN_FULL), detail
+    yield _label(asked.reason, say(card_messages.AGENT_SAYS), say), as_prose(asked.reason)
 
 
 def _label(text: str, name: str, say: Say) -> str:
@@ -148,7 +149,7 @@ def _label(text: str, name: str, say: Say) -> str:
 def line_count(asked: Asked, say: Say) -> list[str]:
     """The number of lines of a long command and the length of a long line, for a person who sees only its end."""
     length = long_line(asked.shown_as, asked.title)
-    told = [say(f"A line of {length:,} characters:", f"有一行共 {length:,} 个字符：")] if length else []
+    told = [say(card_messages.long_line(length))] if length else []
     return [*_line_count_label(many_lines(asked.shown_as, asked.title), say), *told]
 
 
@@ -158,7 +159,7 @@ def line_count_of_text(text: str, say: Say) -> list[str]:
 
 
 def _line_count_label(count: int | None, say: Say) -> list[str]:
-    return [say(f"{count:,} lines:", f"共 {count:,} 行：")] if count else []
+    return [say(card_messages.lines(count))] if count else []
 
 
 def has_detail_to_show(asked: Asked) -> bool:
@@ -173,7 +174,7 @@ def _split_block(label: str, shown: str, limit: MessageLimit, say: Say) -> Itera
         return
     assert limit.length is not None
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
-    continued = f"{label} {say('(it goes on)', '（续）')}"
+    continued = f"{label} {say(card_messages.CONTINUED)}"
     around = size(f"{continued}\n{'`' * max(3, longest + 1)}\n\n{'`' * max(3, longest + 1)}", limit.units)
     free = max(limit.length - HEADER_LENGTH - around, MIN_PART_LENGTH)
     for number, part in enumerate(split(shown, free, limit.units)):
@@ -191,15 +192,3 @@ def _pack(pieces: Sequence[str], limit: MessageLimit) -> list[str]:
         else:
             messages.append(piece)
     return messages
-
-
-def _header(gate: Gate, number: int, count: int, say: Say) -> str:
-    english = f"{gate.code}: part {number} of {count} of what the agent asks"
-    return say(english, f"{gate.code}：智能体请求的内容，第 {number}/{count} 部分")
-
-
-_TITLES = {
-    GateKind.COMMAND: ("Command:", "命令："),
-    GateKind.CHANGE: ("Files:", "文件："),
-    GateKind.PERMISSION: ("Permission:", "权限："),
-}

@@ -21,11 +21,9 @@ from clew.store.tables import edits, inbox, turns
 from clew.store.tables.edits import Edit
 from clew.store.tables.inbox import Arrival
 from clew.support.text import clean
-from clew.texts import chat_messages, gate_messages
-from clew.texts.bilingual import Bilingual
+from clew.texts import card_messages, chat_messages, gate_messages
 
 SEND = "edit:"  # what the button says, before the id of the message
-LABEL = Bilingual("✏️ Send the edit", "✏️ 发送修改")
 CORRECTION = "I have edited my message. It now says:"
 LONGEST_BUTTON = 64  # bytes
 _LIVE = frozenset({TurnState.RUNNING, TurnState.WAITING})
@@ -54,7 +52,7 @@ def _offer(tx: Tx, core: Core, turn: Turn, inbound: Inbound, text: str) -> None:
     """Ask once for each message; the button sends the newest text."""
     where, message = inbound.conversation, inbound.message_id
     edits.put(tx, where, message, Edit(text, inbound.sender_id))
-    surface, button = core.surfaces.get(where.surface), Button(LABEL, f"{SEND}{message}")
+    surface, button = core.surfaces.get(where.surface), Button(card_messages.EDIT_BUTTON, f"{SEND}{message}")
     has_button = surface is not None and surface.can.buttons > 0 and len(button.says.encode()) <= LONGEST_BUTTON
     words = chat_messages.EDIT_OFFERED if has_button else chat_messages.EDIT_TOO_LATE
     buttons = (button,) if has_button else ()
