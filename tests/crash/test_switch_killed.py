@@ -51,7 +51,11 @@ def switch(system: System, thread: str, runtime: str) -> None:
 
 def say(system: System, thread: str, text: str) -> str:
     """Send it, and wait for its answer through any number of daemons."""
-    turn = system.clew.json("send", thread, text)["turn"]
+    return answer(system, thread, system.clew.json("send", thread, text)["turn"])
+
+
+def answer(system: System, thread: str, turn: str) -> str:
+    """The answer to a turn, or to the one that continues it."""
     while (found := ask(system, "turns", turn))["ended_at"] is None or found["continued_by"]:
         system.clew.run("wait", thread)
         turn = found["continued_by"] or turn

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -84,8 +86,8 @@ def test_a_daemon_whose_lock_was_removed_writes_nothing_beside_the_next_one(clew
     """The first pair is frozen, so that the second starts; then the first goes on, and ends."""
     pid, keeper = clew.up(), clew.supervisor
     frozen = [pid, keeper]
-    for each in frozen:
-        os.kill(each, signal.SIGSTOP)
+    os.kill(keeper, signal.SIGSTOP)
+    _freeze_between_commits(clew, pid)
     remove(clew, "run clew.lock supervisor.lock")
     thread = clew.json("run", "!text second")["thread"]
     second = clew.pid
@@ -98,6 +100,22 @@ def test_a_daemon_whose_lock_was_removed_writes_nothing_beside_the_next_one(clew
     clew("down")
     clew.wait_gone(keeper)
     assert clew.alive() == []
+
+
+def _freeze_between_commits(clew: Clew, pid: int) -> None:
+    """A daemon that is frozen in a commit keeps the database locked."""
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        while any(") T " not in task.read_text() for task in Path(f"/proc/{pid}/task").glob("*/stat")):
+            pass
+        with closing(sqlite3.connect(clew.home.database, timeout=0, isolation_level=None)) as database:
+            try:
+                database.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                os.kill(pid, signal.SIGCONT)
+            else:
+                database.execute("ROLLBACK")
+                return
 
 
 def test_a_frozen_daemon_without_a_socket_is_named(clew: Clew) -> None:
@@ -117,6 +135,7 @@ def test_a_frozen_daemon_without_a_socket_is_named(clew: Clew) -> None:
 def test_open_streams_survive_the_loss_of_the_socket(clew: Clew) -> None:
     clew.up()
     events = clew.events(None, None)
+    assert next(events).kind == "hello", "the stream is open before the first turn begins"
     first = clew.json("start", "!text one")
     assert next(event for event in events if event.kind == "turn.ended").data["turn"] == first["turn"]
     clew.home.socket.unlink()

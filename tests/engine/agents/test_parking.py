@@ -325,3 +325,21 @@ async def test_a_parked_thread_whose_row_is_damaged_does_not_keep_the_others_fro
         await rig.store.write(lambda tx: tx.run(sql, said[0].thread))
         rig.pass_time(2 * HOUR + 4 * MINUTE)
         assert (await rig.ended(said[1].turn)).state == "completed"
+
+
+async def test_a_try_that_a_crash_cut_off_is_tried_again(tmp_path: Path) -> None:
+    """The agent said no time, a person said now, and the daemon died during the turn. That says nothing of the account,
+    so the continuation does not wait."""
+    async with Limited(tmp_path, says=None) as rig:
+        said = await rig.say("go")
+        await rig.parked(said.thread)
+        await rig.delivered(f"{said.turn}:limit")
+        rig.scripted.play = lambda request: (script.Say("a word"), script.Hold("door"))
+        await rig.say("now")
+        await rig.held("door")
+        await rig.kill()
+    async with Limited(tmp_path, says=None, frees_after=0, clock=rig.clock) as again:
+        cut = await again.ended(said.turn)
+        assert cut.state == "interrupted"
+        next_one = (await again.saw("turn.claimed", said.thread)).turn
+        assert (await again.ended(next_one)).text == "done"

@@ -38,6 +38,7 @@ from clew.model.threads import ForkPoint, SessionBegan
 from clew.model.turns import TurnState
 from clew.process.scan import Marks
 from clew.runtimes.claude.record import transcript
+from clew.runtimes.claude.record.position import Position
 from clew.runtimes.claude.runtime import ClaudeRuntime
 from clew.runtimes.claude.session import ClaudeSession
 from clew.runtimes.claude.settings import ClaudeConfig
@@ -303,7 +304,7 @@ async def test_a_finished_turn_that_is_sent_again_asks_the_model_nothing(
 
 
 async def test_after_kill_9_the_transcript_says_absent_cut_or_complete(
-    runtime: ClaudeRuntime, seat: Seat, model: ScriptedModel
+    runtime: ClaudeRuntime, seat: Seat, model: ScriptedModel, config: ClaudeConfig
 ) -> None:
     session = await runtime.open(seat)
     await play(session, "!text whole", "complete")
@@ -312,6 +313,7 @@ async def test_after_kill_9_the_transcript_says_absent_cut_or_complete(
     await session.answer(gate.ref, YES)
     await model.held("cut-here")
     assert (alive := await session.record("cut")) is not None and alive.state is RecordState.ALIVE
+    await _written(config, session, "cut")
     await kill(runtime)
     with pytest.raises(RuntimeLost):
         await collect(session, events)
@@ -320,6 +322,16 @@ async def test_after_kill_9_the_transcript_says_absent_cut_or_complete(
     assert cut is not None and cut.state is RecordState.CUT
     assert {act.title for act in cut.activities} <= {"true"}, "Claude writes up to 0.1 s late"
     assert await session.record("absent") is None
+
+
+async def _written(config: ClaudeConfig, session: ClaudeSession, turn: str) -> None:
+    """Claude writes its transcript some time after it has asked the model, later on a busy machine."""
+    position = Position.read(session.continuity())
+    path = transcript.find(config, position.session) if position else None
+    assert path is not None
+    async with asyncio.timeout(GUARD):
+        while await asyncio.to_thread(transcript.newest_turn, path, turn) is None:
+            pass
 
 
 @pytest.mark.heavy

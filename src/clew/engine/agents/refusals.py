@@ -7,7 +7,7 @@ from collections.abc import Callable
 from clew.engine.account_limits import record_refusal, record_success, stop_asking
 from clew.engine.agents.quiet_hours import after_quiet_hours
 from clew.engine.core import Core
-from clew.engine.seams import EndedTurn, FailedTurn
+from clew.engine.seams import EndedTurn, FailedTurn, Follow
 from clew.model.turns import USAGE_LIMIT, TurnState
 from clew.store import Tx
 from clew.store.tables import parked
@@ -29,8 +29,8 @@ class Refusals:
     def turn_ended(self, tx: Tx, ended: EndedTurn) -> None:
         if ended.state is TurnState.COMPLETED and ended.thread.limit_waits:
             parked.forget_waits(tx, ended.thread.id)
-        if ended.thread.wake_at is not None:
-            parked.use_try(tx, ended.thread.id)
+        if ended.thread.wake_at is not None and ended.follow in (Follow.ANSWER, Follow.SILENCE):
+            parked.use_try(tx, ended.thread.id)  # a turn that was cut off showed nothing; its continuation may try too
         if ended.turn.runtime not in self._core_of().refusals:
             return
         stop_asking(tx, ended.turn.runtime, ended.thread.id)

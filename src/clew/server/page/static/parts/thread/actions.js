@@ -21,6 +21,7 @@ export function threadActions(id, current) {
   const path = `/api/threads/${id}`;
   const handoffButton = h("button", { class: "plain", type: "button", hidden: true });
   const menu = newMenu(t("actions.more"), () => choices(current()));
+  menu.hidden = true; // it would be empty until the thread is there
   const element = h("div", { class: "thread-actions" }, handoffButton, menu);
 
   /** @type {string[]} */
@@ -107,6 +108,7 @@ export function threadActions(id, current) {
     handoffButton.setAttribute("aria-label", label);
     handoffButton.hidden = thread.status === "cancelled" || thread.status === "damaged";
     handoffButton.onclick = isElsewhere ? takeBack : handoff;
+    menu.hidden = false;
   };
   return { element, update, stop, handoff, fork };
 }
