@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import against, commits, daemon, growth, handoffs, page, switching, texts, turns, watchers
+from benchmarks import against, claude, commits, daemon, growth, handoffs, page, switching, texts, turns, watchers
 from benchmarks.report import Line
 from benchmarks.soak import soak
 from tests.simulation.many import try_many
@@ -52,6 +52,7 @@ def main() -> int:
 def _parts(many: int) -> list[tuple[str, Measure]]:
     return [
         ("turns, against a bare driver", lambda: asyncio.run(turns.measure())),
+        ("turns of Claude, against the bare program", lambda: asyncio.run(claude.measure())),
         (f"growth to {many} threads", lambda: growth.lines(asyncio.run(growth.measure(20, many)))),
         ("watchers", lambda: asyncio.run(watchers.measure())),
         ("long texts", texts.measure),

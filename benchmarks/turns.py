@@ -86,23 +86,25 @@ class Way:
         """Send one message through clew, and return the seconds until its answer on the webhook."""
         arrived = self.hook.expect(conversation)
         began = time.perf_counter()
-        await self._post(conversation, text)
+        await post(self.port, conversation, text)
         return await arrived - began
 
-    async def _post(self, conversation: str, text: str) -> None:
-        message = {"id": os.urandom(8).hex(), "conversation": conversation, "sender": "bench", "text": text}
-        body = json.dumps(message).encode()
-        now = int(time.time())
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        writer.write(
-            f"POST /surfaces/webhook/x HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(body)}\r\n"
-            f"x-clew-timestamp: {now}\r\nx-clew-signature: {sign(SECRET, now, body)}\r\n"
-            "connection: close\r\n\r\n".encode()
-            + body
-        )
-        answer = await reader.read()
-        assert b" 200 " in answer[:20], answer
-        writer.close()
+
+async def post(port: int, conversation: str, text: str) -> None:
+    """Send one signed message to the webhook."""
+    message = {"id": os.urandom(8).hex(), "conversation": conversation, "sender": "bench", "text": text}
+    body = json.dumps(message).encode()
+    now = int(time.time())
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(
+        f"POST /surfaces/webhook/x HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(body)}\r\n"
+        f"x-clew-timestamp: {now}\r\nx-clew-signature: {sign(SECRET, now, body)}\r\n"
+        "connection: close\r\n\r\n".encode()
+        + body
+    )
+    answer = await reader.read()
+    assert b" 200 " in answer[:20], answer
+    writer.close()
 
 
 @dataclass

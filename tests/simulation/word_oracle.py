@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clew.store import Tx, audit
-from clew.texts import chat_messages
+from clew.texts import chat_messages, limit_messages
 from tests.simulation.answers import is_request
 from tests.simulation.world import World
 
@@ -18,7 +18,7 @@ def heard_by_the_agent(world: World, tx: Tx) -> Iterator[str]:
     waiting = audit.not_given_to_agents(tx)
     for message, thread in audit.messages_for_agents(tx):
         text = texts.get(message)
-        if text in chat_messages.CONTINUE:
+        if text in chat_messages.CONTINUE or limit_messages.named_agent(text) is not None:
             continue  # about the work, not part of it
         if (thread, message) not in heard and message not in waiting:
             yield f"{message} was taken, and no agent of {thread} ever heard it"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from clew.config.settings import Budget, BudgetsConfig, Config, GatesConfig, InboxConfig, TurnsConfig
+from clew.config.settings import Budget, BudgetsConfig, Config, GatesConfig, InboxConfig, ThreadsConfig, TurnsConfig
 from clew.engine.engine import Engine
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Conversation, Person, PromptMessage, Role
@@ -152,6 +152,7 @@ class World:
         has_budgets = self.seed % 13 == 4  # by seed: it draws no chance
         self.budgets = BudgetsConfig(thread=Budget(turns=1), day=Budget(turns=12)) if has_budgets else BudgetsConfig()
         self.turns = TurnsConfig(parallel=4, prelude=1_000_000, per_project=2 if has_budgets else 0)
+        self.threads = _threads(self.seed)
         self.account = Account(self.seed, self.clock.monotonic, self.clock.now)
         self._answered: set[str] = set()
 
@@ -259,7 +260,9 @@ class World:
         engine = Engine(
             store=store,
             clock=self.clock,
-            config=Config(turns=self.turns, gates=self.patience, inbox=self.inbox, budgets=self.budgets),
+            config=Config(
+                threads=self.threads, turns=self.turns, gates=self.patience, inbox=self.inbox, budgets=self.budgets
+            ),
             incarnation=f"daemon-{self.lives}",
             runtimes=runtimes if self.switching else {"codex": runtimes["codex"]},
             surfaces=life.surfaces,
@@ -363,6 +366,15 @@ class World:
         self._answered.add(post.key)
         now = self.clock.monotonic()
         self.platform.letters.extend(said(self.chance, post, now))
+
+
+def _threads(seed: int) -> ThreadsConfig:
+    """What happens at a usage limit, which stories have whose seed is a multiple of ten."""
+    return ThreadsConfig(
+        fallback=("codex", OTHER) if seed % 30 == 10 else (),
+        on_limit="ask" if seed % 40 == 20 else "never" if seed % 40 == 30 else "auto",
+        quiet_hours="03:00-05:00" if seed % 70 == 0 else None,
+    )
 
 
 def play(seed: int) -> World:

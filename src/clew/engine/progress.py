@@ -6,7 +6,7 @@ An open text is an item without a body until it is done, since adding it piece b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct, field
@@ -29,6 +29,7 @@ from clew.model.events import (
     TurnStarted,
     Usage,
 )
+from clew.model.history import Deed
 from clew.model.turns import TEXT, Item
 from clew.model.turns import Usage as Tokens
 from clew.support.coded import coded_of
@@ -98,7 +99,7 @@ def is_sign_of_life(event: Event) -> bool:
     return not (isinstance(event, Notice) and event.kind is NoticeKind.RETRYING)
 
 
-def may_have_acted(items: Mapping[str, Item] | list[Item]) -> bool:
+def may_have_acted(items: Mapping[str, Item] | Sequence[Item | Deed]) -> bool:
     """Whether any item may have side effects, so that repeating it could matter."""
     found = items.values() if isinstance(items, Mapping) else items
     return any(item.kind not in HARMLESS and item.outcome != Outcome.DECLINED for item in found)

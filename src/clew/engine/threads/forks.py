@@ -6,12 +6,13 @@ from msgspec import Struct
 
 from clew.engine.core import Core
 from clew.engine.delivery.language import CHINESE, detect_language
+from clew.engine.progress import may_have_acted
 from clew.engine.threads.lifecycle import unusual
 from clew.model import history
 from clew.model.events.logged import ThreadCreated
 from clew.model.gates import Policy
 from clew.model.threads import ForkPoint, SessionKey, Thread, ThreadKind, ThreadStatus
-from clew.model.turns import ENDED, Turn
+from clew.model.turns import ENDED, USAGE_LIMIT, Turn
 from clew.store import Tx
 from clew.store.tables import continuity, nodes, threads, turns
 from clew.support.errors import NotFound, Refused
@@ -90,8 +91,25 @@ def _save_fork_points(tx: Tx, source: Thread, turn: Turn | None, new: Thread) ->
     for link in continuity.links(tx, source.id):
         session, fork = (SessionKey(thread.id, link.runtime, link.role) for thread in (source, new))
         stored, pending = continuity.get(tx, session)
-        last = turns.last_started(tx, session, turn.seq) if turn else None
+        last = _last_kept(tx, session, turn.seq) if turn else None
         if stored is not None and last is not None:
             continuity.save_fork_point(tx, fork, ForkPoint(stored, last.runtime_turn), last.node)
         elif pending is not None:
             continuity.save_fork_point(tx, fork, pending, link.seen)
+
+
+def _last_kept(tx: Tx, session: SessionKey, seq: int) -> Turn | None:
+    """The newest turn of a session, up to `seq`, that its runtime surely keeps: it may keep nothing of one that its
+    account refused."""
+    turn = turns.last_started(tx, session, seq)
+    while turn is not None and _was_refused(tx, turn):
+        turn = turns.last_started(tx, session, turn.seq - 1)
+    return turn
+
+
+def _was_refused(tx: Tx, turn: Turn) -> bool:
+    if turn.problem is None or turn.problem.code != USAGE_LIMIT or turn.node is None:
+        return False
+    node = nodes.get(tx, turn.node)
+    ended = nodes.content(tx, node) if node is not None else None
+    return isinstance(ended, history.Outcome) and not may_have_acted(ended.deeds)
