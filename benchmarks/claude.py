@@ -12,6 +12,7 @@ import time
 import uuid
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from benchmarks.report import Line
 from benchmarks.turns import SECRET, Hook, post
@@ -25,9 +26,20 @@ from clew.testing.scripted_model import ScriptedModel, write_claude_home
 from tests.helpers.json_client import JsonClient as Client
 
 PROGRAM = os.environ.get("CLEW_CLAUDE", "claude")
-MOST = 1.05
 WARM_UP = 3
 LINE = 64 * 1024 * 1024
+
+
+class Turn(NamedTuple):
+    name: str
+    text: str
+    at_most: float | None = None
+
+
+TURNS = (
+    Turn("a turn of Claude, its model takes half a second", "!slow 20 25", 1.05),
+    Turn("a turn of Claude, its model takes no time", "!text t{number} b c d e"),
+)
 
 
 class Bare:
@@ -73,10 +85,10 @@ async def measure(rounds: int = 30) -> list[Line]:
     with tempfile.TemporaryDirectory() as folder:
         async with ScriptedModel() as model:
             claude = write_claude_home(Path(folder) / "claude", model.address)
-            return [await _turns(Path(folder), ClaudeConfig(PROGRAM, str(claude)), rounds)]
+            return await _turns(Path(folder), ClaudeConfig(PROGRAM, str(claude)), rounds)
 
 
-async def _turns(folder: Path, config: ClaudeConfig, rounds: int) -> Line:
+async def _turns(folder: Path, config: ClaudeConfig, rounds: int) -> list[Line]:
     hook = Hook()
     home = _home(folder, config, await hook.start())
     await asyncio.to_thread(ensure_daemon, home, lambda line: None)
@@ -84,18 +96,16 @@ async def _turns(folder: Path, config: ClaudeConfig, rounds: int) -> Line:
         status = await asyncio.to_thread(Client(home).get, "status")
         port = int(status["daemon"]["http"].rsplit(":", 1)[1])
         async with Bare(config, folder) as bare:
-            ours, theirs = await _in_turns(hook, port, bare, rounds + WARM_UP)
+            return [await _compare(hook, port, bare, rounds, turn) for turn in TURNS]
     finally:
         await asyncio.to_thread(stop_daemon, home, 0, lambda line: None)
         await hook.stop()
-    mine, bare_one = statistics.median(ours[WARM_UP:]), statistics.median(theirs[WARM_UP:])
-    return Line("a turn of Claude, message to answer", mine * 1000, "ms", mine / bare_one, at_most=MOST)
 
 
-async def _in_turns(hook: Hook, port: int, bare: Bare, rounds: int) -> tuple[list[float], list[float]]:
+async def _compare(hook: Hook, port: int, bare: Bare, rounds: int, turn: Turn) -> Line:
     ours, theirs = [], []
-    for number in range(rounds):
-        text = f"!text t{number} b c d e"
+    for number in range(rounds + WARM_UP):
+        text = turn.text.format(number=number)
         began = time.perf_counter()
         await bare.turn(text)
         theirs.append(time.perf_counter() - began)
@@ -103,7 +113,8 @@ async def _in_turns(hook: Hook, port: int, bare: Bare, rounds: int) -> tuple[lis
         began = time.perf_counter()
         await post(port, "claude", text)
         ours.append(await arrived - began)
-    return ours, theirs
+    mine, bare_one = statistics.median(ours[WARM_UP:]), statistics.median(theirs[WARM_UP:])
+    return Line(turn.name, mine * 1000, "ms", mine / bare_one, at_most=turn.at_most)
 
 
 def _home(folder: Path, config: ClaudeConfig, url: str) -> Home:
