@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.growth import Bench
@@ -37,6 +38,7 @@ def measure(idle: float = IDLE) -> list[Line]:
         finally:
             stop_daemon(home, 0, _quiet)
         lines += _grown(Path(folder) / "grown")
+        lines.append(_parked(Path(folder) / "parked", idle))
         lines.append(_after_kill(Path(folder) / "killed"))
         return lines
 
@@ -83,6 +85,29 @@ def _grown(path: Path) -> list[Line]:
         Line("memory, 1,000 threads", rss, "MB", at_most=100),
         Line("a page of 200 threads over the socket", statistics.median(listed) * 1000, "ms", at_most=20),
     ]
+
+
+def _parked(path: Path, seconds: float) -> Line:
+    """The account refuses the first thread; the others wait with it."""
+    home = _home(path)
+    ensure_daemon(home, _quiet)
+    try:
+        asyncio.run(_park(home, 1_000))
+        return replace(_idle(home, seconds), name="CPU, idle, with 1,000 parked threads", at_most=0.05)
+    finally:
+        stop_daemon(home, 0, _quiet)
+
+
+async def _park(home: Home, count: int) -> None:
+    client = Client(home)
+    for number in range(count):
+        new = {"message_id": f"m{number}", "text": "!error insufficient_quota", "kind": ThreadKind.TASK.value}
+        await asyncio.to_thread(lambda new=new: client.post("threads", body=new))  # type: ignore[misc]
+    for event in client.raw_events(None, 0):
+        if event.kind == "thread.status" and event.data["data"]["status"] == "suspended":
+            count -= 1
+            if count == 0:
+                return
 
 
 def _after_kill(path: Path) -> Line:
