@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from clew.model.runtime import RuntimeCan
 from clew.model.views import DaemonView, WhereRow
 from clew.store.texts import loaded, stored
 from clew.support.coded import Coded, Text, coded_in, with_texts, worded
@@ -94,12 +95,13 @@ def test_a_sentence_from_below_is_the_same_as_one_of_the_catalogue() -> None:
 
 
 def test_every_sentence_is_used() -> None:
-    """Those that migration 15 wrote into rows stay, used or not."""
+    """Those that migration 15 wrote into rows stay, used or not. What a runtime can do is a word, too."""
     files = [path for path in SOURCE.rglob("*.py") if "catalogue" not in path.parts]
     source = "\n".join(path.read_text(encoding="utf-8") for path in files)
     stored = msgspec.json.decode(STORED.read_bytes(), type=dict[str, dict[str, str]])
     named = [(area, name) for area in AREAS for name in sentences(area) if name not in stored.get(area, {})]
     steps = re.compile("(doing|done|expected)_")  # of the demo, in front of the step's name
+    named = [code for code in named if code[0] != "cli_words" or code[1] not in RuntimeCan.__struct_fields__]
     unused = [code for code in named if ".".join(code) not in source and f'"{steps.sub("", code[1])}"' not in source]
     assert unused == []
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.language import phrase
+from clew.cli.language import phrase, said, word
 from clew.cli.view import outcome
 from clew.cli.view.events import EventRenderer, InfoLine, Piece, activity_line, summary
 from clew.cli.view.gates import AnswerHints, Gates, command_hints
@@ -34,13 +34,18 @@ from clew.client.events import (
 )
 from clew.client.wire import Frame
 from clew.model.events.kinds import EventKind
+from clew.model.events.logged import Logged
 
 if TYPE_CHECKING:
     from clew.client.sync import Asks, Client
+    from clew.model.events.stream import StreamEvent
     from clew.model.gate_views import GateView
     from clew.model.views import ThreadView, TurnView
 
-WORKING = "working"
+
+def working() -> str:
+    """The words of the spinner."""
+    return phrase("cli_threads.working")
 
 
 def follow_turn(
@@ -160,7 +165,7 @@ class Watcher:
         if frame.kind == EventKind.HELLO:
             if self._thread and not is_again:  # what ends later comes as an event
                 self._at_first = self._client.ask(requests.thread(self._thread))
-            self._screen.say("reconnected" if is_again else phrase("cli_threads.watching"))
+            self._screen.say(phrase("cli_threads.reconnected") if is_again else phrase("cli_threads.watching"))
             self._hellos += 1
         if self._as_json:
             data = json.loads(frame.data) | ({"again": is_again} if frame.kind == EventKind.HELLO else {})
@@ -204,7 +209,7 @@ class Watcher:
             case _ if event.kind in _HEADLINES and event.kind not in _SHOWN_BY_RENDERER:
                 self._screen.write_line(f"· {one_line(_headline(event))}")
         if renderer.running != was:
-            self._screen.wait(WORKING if renderer.running else None)
+            self._screen.wait(working() if renderer.running else None)
 
 
 _MAY_END = frozenset({EventKind.RESET, EventKind.TURN_ENDED, EventKind.THREAD_STATUS})
@@ -244,6 +249,7 @@ _HEADLINES: dict[str, str] = {  # the names of their sentences
 }
 
 
+_CODES = frozenset({"state", "status"})
 _DETAILS = ("state", "status", "title", "text", "error", "why", "turns")
 _SHOWN_BY_RENDERER = frozenset(
     {
@@ -258,15 +264,22 @@ _SHOWN_BY_RENDERER = frozenset(
 def _headline(event: Event) -> str:
     what = event.what
     if isinstance(what, ActivityChanged):
-        return activity_line(what.activity, what.phase, what.title, what.outcome)
+        return activity_line(what.activity, what.phase, said(what, "title"), what.outcome)
     if isinstance(what, AgentSwitched):
         return _sentence(event.kind, detail=f"{what.former} → {what.runtime} ({what.by})")
     if isinstance(what, OpinionGiven):
         return _sentence(event.kind, detail=f"{what.runtime} ({what.fork})")
     if isinstance(what, SettingsChanged):
         return _sentence(event.kind, detail=settings_line(what))
-    detail = next((str(found) for name in _DETAILS if (found := getattr(what, name, None))), "")
+    detail = next((_detail(what, name) for name in _DETAILS if getattr(what, name, None)), "")
     return _sentence(event.kind, code=getattr(what, "code", ""), detail=detail)
+
+
+def _detail(what: StreamEvent, name: str) -> str:
+    value = getattr(what, name)
+    if name in _CODES:
+        return word(value)
+    return said(what, name) if isinstance(what, Logged) and isinstance(value, str) else str(value)
 
 
 def _ended(turn: TurnView) -> str:

@@ -11,7 +11,7 @@ from select import select
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from clew.cli.follow import WORKING
+from clew.cli.follow import working
 from clew.cli.language import in_locale, phrase
 from clew.cli.output import Out
 from clew.cli.shown_gates import ShownGates, name_gate
@@ -48,7 +48,7 @@ class GatePrompt:
             if is_new := self._shown.show(tuple(gates)):  # text typed before a gate was shown must not answer it
                 termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
             if bool(gates) != bool(was):  # the spinner would overwrite the typed text
-                self._screen.wait(None if gates else WORKING)
+                self._screen.wait(None if gates else working())
             if is_new:
                 self._screen.write_line(f"  {typing_hint(gates)}", PLAIN)
                 self._start_reader()

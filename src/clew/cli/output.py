@@ -35,8 +35,8 @@ class Out:
         print(visible(text), flush=True)
 
     def say(self, text: str) -> None:
-        """Print to stderr, besides the result: a wait, a hint, an activity."""
-        print(visible(as_called(text)), file=sys.stderr, flush=True)
+        """Print to stderr, besides the result: a wait, a hint, an activity. A sentence is shown in its language."""
+        print(visible(as_called(in_locale(text))), file=sys.stderr, flush=True)
 
     def hint(self, text: str) -> None:
         """Suggest the next command, if a person looks at a terminal."""

@@ -17,6 +17,7 @@ from clew.client.requests import Request
 from clew.client.wire import Lost, Response, Transport, api_path, encode_body, problem_of
 from clew.support.coded import Coded, with_code
 from clew.support.errors import ClewError, OutOfReach, error_of
+from clew.texts.catalogue import say
 
 T = TypeVar("T")
 
@@ -42,10 +43,10 @@ class AsyncClient:
                     return _decode(await response.read(), request.gives)
             except Lost as error:
                 if not tries:
-                    raise OutOfReach("the daemon went away before it answered; `clew logs` tells more") from error
+                    raise OutOfReach(say("process.went_away_see_logs")) from error
             except TimeoutError as error:
-                raise OutOfReach(f"the daemon did not answer within {max_wait:g} s; `clew logs` tells more") from error
-            self.report_lost("connection lost; retrying…")
+                raise OutOfReach(say("process.no_answer_within", seconds=f"{max_wait:g}")) from error
+            self.report_lost(say("process.lost_retrying"))
 
     async def lines(self, request: Request[T], max_wait: float | None = TIMEOUT) -> AsyncGenerator[T]:
         """Send a request whose response is lines of JSON."""
@@ -57,7 +58,7 @@ class AsyncClient:
                     for line in lines:
                         yield _decode_line(line, request.gives)
         except (Lost, TimeoutError) as error:
-            raise OutOfReach("the daemon went away before its response was complete; try again") from error
+            raise OutOfReach(say("process.response_incomplete")) from error
 
     @asynccontextmanager
     async def open(self, request: Request[T], max_wait: float | None) -> AsyncIterator[Response]:
@@ -105,6 +106,4 @@ def _decode(body: bytes, gives: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=gives)
     except msgspec.DecodeError as error:
-        raise ClewError(
-            f"the daemon's response cannot be read: {error}. If clew was updated, `clew restart` starts the new version"
-        ) from error
+        raise ClewError(say("process.response_unreadable", error=str(error))) from error

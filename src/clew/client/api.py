@@ -32,6 +32,7 @@ from clew.model.turns import Prelude
 from clew.model.views import Notified, Passage, ThreadView, TurnView, WhereRow
 from clew.support.errors import BadInput, NotFound, OutOfReach, Refused
 from clew.support.home import Home
+from clew.texts.catalogue import say
 
 __all__ = ["Clew", "Event", "Sent"]
 
@@ -56,9 +57,7 @@ class Clew:
     def __init__(
         self, home: str | Path | None = None, *, start: bool = True, say: Callable[[str], None] = lambda line: None
     ) -> None:
-        if not isinstance(home, str | Path | None):
-            raise BadInput(f"home must be the path of a folder, not {type(home).__name__}.")
-        self._home = Home.at(home)
+        self._home = _home(home)
         self._transport = AsyncioTransport(self._home, start=start, say=say)
         self._client = AsyncClient(self._transport, say)
         self._no_start = AsyncioTransport(self._home, start=False, say=say)
@@ -304,12 +303,18 @@ class Clew:
         if view.status == "running" or (view.queued and view.status != "suspended"):
             return None
         if view.turn is None:
-            raise Refused(f"Thread {view.id} has no turn yet; `send` starts one.")
+            raise Refused(say("process.no_turn_yet", thread=view.id))
         return await self.turn(view.turn)
+
+
+def _home(given: str | Path | None) -> Home:
+    if not isinstance(given, str | Path | None):
+        raise BadInput(say("process.home_not_path", kind=type(given).__name__))
+    return Home.at(given)
 
 
 def _path(given: str | Path) -> str:
     try:
         return str(Path(given).expanduser().absolute())
     except TypeError:
-        raise BadInput(f"a file or folder must be a path, not {type(given).__name__}: {given!r}") from None
+        raise BadInput(say("process.not_a_path", kind=type(given).__name__, given=f"{given!r}")) from None

@@ -16,6 +16,7 @@ from clew.client.aio import TIMEOUT, TRIES
 from clew.client.wire import Lost
 from clew.support.errors import ClewError, OutOfReach
 from clew.support.home import Home
+from clew.texts.catalogue import say
 
 
 class AsyncioTransport:
@@ -45,7 +46,7 @@ class AsyncioTransport:
     async def open(self, method: str, path: str, body: bytes | None, max_wait: float | None) -> HttpxResponse:
         """Send a request. If the daemon is missing, start it: nothing was sent yet."""
         if self._http is None:
-            raise ClewError("this client is not open: use it as `async with Clew() as clew:`")
+            raise ClewError(say("process.client_not_open"))
         headers = {} if body is None else {"Content-Type": "application/json"}
         request = self._http.build_request(method, path, content=body, headers=headers, timeout=max_wait)
         for left in reversed(range(TRIES)):
@@ -55,7 +56,7 @@ class AsyncioTransport:
                     return HttpxResponse(await self._http.send(request, stream=True))
             except httpx.ConnectError as error:
                 if not self._start or not left:
-                    raise OutOfReach("the daemon does not run; `clew up` starts it") from error
+                    raise OutOfReach(say("process.not_running")) from error
             from clew.process.start import ensure_daemon
 
             await asyncio.to_thread(ensure_daemon, self._home, self._say)

@@ -11,6 +11,7 @@ from clew.client.requests import Request
 from clew.client.wire import Frame, FrameParser, Lost
 from clew.model.events.kinds import EventKind
 from clew.support.errors import Stopped
+from clew.texts.catalogue import say
 
 SILENCE = 45.0  # seconds without a heartbeat, after which a stream counts as lost
 MAX_PAUSE = 2.0  # seconds between two reconnects
@@ -47,7 +48,7 @@ class Follower:
                         _check_stopped(frame)
             except (Lost, TimeoutError):
                 pass
-            self._client.report_lost("connection lost; reconnecting…")
+            self._client.report_lost(say("process.lost_reconnecting"))
             await self._client.transport.sleep(pause)
             pause = min(MAX_PAUSE, pause * 2 + 0.1)
 
@@ -65,4 +66,4 @@ def _check_stopped(frame: Frame) -> None:
     if frame.kind == EventKind.BYE:
         what = event_of(frame).what
         if not (isinstance(what, Bye) and what.reason == "restarting"):
-            raise Stopped("the daemon was stopped; `clew up` starts it again, and open work continues")
+            raise Stopped(say("process.was_stopped"))

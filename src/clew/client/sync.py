@@ -20,6 +20,7 @@ from clew.process.connection import Connection
 from clew.support.errors import ClewError, NotAnswering, OutOfReach
 from clew.support.home import Home
 from clew.support.sockets import connect, readable
+from clew.texts.catalogue import say
 
 if TYPE_CHECKING:
     from clew.client.events import Event
@@ -161,7 +162,7 @@ class BlockingTransport:
         words = hung.describe(self._home)
         if self._looks:
             raise NotAnswering(words)
-        self._say(f"waiting: {words}")
+        self._say(say("process.waiting_for", why=words))
 
     def _is_alive(self, connection: Connection) -> bool:
         """Whether the daemon answers the request, or at least a ping."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from clew.support.coded import Coded, with_code
 from clew.support.errors import BadInput, ClewError, error_of
+from clew.texts.catalogue import say
 
 JsonObject = Mapping[str, Any]  # a decoded JSON object whose fields only its reader knows
 
@@ -76,7 +77,7 @@ def api_path(*path: str, **query: object) -> str:
     """`/api/…` with the query; parameters that are None are left out."""
     for part in path:
         if not isinstance(part, str):
-            raise BadInput(f"an id must be text, not {type(part).__name__}: {part!r}")
+            raise BadInput(say("process.id_not_text", kind=type(part).__name__, given=f"{part!r}"))
     given = {name: _query_value(value) for name, value in query.items() if value is not None}
     return "/".join(["/api", *(quote(part, safe="") for part in path)]) + (f"?{urlencode(given)}" if given else "")
 
@@ -91,7 +92,7 @@ def encode_body(body: Mapping[str, object]) -> bytes:
     try:
         return json.dumps(body, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise BadInput(f"arguments must be text, numbers or lists of these: {error}") from error
+        raise BadInput(say("process.arguments_not_json", error=str(error))) from error
 
 
 class _Problem(Struct, frozen=True):
@@ -107,5 +108,5 @@ def problem_of(status: int, body: bytes) -> ClewError:
     try:
         problem = msgspec.json.decode(body, type=_Problem)
     except msgspec.DecodeError:
-        return ClewError(f"the daemon answered with HTTP status {status}; `clew logs` tells more")
+        return ClewError(say("process.http_status", status=status))
     return error_of(problem.code, with_code(problem.detail, problem.texts.get("detail")))

@@ -140,7 +140,7 @@ def _plain(kind: type, value: object, at: tuple[str, ...]) -> Any:
             worded(
                 "config.must_be",
                 "must be {kind}, not {called}",
-                kind=_KINDS.get(kind, f"a {kind}"),
+                kind=_named(kind),
                 called=_called(value),
             ),
         )
@@ -161,7 +161,7 @@ def _ruled(value: Any, rules: Iterable[Any], at: tuple[str, ...]) -> Any:
                 worded(
                     "config.breaks_rule",
                     "is {value}: it must be {rule}",
-                    value=f"{_quoted(value, rule)}",
+                    value=_quoted(value, rule),
                     rule=rule.words,
                 ),
             )
@@ -171,7 +171,7 @@ def _ruled(value: Any, rules: Iterable[Any], at: tuple[str, ...]) -> Any:
 def _quoted(value: Any, rule: Any) -> str:
     """The given value without possible secrets. A value that is no valid address may still contain a password."""
     if isinstance(rule, WebAddress):
-        return repr(shown(value)) if "://" in value else "no web address"
+        return repr(shown(value)) if "://" in value else worded("config.no_address", "no web address")
     return shown_in(repr(value))
 
 
@@ -210,7 +210,11 @@ _KINDS: Mapping[type, str] = {
 
 def _called(value: object) -> str:
     """The kind of a value; never the value itself, which may be a secret in the wrong place."""
-    return _KINDS.get(type(value), f"a {type(value).__name__}")
+    return _named(type(value))
+
+
+def _named(kind: type) -> str:
+    return _KINDS.get(kind) or worded("config.another_kind", "a {kind}", kind=kind.__name__)
 
 
 def suggestion(key: str, known: Iterable[str]) -> str:

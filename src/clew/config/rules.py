@@ -57,7 +57,7 @@ class Shape(Struct, frozen=True):
 
 
 class LengthOfTime(Struct, frozen=True):
-    words: str = "a length of time such as 30m, 4h or 2d"
+    words: str = worded("config.a_duration", "a length of time such as 30m, 4h or 2d")
 
     def holds(self, value: str) -> bool:
         try:
@@ -110,15 +110,21 @@ Seconds = Annotated[float, Between(0)]
 Duration = Annotated[str, LengthOfTime()]
 Days = Annotated[float, Between(0)]
 Timeout = Annotated[float, Between(0.1)]
-Name = Annotated[str, Shape(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _")]
-Memory = Annotated[str, Shape(r"(100|[1-9]?[0-9])%|[0-9]{1,15}", 'a share such as "70%", or bytes')]
-ModelName = Annotated[str, Shape(r"\S{1,200}", "a name without spaces")]
+Name = Annotated[str, Shape(r"[A-Za-z0-9][A-Za-z0-9_-]*", worded("config.a_name", "letters, digits, - and _"))]
+Memory = Annotated[
+    str, Shape(r"(100|[1-9]?[0-9])%|[0-9]{1,15}", worded("config.a_share", 'a share such as "70%", or bytes'))
+]
+ModelName = Annotated[str, Shape(r"\S{1,200}", worded("config.a_model", "a name without spaces"))]
 Amount = Annotated[float, Between(0)]
 Level = Annotated[str, OneOf(("debug", "info", "warning", "error"))]
 Language = Annotated[str, OneOf(("en", "zh"))]
 OnLimit = Annotated[str, OneOf(("auto", "ask", "never"))]
 AccountStrategy = Annotated[str, OneOf(("drain", "round-robin", "most-left"))]
 QuietHours = Annotated[
-    str, Shape(r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d", 'two times of a day, such as "23:00-07:00"')
+    str,
+    Shape(
+        r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d",
+        worded("config.quiet_hours", 'two times of a day, such as "23:00-07:00"'),
+    ),
 ]
 DefaultPolicy = Annotated[str, OneOf(("careful", "sandbox", "trusted", "read-only"))]

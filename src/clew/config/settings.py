@@ -253,7 +253,7 @@ def parse(text: str, name: str) -> Config:
         return table(Config, tomllib.loads(text), ())
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(
-            worded("config.not_toml", "{name}: not valid TOML: {error}", name=f"{name}", error=f"{error}")
+            worded("config.not_toml", "{name}: not valid TOML: {error}", name=name, error=f"{error}")
         ) from error
     except InvalidSetting as wrong:
         line = line_of(text, wrong.key)
@@ -261,7 +261,7 @@ def parse(text: str, name: str) -> Config:
             worded(
                 "config.wrong_setting",
                 "{name}, line {line}: {key} {words}",
-                name=f"{name}",
+                name=name,
                 line=line,
                 key=shown_in(".".join(wrong.key)),
                 words=wrong.words,
@@ -280,9 +280,7 @@ def parse_leniently(text: str, name: str) -> tuple[list[str], Config]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return [
-            worded("config.not_toml", "{name}: not valid TOML: {error}", name=f"{name}", error=f"{error}")
-        ], Config()
+        return [worded("config.not_toml", "{name}: not valid TOML: {error}", name=name, error=f"{error}")], Config()
     while True:
         try:
             return found, table(Config, data, ())
@@ -291,7 +289,7 @@ def parse_leniently(text: str, name: str) -> tuple[list[str], Config]:
                 worded(
                     "config.wrong_setting",
                     "{name}, line {line}: {key} {words}",
-                    name=f"{name}",
+                    name=name,
                     line=line_of(text, wrong.key),
                     key=shown_in(".".join(wrong.key)),
                     words=wrong.words,

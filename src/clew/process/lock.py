@@ -139,10 +139,15 @@ def describe_holder(path: Path) -> str:
         "{home} is held by a clew {what} with pid {pid}, since {since}; `clew down` stops it, or set CLEW_HOME to"
         " another folder",
         home=f"{home}",
-        what=holder.what,
+        what=describe_what(holder),
         pid=f"{holder.pid}",
         since=since,
     )
+
+
+def describe_what(holder: Holder) -> str:
+    """What holds the lock; anything but the daemon is called by its command."""
+    return worded("process.daemon_alone", "daemon") if holder.what == "daemon" else holder.what
 
 
 def _lock_with_timeout(handle: int) -> bool:

@@ -35,6 +35,8 @@ OUTPUT = "daemon.out"  # the file with stdout and stderr of the daemon and its s
 KEPT_OUTPUT = 1 << 20  # bytes at which that file is emptied
 _POLL = 0.05
 
+STOPPED = worded("process.was_stopped", "the daemon was stopped; `clew up` starts it again, and open work continues")
+
 Say = Callable[[str], None]
 
 
@@ -67,7 +69,7 @@ def start_lock(home: Home, say: Say) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("waiting for the daemon that somebody else starts…")
+            say(worded("process.waiting_for_start", "waiting for the daemon that somebody else starts…"))
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
@@ -86,8 +88,8 @@ def start(home: Home, say: Say, *, unless_stopped: bool = False) -> bool:
             raise StoreHeld(lock.describe_holder(former))
         if not is_supervised(home) and lock.is_free(home.lock):
             if unless_stopped and was_asked_to_stop(home):
-                raise Stopped("the daemon was stopped; `clew up` starts it again, and open work continues")
-            say("starting the daemon…")
+                raise Stopped(STOPPED)
+            say(worded("process.starting", "starting the daemon…"))
             try:
                 _spawn(home)
                 return True
@@ -99,7 +101,7 @@ def start(home: Home, say: Say, *, unless_stopped: bool = False) -> bool:
             )
         if not said:
             request_socket(home)
-            say("waiting for the daemon that is starting or stopping…")
+            say(worded("process.waiting_for_change", "waiting for the daemon that is starting or stopping…"))
             said = True
         time.sleep(_POLL)
     return False
@@ -180,15 +182,37 @@ def why_given_up(home: Home) -> str | None:
         note = (home.run / supervisor.GAVE_UP).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    next_try, _, why = note.partition("\n")
+    facts, _, last_words = note.partition("\n")
+    next_try, _, died = facts.partition(" ")
     at = time.strftime("%H:%M:%S", time.localtime(int(next_try) / 1000)) if next_try.isdecimal() else "?"
     return worded(
         "daemon.given_up",
         "{why}. The next try is at {time}; `clew up` tries now. `clew logs` and {path} tell more",
-        why=why,
+        why=_deaths(died, last_words) if died else last_words,  # an earlier version wrote a text
         time=at,
         path=str(home.logs / OUTPUT),
     )
+
+
+def _deaths(died: str, last_words: str) -> str:
+    deaths, pid, code = map(int, died.split())
+    return worded(
+        "process.died_often",
+        "the daemon died {deaths} times in a row; the last one, pid {pid}, {end}{last}",
+        deaths=deaths,
+        pid=f"{pid}",
+        end=worded("process.exited", "ended with exit code {code}", code=code)
+        if code >= 0
+        else worded("process.was_killed", "was killed by {signal}", signal=_signal_name(-code)),
+        last=worded("process.said_last", ": {words}", words=last_words) if last_words else "",
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"{number}"
 
 
 def clear_given_up(home: Home) -> None:

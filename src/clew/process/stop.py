@@ -191,11 +191,11 @@ def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
     if (found := _find_holder(home)) is None:
         return _stop_starting_daemon(home)
     what, process = found
-    say(f"stopping the daemon{_turns_note(home, grace, restart)}…")
+    say(worded("process.stopping", "stopping the daemon{turns}…", turns=_turns_note(home, grace, restart)))
     if what == "daemon" and not _ask_to_stop(home, grace, restart):
         _signal_to_stop(home, process, say, restart)
     if not wait_gone(process, grace + CLOSING):
-        say(f"pid {process.pid} does not end; killing it…")
+        say(worded("process.killing", "pid {pid} does not end; killing it…", pid=f"{process.pid}"))
         scan.send_signal(process, signal.SIGKILL)
         wait_gone(process, CLOSING)
     return process.pid
@@ -205,10 +205,10 @@ def _turns_note(home: Home, grace: float, restart: bool) -> str:
     """What happens to running turns, for the message."""
     from clew.process import kept_programs
 
-    goes_on = "; what Codex works on goes on" if restart and kept_programs.running(home) else ""
-    if not grace:
-        return goes_on
-    return f"{goes_on}, other turns get up to {grace:g} s" if goes_on else f"; running turns get up to {grace:g} s"
+    if restart and kept_programs.running(home):
+        others = worded("process.others_get", ", other turns get up to {grace} s", grace=f"{grace:g}") if grace else ""
+        return worded("process.codex_goes_on", "; what Codex works on goes on{others}", others=others)
+    return worded("process.turns_get", "; running turns get up to {grace} s", grace=f"{grace:g}") if grace else ""
 
 
 def _find_holder(home: Home) -> tuple[str, Process] | None:
@@ -240,7 +240,7 @@ def _signal_to_stop(home: Home, process: Process, say: Say, restart: bool) -> No
     """Send SIGTERM, but not for a restart with kept programs: at a signal the daemon would end those too."""
     from clew.process import kept_programs, scan
 
-    say(f"pid {process.pid} gives no answer; waiting for its end…")
+    say(worded("process.gives_no_answer", "pid {pid} gives no answer; waiting for its end…", pid=f"{process.pid}"))
     if not (restart and kept_programs.running(home)):
         scan.send_signal(process, signal.SIGTERM)
 

@@ -37,7 +37,9 @@ else:  # run as a script: with -I its own folder is not searched, and clew is no
     del sys.path[0]
 
 LOCK = "supervisor.lock"
-GAVE_UP = "gave-up"  # the file that says why the daemon is not restarted now, and when it is: during a long pause
+# The file that says why the daemon is not restarted now, during a long pause: when it is (milliseconds), the number of
+# deaths, the pid and the exit code of the last one (negative: a signal), and in the next line its last words.
+GAVE_UP = "gave-up"
 
 QUICK = 10.0  # a daemon that ends within this many seconds of its start, or is never ready, has crashed quickly
 DEATHS = 5  # quick crashes in a row after which the pauses are long, and people are told
@@ -94,6 +96,7 @@ class Supervisor:
         self._was_ready = False
         self._stderr_start = 0  # the size of stderr when the daemon started
         self._start_error = ""  # why no daemon can be started now
+        self._exit = 0  # the exit code of the last daemon; negative: a signal
         self.signals: SignalWaiter
 
     def take(self) -> bool:
@@ -146,7 +149,8 @@ class Supervisor:
             self._listen(self._wait(pid, [self._pipe] if self._pipe >= 0 else []))
         self._heartbeat.begin(0)
         self._drain_pipe()
-        return pid, _describe_exit(status)
+        self._exit = os.waitstatus_to_exitcode(status)
+        return pid, _describe_exit(self._exit)
 
     def _wait(self, pid: int, others: list[int], timeout: float = REPORT) -> list[int]:
         """Wait, and return which of the others can be read. Ends a daemon that hangs. Raises StopRequested."""
@@ -321,14 +325,16 @@ class Supervisor:
         """Pause, and say why: in the log once in full, and in a note for people who ask meanwhile."""
         seconds = LONG_PAUSES[min(deaths - DEATHS, len(LONG_PAUSES) - 1)]
         last_words = _last_words(self._stderr_start)
-        why = f"the daemon died {deaths} times in a row; the last one, pid {pid}, {end}{last_words}"
+        shown = f": {last_words}" if last_words else ""
+        why = f"the daemon died {deaths} times in a row; the last one, pid {pid}, {end}{shown}"
         if deaths == DEATHS:
             minutes = ", ".join(f"{pause / 60:.0f}" for pause in LONG_PAUSES)
             say(f"{why}. It is tried again after {minutes} min, and so on")
         else:
             say(f"the daemon, pid {pid}, {end}; the next try is in {seconds / 60:.0f} min")
         note = f"{self._home}/run/{GAVE_UP}"
-        write_note(note, b"%d\n%s" % (millis() + int(seconds * 1000), why.encode()))
+        facts = b"%d %d %d %d" % (millis() + int(seconds * 1000), deaths, pid, self._exit)
+        write_note(note, b"%s\n%s" % (facts, last_words.encode()))
         try:
             self._pause(seconds)
         finally:
@@ -361,8 +367,7 @@ def _reap(pid: int) -> int | None:
     return status if ended else None
 
 
-def _describe_exit(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
+def _describe_exit(code: int) -> str:
     return f"ended with exit code {code}" if code >= 0 else f"was killed by {_name(-code)}"
 
 
@@ -376,7 +381,7 @@ def _name(number: int) -> str:
 def _last_words(begin: int) -> str:
     said = os.pread(2, 1 << 16, max(begin, os.fstat(2).st_size - (1 << 16))).decode("utf-8", "replace")
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return f": {lines[-1][:WORDS]}" if lines else ""
+    return lines[-1][:WORDS] if lines else ""
 
 
 def _kill(pid: int, number: int) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from clew.cli.follow import ThreadRenderer, settings_line
-from clew.cli.language import in_locale, person, phrase, said
+from clew.cli.language import in_locale, person, phrase, said, word
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
 from clew.cli.view.text_width import duration, fit, one_line
@@ -171,7 +171,7 @@ def _is_from_a_person(queued: TurnQueued) -> bool:
 
 
 def recap(thread: ThreadView, entries: Sequence[Passage]) -> list[Piece]:
-    pieces: list[Piece] = [InfoLine(f"· {thread.id}, {thread.status}: {one_line(thread.title)}")]
+    pieces: list[Piece] = [InfoLine(f"· {thread.id}, {word(thread.status)}: {one_line(thread.title)}")]
     for entry in entries:
         if entry.state in OPEN or not entry.text:
             continue

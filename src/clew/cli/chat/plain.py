@@ -14,7 +14,7 @@ from clew.cli.chat.reply import Reply
 from clew.cli.chat.talk import Talk
 from clew.cli.commands.run import open_gate_codes, print_failure, print_open_gates, run_result
 from clew.cli.ctrl_c import CtrlC
-from clew.cli.follow import WORKING, follow_turn
+from clew.cli.follow import follow_turn, working
 from clew.cli.output import Out, json_text
 from clew.cli.view.events import EventRenderer, InfoLine, summary
 from clew.cli.view.gates import typing_hints
@@ -85,7 +85,7 @@ class PlainChat:
 
     def _follow_answer(self, thread: str, turn: str) -> bool:
         CtrlC(self._screen, self._client).set_thread(thread)
-        self._screen.wait(WORKING)
+        self._screen.wait(working())
         show = (lambda pieces: None) if self._out.as_json else self._screen.show
         ended, self._after[thread] = follow_turn(
             self._client,

@@ -26,7 +26,7 @@ from clew.cli.chat.lines import is_continued, is_image, path_argument, suggestio
 from clew.cli.chat.reply import Reply
 from clew.cli.chat.talk import Talk
 from clew.cli.completion import beginning_with, threads
-from clew.cli.language import phrase
+from clew.cli.language import in_locale, phrase
 from clew.cli.shown_gates import ShownGates
 from clew.cli.view.events import InfoLine, Piece
 from clew.cli.view.gates import is_secret
@@ -92,7 +92,7 @@ class ChatPrompt:
         return self._leave()
 
     def say(self, line: str) -> None:
-        self._show([InfoLine(line)])
+        self._show([InfoLine(in_locale(line))])
 
     def _on_enter(self, buffer: Buffer) -> bool:
         self._interrupts = 0

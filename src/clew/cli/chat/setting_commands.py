@@ -8,7 +8,7 @@ from typing import Protocol
 from clew.cli.chat.reply import Reply
 from clew.cli.commands.rules import pattern_words, until_words, where_words
 from clew.cli.commands.run import ThreadOptions
-from clew.cli.language import person, phrase, said, sentence
+from clew.cli.language import person, phrase, said, sentence, word
 from clew.cli.view.text_width import one_line
 from clew.cli.view.usage import budget_lines, usage_lines
 from clew.client import requests
@@ -137,7 +137,7 @@ def _applies(rule: RuleView, view: ThreadView) -> bool:
 
 
 def _line(rule: RuleView) -> str:
-    return f"{rule.effect} {rule.kind} {pattern_words(rule)}, {where_words(rule)}, {until_words(rule)}"
+    return f"{word(rule.effect)} {word(rule.kind)} {pattern_words(rule)}, {where_words(rule)}, {until_words(rule)}"
 
 
 def _remove(here: Here, given: str, found: list[RuleView]) -> Reply:

@@ -346,5 +346,5 @@ def _next_new(value: str) -> str:
 
 
 def _receipt(row: WhereRow) -> tuple[str, ...]:
-    place = "here" if row.conversation is None else row.conversation
+    place = phrase("cli_threads.here") if row.conversation is None else row.conversation
     return f"  {row.delivery}", place, state_words(row.state), moment(row.sent_at), trace_words(row)

@@ -89,7 +89,7 @@ def _list(out: Out, runtime: str | None, folder: str | None, limit: int) -> None
     for line in session_table(rows, time.time(), columns):
         out.line(line)
     if not rows:
-        where = phrase("cli_daemon.in_folder", folder=folder) if folder else "anywhere"
+        where = phrase("cli_daemon.in_folder", folder=folder) if folder else phrase("cli_daemon.anywhere")
         others = phrase("cli_daemon.adopt_all") if folder else ""
         out.say(phrase("cli_daemon.no_sessions", where=where, others=others))
         return

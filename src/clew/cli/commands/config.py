@@ -54,7 +54,7 @@ def get_command(out: Out, key: str | None) -> None:
 
 def _row(setting: Setting) -> tuple[str, str]:
     value = phrase("cli_setup.unset") if setting.value is None else _shown(setting.value)
-    return setting.key, value if setting.is_set or setting.value is None else f"{value}  (default)"
+    return setting.key, value if setting.is_set or setting.value is None else f"{value}  {phrase('cli_setup.default')}"
 
 
 def _shown(value: str | int | float | bool) -> str:
@@ -83,7 +83,7 @@ def set_command(out: Out, key: str, value: str) -> None:
     before = _text(home.config)
     config_settings.parse(before, str(home.config))
     text = edit.assign(before, name, _typed(kind, _given(value)))
-    settings = config_settings.parse(text, phrase("cli_setup.config_would_be", config=home.config))
+    settings = config_settings.parse(text, sentence("cli_setup.config_would_be", config=home.config))
     if key == "threads.runtime" and (wrong := _unknown_runtime(settings)):
         raise ConfigError(sentence("cli_setup.nothing_changed", wrong=wrong))
     home.prepare()
@@ -115,7 +115,7 @@ def unset_command(out: Out, key: str) -> None:
         describe.hint_of(name)  # raises if the key is unknown
         raise ConfigError(sentence("cli_setup.not_set", key=key))
     text = edit.remove(before, name)
-    settings = config_settings.parse(text, phrase("cli_setup.config_would_be", config=home.config))
+    settings = config_settings.parse(text, sentence("cli_setup.config_would_be", config=home.config))
     edit.write(home.config, text)
     found = [each for each in describe.all_settings(settings, {}) if each.key == key]
     default = found[0].value if found else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import connectable
-from clew.cli.language import in_locale, labels, phrase, sentence, word
+from clew.cli.language import in_locale, labels, phrase, said, sentence, word
 from clew.cli.output import Out, json_option
 from clew.support.errors import BadInput, Refused
 from clew.support.text import visible
@@ -41,7 +41,17 @@ def surfaces_command(out: Out) -> None:
         return
     from clew.cli.view.text_width import table
 
-    lines = [(row.name, word(row.state), row.delivery, row.backlog, str(row.pending), row.reason) for row in rows]
+    lines = [
+        (
+            row.name,
+            word(row.state),
+            word(row.delivery),
+            word(row.backlog),
+            str(row.pending),
+            said(row, "reason"),
+        )
+        for row in rows
+    ]
     for line in table([labels("name", "state", "delivery", "backlog", "owed", "why"), *lines]):
         out.line(line)
     out.hint(phrase("cli_setup.connect_sets_up"))
@@ -166,7 +176,7 @@ def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
         key = ("surfaces", surface, field.name)
         if values[field.name] != field.default or reading.has_key(tomllib.loads(text), key):
             text = edit.assign(text, key, values[field.name].strip())
-    settings.parse(text, phrase("cli_setup.config_would_be", config=home.config))
+    settings.parse(text, sentence("cli_setup.config_would_be", config=home.config))
     home.prepare()
     edit.write(home.config, text)
 
@@ -177,7 +187,7 @@ def _state(client: Client, surface: str) -> str:
     found = [row for row in client.ask(requests.status()).surfaces if row.name == surface]
     if not found:
         raise Refused(sentence("cli_setup.not_started", surface=surface))
-    return phrase("cli_setup.down", reason=found[0].reason) if found[0].reason else "up"
+    return phrase("cli_setup.down", reason=said(found[0], "reason")) if found[0].reason else word("up")
 
 
 def _meet(out: Out, client: Client, surface: str, words: str) -> PersonView | None:

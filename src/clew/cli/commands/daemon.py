@@ -170,7 +170,7 @@ def starting_message(home: Home) -> str | None:
     if start.is_supervised(home) and is_new:
         return say("doctor.being_started")
     if holder and (is_new or holder.stopping):
-        return say("doctor.starting_or_stopping", what=holder.what, pid=holder.pid)
+        return say("doctor.starting_or_stopping", what=lock.describe_what(holder), pid=holder.pid)
     return None
 
 

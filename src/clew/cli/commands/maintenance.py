@@ -9,8 +9,9 @@ import click
 
 from clew.cli.commands.threads import state_words
 from clew.cli.completion import runtimes, thread_argument
-from clew.cli.language import phrase, sentence
+from clew.cli.language import phrase, said, sentence, word
 from clew.cli.output import Out, json_option, table
+from clew.support.display.width import pad
 from clew.support.errors import OutOfReach
 from clew.support.home import Home
 
@@ -46,7 +47,7 @@ def verify_command(out: Out, thread: str | None) -> None:
 def _verdict(verdict: Verdict) -> str:
     if verdict.sound:
         return phrase("cli_daemon.sound", thread=verdict.thread, nodes=verdict.nodes)
-    return phrase("cli_daemon.broken", thread=verdict.thread, bad_node=verdict.bad_node, reason=verdict.reason)
+    return phrase("cli_daemon.broken", thread=verdict.thread, bad_node=verdict.bad_node, reason=said(verdict, "reason"))
 
 
 @click.command("notify", short_help="Try all pending deliveries once, now.")
@@ -93,7 +94,7 @@ def _notify(out: Out, *, dry_run: bool, retry_failed: bool) -> Sequence[Notified
 
 
 def _row(each: Notified) -> tuple[str, ...]:
-    return each.delivery, each.target or "-", state_words(each.state), each.error or ""
+    return each.delivery, each.target or "-", state_words(each.state), said(each, "error")
 
 
 def _notify_here(*, dry_run: bool, retry_failed: bool) -> Sequence[Notified]:
@@ -131,7 +132,7 @@ async def _print_steps(out: Out, runtime: str, stream: AsyncIterator[PingStep]) 
     async for step in stream:
         steps.append({"step": step.name, "seconds": round(step.seconds, 3), "detail": step.detail})
         if not out.as_json:
-            out.line(f"{step.name:<6} {step.seconds:7.3f} s  {step.detail}")
+            out.line(f"{pad(word(step.name), 6)} {step.seconds:7.3f} s  {step.detail}")
     if out.as_json:
         out.json(steps)
     out.hint(phrase("cli_daemon.it_works", runtime=runtime))

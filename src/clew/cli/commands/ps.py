@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import asdict
 
-from clew.cli.language import labels, phrase
+from clew.cli.language import labels, phrase, word
 from clew.cli.output import Out, json_option, table
 
 if TYPE_CHECKING:
@@ -64,4 +64,4 @@ def _cells(row: Row) -> tuple[str, ...]:
     from clew.cli.view.text_width import age
 
     memory = f"{row.rss / 1_000_000:.0f} MB"
-    return str(row.pid), row.role, memory, age(row.age), row.command, " ".join(row.threads)
+    return str(row.pid), word(row.role), memory, age(row.age), row.command, " ".join(row.threads)

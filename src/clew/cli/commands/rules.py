@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import thread_ids
-from clew.cli.language import labels, phrase, sentence, word
+from clew.cli.language import labels, phrase, said, sentence, word
 from clew.cli.output import Out, json_option, moment
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def remove_command(out: Out, rule: str) -> None:
     if not (rule.isascii() and rule.isalnum()):
         raise click.BadParameter(sentence("cli_gates.not_a_rule", rule=f"{rule!r}"))
     row = out.client().ask(requests.remove_rule(rule))
-    out.result(row, phrase("cli_gates.removed", effect=row.effect, row=pattern_words(row)))
+    out.result(row, phrase("cli_gates.removed", effect=word(row.effect), row=pattern_words(row)))
 
 
 @rules_command.command("test")
@@ -138,7 +138,7 @@ def test_command(out: Out, subject: str, kind: str, thread: str | None) -> None:
 
     folder = os.getcwd()  # noqa: PTH109 (as its owner names it)
     row = out.client().ask(requests.try_rules(subject, kind=kind, workspace=folder, thread=thread))
-    out.result(row, "\n".join(filter(None, (f"{row.effect}: {row.why}", row.note))))
+    out.result(row, "\n".join(filter(None, (f"{word(row.effect)}: {said(row, 'why')}", said(row, "note")))))
 
 
 _ABOUT = {"command": "of_commands", "change": "of_changes", "tool": "of_tools"}
@@ -146,7 +146,8 @@ _ABOUT = {"command": "of_commands", "change": "of_changes", "tool": "of_tools"}
 
 def _made(row: RuleView) -> str:
     until = phrase("cli_gates.until", time=until_words(row)) if row.until else until_words(row)
-    return f"{row.id}: {row.effect} {phrase(f'cli_gates.{row.kind}')} {pattern_words(row)}, {where_words(row)}, {until}"
+    what = f"{word(row.effect)} {phrase(f'cli_gates.{row.kind}')} {pattern_words(row)}"
+    return f"{row.id}: {what}, {where_words(row)}, {until}"
 
 
 def _others(row: RuleView) -> str:
@@ -175,7 +176,7 @@ def pattern_words(row: RuleView) -> str:
 
 
 def where_words(row: RuleView) -> str:
-    return f"{row.scope} {row.place}".strip()
+    return f"{word(row.scope)} {row.place}".strip()
 
 
 def until_words(row: RuleView) -> str:

@@ -104,7 +104,7 @@ def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> N
     continue without asking.
     """
     from clew.cli.ctrl_c import CtrlC
-    from clew.cli.follow import WORKING, follow_turn
+    from clew.cli.follow import follow_turn, working
     from clew.cli.keys import GatePrompt
     from clew.cli.view.events import InfoLine, summary
     from clew.cli.view.gates import choices, command_hints
@@ -115,7 +115,7 @@ def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> N
         ctrl_c = CtrlC(screen, client)
         accepted = client.ask(request)
         ctrl_c.set_thread(accepted.thread)
-        screen.wait(WORKING)
+        screen.wait(working())
         show = (lambda pieces: None) if out.as_json else screen.show
         with add_way_back(out.name_of(accepted.thread)):
             keys = GatePrompt(out, screen, client, accepted.thread)
@@ -142,9 +142,12 @@ def open_gate_codes(client: Client, turn: TurnView) -> list[str]:
 
 def print_open_gates(out: Out, client: Client, turn: TurnView) -> None:
     codes = open_gate_codes(client, turn)
-    out.say(phrase("cli_threads.agent_waits", codes=", ".join(codes) or phrase("cli_threads.just_given")))
     name = out.name_of(turn.thread)
-    out.say(phrase("cli_threads.waits_next", code=" ".join(codes[:1]), thread=name))
+    if not codes:
+        out.say(phrase("cli_threads.just_answered", thread=name))
+        return
+    out.say(phrase("cli_threads.agent_waits", codes=", ".join(codes)))
+    out.say(phrase("cli_threads.waits_next", code=codes[0], thread=name))
 
 
 @contextmanager

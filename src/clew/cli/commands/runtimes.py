@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.language import in_locale, labels, phrase
+from clew.cli.language import in_locale, labels, phrase, word
 from clew.cli.output import Out, json_option
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def runtimes_command(out: Out, list_all: bool) -> None:
     hidden = [] if list_all else [row.name for row in rows if row.health == "missing" and row.name not in needed]
     rows = [row for row in rows if row.name not in hidden]
 
-    lines = [(row.name, row.health, row.version or "–", _login(row), " ".join(row.can)) for row in rows]
+    lines = [
+        (row.name, word(row.health), row.version or "–", _login(row), " ".join(map(word, row.can))) for row in rows
+    ]
     for line in table([labels("name", "health", "version", "login", "can"), *lines]):
         out.line(line)
     for row in rows:
@@ -70,8 +72,8 @@ def _configured() -> set[str]:
 
 def _login(row: Row) -> str:
     if row.logged_in is None:
-        return "unknown" if row.path else "–"
-    return "yes" if row.logged_in else "no"
+        return word("unknown") if row.path else "–"
+    return word("yes") if row.logged_in else word("no")
 
 
 async def _check_all() -> list[Row]:

@@ -133,7 +133,7 @@ def _session(session: ContinuityView) -> tuple[str, str]:
     """How an agent opened its session for the thread, and when."""
     back = phrase("cli_threads.restarted", restarts=session.restarts) if session.restarts else ""
     back += phrase("cli_threads.rebuilt") if session.began == "rebuilt" else ""
-    wrong = f": {session.reason}" if session.status == "error" else ""
+    wrong = f": {said(session, 'reason')}" if session.status == "error" else ""
     name = f"{session.runtime} ({session.role})" if session.role else session.runtime
     return name, f"{word(session.status)} {moment(session.used_at)}{back}{wrong}" if session.status else ""
 
@@ -273,7 +273,7 @@ _STATES = {
 def trace_words(row: WhereRow) -> str:
     """The receipt of a delivery that arrived, or why it did not."""
     if not row.message_id:
-        return row.error or ""
+        return said(row, "error")
     shown = phrase("cli_threads.message", message_id=row.message_id)
     is_here = (row.conversation or "").partition(":")[0] == "local"
     return phrase(f"cli_threads.{_SHOWN[row.message_id]}") if is_here and row.message_id in _SHOWN else shown

@@ -66,10 +66,10 @@ class EventRenderer:
                 return []
             case TextDone(item, text):
                 return self._complete((turn, item), text)
-            case ActivityChanged(item, activity, phase, title, outcome):
-                return self._activity((turn, item), activity, phase, title, outcome)
-            case RuntimeNotice(text):
-                return [InfoLine(f"· {text}")]
+            case ActivityChanged(item, activity, phase, outcome=outcome) as changed:
+                return self._activity((turn, item), activity, phase, said(changed, "title"), outcome)
+            case RuntimeNotice() as notice:
+                return [InfoLine(f"· {said(notice, 'text')}")]
         return []
 
     def catch_up(self, turn: TurnView) -> list[Piece]:

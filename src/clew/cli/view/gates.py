@@ -93,8 +93,8 @@ def closing_line(closed: GateAnswered | GateTaken | GateVoid | GateExpired) -> s
             )
         case GateTaken(_, code):
             return phrase("cli_gates.received", code=code)
-        case GateVoid(_, code, why):
-            return phrase("cli_gates.void", code=code, why=why)
+        case GateVoid(_, code):
+            return phrase("cli_gates.void", code=code, why=said(closed, "why"))
         case GateExpired(_, code):
             return phrase("cli_gates.expired", code=code)
 

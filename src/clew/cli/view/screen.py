@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
 
+from clew.cli.language import in_locale
 from clew.cli.output import is_terminal, painted
 from clew.cli.view.events import DIM, InfoLine, Piece, TextChunk
 from clew.cli.view.text_width import duration, fit
@@ -68,7 +69,7 @@ class Screen:
             if is_terminal(sys.stdout):
                 self.end_line()
             newline = "\n" if self._mid_line else ""
-            self._write(lambda: print(newline + visible(line), file=sys.stderr, flush=True))
+            self._write(lambda: print(newline + visible(in_locale(line)), file=sys.stderr, flush=True))
 
     def end_line(self) -> None:
         with self._lock:

@@ -45,7 +45,7 @@ def entry_text(entry: Passage, *, full: bool = False) -> str:
             if output := _output(item, full=full):
                 parts += [*_listed(activities), output]
                 activities = []
-    text = _answer(entry) if entry.role == "agent" else _with_line_breaks(entry.text)
+    text = _answer(entry) if entry.role == "agent" else _with_line_breaks(said(entry, "text"))
     parts += [
         *_listed(activities),
         text,
@@ -57,7 +57,7 @@ def entry_text(entry: Passage, *, full: bool = False) -> str:
 def _answer(entry: Passage) -> str:
     """The answer, unless it was the last text already, before some activity."""
     texts = [item.body for item in entry.items if item.kind == "text"]
-    return "" if texts and texts[-1] == entry.text else entry.text
+    return "" if texts and texts[-1] == entry.text else said(entry, "text")
 
 
 def _output(item: ItemView, *, full: bool) -> str:

@@ -11,11 +11,11 @@ from clew.texts.catalogue import say
 
 SURFACE = "feishu"
 FIELDS: tuple[Field, ...] = (
-    Field("app_id", "The App ID of your app (open.feishu.cn/app, Credentials & Basic Info), such as cli_a1b2c3d4e5f6"),
-    Field("app_secret", "Its App Secret", secret=True),
+    Field("app_id", say("surfaces.feishu_app_id")),
+    Field("app_secret", say("surfaces.feishu_app_secret"), secret=True),
     Field(
         "base_url",
-        "The platform; for Lark https://open.larksuite.com",
+        say("surfaces.feishu_base_url"),
         default="https://open.feishu.cn",
         is_asked=False,
     ),
@@ -37,10 +37,8 @@ async def check(values: dict[str, str]) -> Connected:
         raise BadInput(say("surfaces.check_given", reason=error.reason)) from None
     finally:
         await api.close()
-    name = str(bot.get("app_name") or "your app") if isinstance(bot, dict) else "your app"
+    name = str(bot.get("app_name") or "") if isinstance(bot, dict) else ""
     return Connected(
-        name,
-        "On the page of the app, under Events & Callbacks, choose the persistent connection for both, add"
-        " im.message.receive_v1 and card.action.trigger, and publish a version"
-        f" (step by step: docs/how-to/surfaces/feishu.md). Then write anything to {name} in Feishu.",
+        name or say("surfaces.feishu_your_app"),
+        say("surfaces.feishu_next", name=name or say("surfaces.feishu_your_app")),
     )

@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from clew.config.rules import Address, Secret, Shape, Variable
+from clew.support.coded import worded
 
 FeishuChat = Annotated[
-    str, Shape(r"oc_[A-Za-z0-9_-]+(?:/omt_[A-Za-z0-9_-]+)?", "a chat such as oc_…, for a thread with /omt_… behind it")
+    str,
+    Shape(
+        r"oc_[A-Za-z0-9_-]+(?:/omt_[A-Za-z0-9_-]+)?",
+        worded("surfaces.feishu_chat", "a chat such as oc_…, for a thread with /omt_… behind it"),
+    ),
 ]
 
 

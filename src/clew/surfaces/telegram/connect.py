@@ -12,8 +12,8 @@ from clew.texts.catalogue import say
 
 SURFACE = "telegram"
 FIELDS: tuple[Field, ...] = (
-    Field("token", "The token of your bot (write /newbot to @BotFather in Telegram, it gives you one)", secret=True),
-    Field("base_url", "The address of the Bot API", default="https://api.telegram.org", is_asked=False),
+    Field("token", say("surfaces.telegram_token"), secret=True),
+    Field("base_url", say("surfaces.telegram_base_url"), default="https://api.telegram.org", is_asked=False),
 )
 _TOKEN = re.compile(r"\d{3,20}:[\w-]{20,100}")
 
@@ -32,5 +32,5 @@ async def check(values: dict[str, str]) -> Connected:
         raise BadInput(say("surfaces.check_network", reason=error.reason)) from None
     finally:
         await api.close()
-    name = str(me.get("username") or me.get("first_name") or "your bot")
-    return Connected(f"@{name}", f"Write anything to @{name} in Telegram now (https://t.me/{name}).")
+    name = str(me.get("username") or me.get("first_name") or "your_bot")
+    return Connected(f"@{name}", say("surfaces.telegram_next", name=name))

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from clew.config.rules import Address, Secret, Shape, Variable
+from clew.support.coded import worded
 
 TelegramChat = Annotated[
     str,
-    Shape(r"-?[1-9][0-9]{0,18}(?:/[1-9][0-9]{0,18})?", "the number of a chat, with /TOPIC appended for a topic"),
+    Shape(
+        r"-?[1-9][0-9]{0,18}(?:/[1-9][0-9]{0,18})?",
+        worded("surfaces.telegram_chat", "the number of a chat, with /TOPIC appended for a topic"),
+    ),
 ]
 
 

@@ -19,6 +19,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "all_readable": ("all rows can be read", "所有行都可以读取"),
     "and_more": (" and {damaged} more", "，另有 {damaged} 行"),
+    "anywhere": ("anywhere", "，任何文件夹里都没有"),
     "apply_sets_aside": ("clew repair --apply sets them aside", "clew repair --apply 把它们移到一边"),
     "broken": ("{thread}  DAMAGED at node {bad_node}: {reason}", "{thread}  在节点 {bad_node} 处损坏：{reason}"),
     "cannot_repair": (

@@ -26,6 +26,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "connect_step": ("clew connect SURFACE sets one up, step by step", "clew connect 平台 可一步步设置一个"),
     "connected": ("connected", "已连接"),
     "connected_as": ("{surface} is connected as {who}", "{surface} 已连接，身份是 {who}"),
+    "default": ("(default)", "（默认）"),
     "default_is": ("; the default is {default}", "；默认值是 {default}"),
     "disk_full": ("the disk is full: {file} cannot be written", "磁盘已满：{file} 无法写入"),
     "down": ("down: {reason}", "无法使用：{reason}"),

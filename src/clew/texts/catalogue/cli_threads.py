@@ -107,7 +107,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "is_completed": ("is completed", "已完成"),
     "is_status": ("{thread} is {status}", "{thread} 的状态是 {status}"),
-    "just_given": ("it was just given", "刚刚已给出"),
+    "just_answered": (
+        "clew: the agent's question was just answered; clew watch {thread} follows the turn",
+        "clew：智能体的问题刚刚已得到答复； clew watch {thread} 跟随这一轮",
+    ),
     "lists_finished": ("clew threads --history lists the finished ones", "clew threads --history 列出已结束的"),
     "lists_open": ("clew threads lists the open ones", "clew threads 列出未结束的"),
     "lists_suspended": (
@@ -165,6 +168,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "read_shows": ("clew read {thread} shows it; ", "clew read {thread} 显示它； "),
     "read_transcript": ("clew read {thread} shows the transcript", "clew read {thread} 显示全文"),
     "rebuilt": (", rebuilt from clew's history", "，由 clew 的历史重建"),
+    "reconnected": ("reconnected", "已重新连接"),
     "reopens": ("clew resume {thread} '…' reopens it", "clew resume {thread} '…' 重新打开它"),
     "restarted": (", restarted {restarts} times", "，重启了 {restarts} 次"),
     "retry_failed": ("clew notify --retry-failed retries what failed", "clew notify --retry-failed 重试失败的"),
@@ -227,5 +231,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "watching": ("watching; Ctrl-C ends", "正在观看；Ctrl-C 结束"),
     "welcome_back": ("welcome back", "欢迎回来"),
+    "working": ("working", "正在运行"),
     "would_be_completed": ("would be completed", "将被标为完成"),
 }

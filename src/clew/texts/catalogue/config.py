@@ -4,12 +4,17 @@ from __future__ import annotations
 
 SENTENCES: dict[str, tuple[str, str]] = {
     "a_boolean": ("true or false", "true 或 false"),
+    "a_duration": ("a length of time such as 30m, 4h or 2d", "时长，例如 30m、4h 或 2d"),
     "a_list": ("a list", "列表"),
+    "a_model": ("a name without spaces", "不含空格的名称"),
+    "a_name": ("letters, digits, - and _", "字母、数字、- 和 _"),
     "a_number": ("a whole number", "整数"),
+    "a_share": ('a share such as "70%", or bytes', '百分比（例如 "70%"）或字节数'),
     "a_table": ("a table", "表"),
     "a_text": ("text in quotes", "引号中的文字"),
     "a_variable": ("the name of an environment variable", "环境变量的名称"),
     "an_address": ("an address such as https://example.org/hook", "网址，例如 https://example.org/hook"),
+    "another_kind": ("a {kind}", "{kind}"),
     "any_number": ("a number", "数"),
     "at_least": ("at least {least}", "至少 {least}"),
     "between": ("from {least} to {most}", "{least} 到 {most}"),
@@ -45,6 +50,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "must_not_be_empty": ("must not be empty", "不能为空"),
     "name_not_a_setting": ("{name} is not a setting{suggestion}", "{name} 不是设置{suggestion}"),
     "needs": ("needs `{key}`", "需要 `{key}`"),
+    "no_address": ("no web address", "非网址的文字"),
     "no_plugin": ("there is no such plugin; known: {known}", "没有这个插件；已知的有：{known}"),
     "no_settings": ("its package accepts no settings", "它的包不接受设置"),
     "no_such_user": (
@@ -61,6 +67,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "not_utf8": ("{path} is not UTF-8 text. Save it as UTF-8.", "{path} 不是 UTF-8 文本。请存为 UTF-8。"),
     "one_of": ("one of {choices}", "{choices} 之一"),
+    "quiet_hours": ('two times of a day, such as "23:00-07:00"', '一天里的两个时刻，例如 "23:00-07:00"'),
     "settings_unreadable": ("its settings cannot be read: {kind}: {error}", "它的设置无法读取：{kind}：{error}"),
     "there_are": ("; there are {known}", "；可选的有 {known}"),
     "wrong_setting": ("{name}, line {line}: {key} {words}", "{name} 第 {line} 行：{key} {words}"),

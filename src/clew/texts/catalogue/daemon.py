@@ -258,7 +258,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "given_up": (
         "{why}. The next try is at {time}; `clew up` tries now. `clew logs` and {path} tell more",
-        "守护进程连续崩溃（{why}）。下次尝试时间：{time}；`clew up` 会立即尝试。详情见 `clew logs` 和 {path}",
+        "{why}。下次尝试时间：{time}；`clew up` 会立即尝试。详情见 `clew logs` 和 {path}",
     ),
     "replaced": (
         "{path} was replaced while clew was running. Its old content is saved in {saved}. `clew restart` continues with"

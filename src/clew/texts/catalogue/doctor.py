@@ -87,7 +87,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "starting_or_stopping": (
         "the clew {what} with pid {pid} is just starting or stopping; `clew up` waits for it",
-        "clew 的 {what} 进程（进程号 {pid}）正在启动或停止；可用 `clew up` 等待它",
+        "clew {what}（进程号 {pid}）正在启动或停止；可用 `clew up` 等待它",
     ),
     "supervised": ("restarts the daemon after a crash", "会在守护进程崩溃后重启它"),
     "nothing_to_supervise": ("none, because no daemon runs", "无，因为没有守护进程在运行"),

@@ -171,7 +171,41 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Telegram does not know this token ({reply}); ask @BotFather for a new one.",
         "Telegram 不认识这个 token（{reply}）；请向 @BotFather 获取新的。",
     ),
+    "telegram_chat": (
+        "the number of a chat, with /TOPIC appended for a topic",
+        "聊天的编号，话题则在后面加上 /话题编号",
+    ),
+    "telegram_token": (
+        "The token of your bot (write /newbot to @BotFather in Telegram, it gives you one)",
+        "机器人的 token（在 Telegram 里向 @BotFather 发送 /newbot 即可得到）",
+    ),
+    "telegram_base_url": ("The address of the Bot API", "Bot API 的网址"),
+    "telegram_next": (
+        "Write anything to @{name} in Telegram now (https://t.me/{name}).",
+        "现在请在 Telegram 里给 @{name} 发一条任意消息（https://t.me/{name}）。",
+    ),
     # Feishu
+    "feishu_chat": (
+        "a chat such as oc_…, for a thread with /omt_… behind it",
+        "聊天，例如 oc_…，话题则在后面加上 /omt_…",
+    ),
+    "feishu_app_id": (
+        "The App ID of your app (open.feishu.cn/app, Credentials & Basic Info), such as cli_a1b2c3d4e5f6",
+        "应用的 App ID（open.feishu.cn/app 的“凭证与基础信息”），例如 cli_a1b2c3d4e5f6",
+    ),
+    "feishu_app_secret": ("Its App Secret", "应用的 App Secret"),
+    "feishu_base_url": (
+        "The platform; for Lark https://open.larksuite.com",
+        "平台网址；Lark 为 https://open.larksuite.com",
+    ),
+    "feishu_your_app": ("your app", "你的应用"),
+    "feishu_next": (
+        "On the page of the app, under Events & Callbacks, choose the persistent connection for both, add"
+        " im.message.receive_v1 and card.action.trigger, and publish a version"
+        " (step by step: docs/how-to/surfaces/feishu.md). Then write anything to {name} in Feishu.",
+        "在应用页面的“事件与回调”中，两项都选择长连接，添加 im.message.receive_v1 和 card.action.trigger，"
+        "并发布一个版本（分步说明：docs/how-to/surfaces/feishu.zh-CN.md）。然后在飞书里给 {name} 发一条任意消息。",
+    ),
     "feishu_unusable": (
         "the base_url of [surfaces.feishu] cannot be used as an address",
         "`[surfaces.feishu]` 的 base_url 不是可用的网址",
