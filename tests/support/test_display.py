@@ -147,7 +147,7 @@ def test_a_long_text_is_shown_by_its_beginning_and_end() -> None:
     text = "a" * 600 + "b" * 400
     shown = shortened(text, 100)
     assert shown.startswith("aaaa") and shown.endswith("bbbb") and len(shown) <= 100
-    assert " … 931 characters left out … " in shown
+    assert " … ✂ 913 … " in shown
     assert shortened(text, 1000) == text and shortened("", 0) == ""
 
 
@@ -155,7 +155,7 @@ def test_a_long_text_is_shown_by_its_beginning_and_end() -> None:
 def test_what_is_left_out_is_counted(text: str, limit: int) -> None:
     shown = shortened(text, limit)
     if shown != text:
-        head, _, rest = shown.rpartition(" characters left out … ")
-        kept, _, count = head.rpartition(" … ")
+        kept, _, end = shown.rpartition(" … ✂ ")
+        count, _, rest = end.partition(" … ")
         assert len(kept) + len(rest) + int(count.replace(",", "")) == len(text)
         assert text.startswith(kept) and text.endswith(rest)

@@ -34,7 +34,7 @@ from clew.model.turns import TEXT, Item
 from clew.model.turns import Usage as Tokens
 from clew.support.coded import coded_of
 from clew.support.display.as_code import script_shown
-from clew.support.text import clean
+from clew.support.text import clean, cut_mark
 
 MAX_OUTPUT = 64_000  # characters of an activity's output that are stored
 
@@ -136,4 +136,4 @@ def shortened(text: str) -> str:
     if len(text) <= MAX_OUTPUT:
         return text
     half = MAX_OUTPUT // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+    return f"{text[:half]}\n[{cut_mark(len(text) - 2 * half)}]\n{text[-half:]}"

@@ -112,6 +112,7 @@ class Inbound(Struct, frozen=True):
     pressed: bool = False  # by a button: its presser gets the reply at once, not as a message
     album: str = ""  # the platform's id of the album that it is a part of
     relayed: bool = False  # forwarded, struck through or only a quote: for the agent, never an answer to a gate
+    missing: tuple[str, ...] = ()  # a sentence about each file of it that could not be fetched
 
 
 class Accepted(Struct, frozen=True):

@@ -51,6 +51,11 @@ def _escaped(char: str) -> str:
     return f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"
 
 
+def cut_mark(characters: int) -> str:
+    """Stands for so many characters that were cut out; it is the same in each language."""
+    return f"… ✂ {characters:,} …"
+
+
 def agent_name(runtime: str) -> str:
     """What an agent is called in sentences: `Codex` for the runtime `codex`."""
     return runtime[:1].upper() + runtime[1:]

@@ -104,7 +104,7 @@ async def a_too_long_text_is_cut_with_a_notice(stage: Stage) -> None:
         turn = rig.start(session, f"!text {'线团 clew ' * (LONG // 10)}")
         ended = await turn.end()
         assert ended.state is TurnState.COMPLETED, f"a too long text must not fail the turn: {ended}"
-        assert len(ended.text.encode()) <= LONG and "characters left out" in ended.text and "省略" in ended.text
+        assert len(ended.text.encode()) <= LONG and "✂" in ended.text
         pieces = "".join(event.text for event in turn.events if isinstance(event, TextDelta))
         assert ended.text.startswith(pieces), "the text does not start with what the deltas showed"
         said = [event.text for event in turn.events if isinstance(event, TextDone)]

@@ -86,7 +86,7 @@ def test_a_long_diff_is_shown_completely() -> None:
 
 def test_gates_shortened_in_a_list_are_fetched_before_display() -> None:
     whole = gate(kind="change", detail="+" * 5_000)
-    listed = replace(whole, detail="+ … 4,999 characters left out … ")
+    listed = replace(whole, detail="+ … ✂ 4,999 … ")
 
     class Daemon(GateClient):
         def ask(self, request: Request[T]) -> T:

@@ -10,13 +10,13 @@ import pytest
 
 from clew.config.settings import ChatsConfig, Config, InboxConfig, ThreadsConfig
 from clew.engine.delivery.language import detect_language
-from clew.model.messages import Accepted, Fate, Person, Role
+from clew.model.messages import Accepted, Fate, Inbound, Person, Role
 from clew.model.surface import InDoubt, SurfaceCan
 from clew.model.threads import ThreadFilter
 from clew.store.tables import people
 from clew.store.texts import stored
 from clew.support.coded import Text
-from clew.texts import bilingual, chat_messages
+from clew.texts import bilingual, catalogue, chat_messages
 from tests.helpers.rig import Rig, Room
 
 CAN = SurfaceCan(chat=True, edit=True, buttons=8, edit_every=0.0)
@@ -47,6 +47,23 @@ def test_the_language_of_a_message(text: str, language: str | None) -> None:
 async def known(rig: Rig) -> None:
     person = Person("room", "7", "安", Role.DRIVER, 0, "test")
     await rig.store.write(lambda tx: people.add(tx, person))
+
+
+async def test_a_file_that_could_not_be_fetched_is_named_in_the_language_of_its_message(tmp_path: Path) -> None:
+    missing = (
+        catalogue.say("surfaces.file_missing", name="a.zip", why=catalogue.say("surfaces.file_too_large", most=20)),
+    )
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        await known(rig)
+        for text, line in (
+            ("看看这个文件", "看看这个文件\n[a.zip 没有传过来：超过 20 MiB]"),
+            ("look at this file", "look at this file\n[a.zip did not come along: it is larger than 20 MiB]"),
+            ("", "[a.zip did not come along: it is larger than 20 MiB]"),
+        ):
+            said = await rig.engine.inbox.accept(
+                Inbound(rig.where(), f"m{len(text)}", "安", text, sender_id="7", queue=True, missing=missing)
+            )
+            assert (await rig.ended(said.turn)).request == line
 
 
 @pytest.fixture

@@ -69,6 +69,17 @@ async def test_the_page_is_there_for_anybody_and_shows_nothing(browser: Browser)
     assert await browser.look() == 401
 
 
+async def test_what_is_shown_without_scripts_is_in_the_language_of_the_browser(browser: Browser) -> None:
+    for accepted, words in (
+        ("zh-CN,zh;q=0.9,en;q=0.8", "需要 JavaScript"),
+        ("fr,en;q=0.5,zh;q=0.4", "needs JavaScript"),
+    ):
+        page = await browser.client.get("/", headers={"accept-language": accepted})
+        assert words in page.text and page.headers["vary"] == "Accept-Language"
+    expired = await browser.client.get("/login?code=x", headers={"accept-language": "zh"})
+    assert "已经用过" in expired.text and "used already" not in expired.text
+
+
 async def test_a_browser_runs_nothing_that_is_not_a_file_of_ours(browser: Browser) -> None:
     page = await browser.client.get("/")
     policy = dict(part.strip().split(" ", 1) for part in page.headers["content-security-policy"].split(";"))

@@ -24,6 +24,7 @@ from clew.surfaces.feishu import receiving
 from clew.surfaces.feishu.frames import DATA, Frame, encode
 from clew.surfaces.feishu.settings import FeishuConfig
 from clew.surfaces.feishu.surface import FeishuSurface
+from clew.texts.bilingual import zh
 from tests.surfaces.fakes.process import PATIENCE
 from tests.surfaces.feishu.apps import ALONE, ANN, BOB, BOT, GROUP, App, labels, mention, words
 from tests.surfaces.hearing import Heard, Quick, Standing, running
@@ -190,10 +191,10 @@ async def test_a_file_that_cannot_be_fetched_is_named_instead(app: App, tmp_path
         await app.fault("resource", "error", code=0, status=502, times=100)
         await app.post("file", {"file_key": "k", "file_name": "never.txt"})
         big, gone, late, never = await heard.first(4)
-    assert "[big.zip did not come along: the file is too large" in big.text and big.attachments == ()
-    assert "[gone.zip did not come along: File not in msg." in gone.text
+    assert big.missing[0].startswith("[big.zip did not come along: it is larger than 20 MiB") and big.attachments == ()
+    assert "[gone.zip did not come along: File not in msg." in gone.missing[0]
     assert len(late.attachments) == 1 and late.text == ""
-    assert "Feishu does not give it out" in never.text
+    assert "Feishu does not give it out" in never.missing[0]
 
 
 @pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot be downloaded at all
@@ -205,7 +206,7 @@ async def test_a_file_that_cannot_be_stored_is_named_with_the_reason(app: App, t
         assert (await app.answer(said["event"]))["code"] == 200
     [inbound] = heard.got
     assert inbound.attachments == ()
-    assert inbound.text.startswith("[a.txt did not come along: it cannot be kept here: ")
+    assert inbound.missing[0].startswith("[a.txt did not come along: it cannot be kept here: ")
 
 
 async def test_files_of_refused_or_indirect_messages_are_not_kept(app: App, tmp_path: Path) -> None:
@@ -335,7 +336,8 @@ async def test_a_press_that_is_stored_late_warns_and_still_counts(
     receipt = await surface.send(owed("May I?", buttons=ASK))
     async with running(surface, inbox):
         told = await app.press(receipt.message_id, "Allow")
-        assert told["toast"] == {"type": "warning", "content": receiving.UNSTORED} and inbox.got == []
+        toast = {"content": receiving.UNSTORED, "i18n": {"en_us": receiving.UNSTORED, "zh_cn": zh(receiving.UNSTORED)}}
+        assert told["toast"] == {"type": "warning", **toast} and inbox.got == []
         assert inbox.hold is not None
         inbox.hold.set()
         assert [inbound.text for inbound in await inbox.first()] == ["K7 y"]
@@ -450,7 +452,12 @@ async def test_a_thread_is_opened_and_the_first_reply_is_there(app: App, tmp_pat
     thread = await surface.open_thread(Conversation("feishu", GROUP), "  A\nthread " + "x" * 200)
     assert thread is not None and surface.resolve(thread.address) == thread
     receipt = await surface.send(owed("here we go on", DeliveryKind.ASK, conversation=thread, buttons=ASK))
-    root, _, card = await app.shown(3, GROUP)
+    root, opened, card = await app.shown(3, GROUP)
+    opening = json.loads(opened["content"])
+    assert (opening["en_us"]["content"][0][0]["text"], opening["zh_cn"]["content"][0][0]["text"]) == (
+        "Reply here, in this thread.",
+        "请在本话题中回复。",
+    )
     assert words(root).startswith("**A thread xx") and card["thread_id"] == thread.address.split("/")[1]
     async with running(surface) as heard:
         reply = {"root_id": root["message_id"], "parent_id": root["message_id"], "thread_id": card["thread_id"]}

@@ -218,7 +218,8 @@ async def test_a_file_is_downloaded_with_its_message(
 async def test_a_file_that_is_too_large_is_named_instead(bot: Bot, tmp_path: Path) -> None:
     await bot.say(None, files={"document": {"size": (20 << 20) + 1, "file_name": "big.zip"}}, more={"caption": "see"})
     inbound = await hear(bot, tmp_path)
-    assert inbound.attachments == () and inbound.text == "see\n[big.zip did not come along: it is larger than 20 MiB]"
+    assert inbound.attachments == () and inbound.text == "see"
+    assert inbound.missing == ("[big.zip did not come along: it is larger than 20 MiB]",)
 
 
 async def test_a_lost_download_is_retried_and_given_up_in_the_end(bot: Bot, tmp_path: Path) -> None:
@@ -228,7 +229,7 @@ async def test_a_lost_download_is_retried_and_given_up_in_the_end(bot: Bot, tmp_
     await bot.fault("download", "cut_before", times=100)
     await bot.say("and", files={"document": file(b"x", file_name="b.txt")})
     inbound = await hear(bot, tmp_path)
-    assert inbound.attachments == () and "b.txt did not come along" in inbound.text
+    assert inbound.attachments == () and "b.txt did not come along" in inbound.missing[0]
 
 
 @pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot be downloaded at all
@@ -237,7 +238,7 @@ async def test_a_file_that_cannot_be_stored_is_named_with_the_reason(bot: Bot, t
     await bot.say(None, files={"document": file(b"x", file_name="a.txt")}, more={"caption": "see"})
     inbound = await hear(bot, tmp_path / folder)
     assert inbound.attachments == ()
-    assert inbound.text.startswith("see\n[a.txt did not come along: it cannot be kept here: ")
+    assert inbound.missing[0].startswith("[a.txt did not come along: it cannot be kept here: ")
 
 
 async def test_files_of_a_person_who_may_not_speak_are_not_fetched(bot: Bot, tmp_path: Path) -> None:
@@ -406,6 +407,17 @@ async def test_a_press_that_cannot_be_stored_is_answered_too(bot: Bot, tmp_path:
     inbox = Heard(troubles=[StoreError("the disk is full")])
     async with running(surface, inbox):
         assert "cannot store" in await bot.press(number_of(receipt.message_id), "Yes")
+        await inbox.first()
+
+
+async def test_a_press_of_somebody_who_reads_chinese_is_answered_in_chinese(bot: Bot, tmp_path: Path) -> None:
+    await bot.do("chat", id=42)
+    surface = bot.surface(tmp_path, Quick())
+    receipt = await surface.send(words("May I?", buttons=(Button("Yes", "y"),)))
+    inbox = Heard(troubles=[StoreError("the disk is full")])
+    async with running(surface, inbox):
+        reader = {**BOB, "language_code": "zh-hans"}
+        assert await bot.press(number_of(receipt.message_id), "Yes", user=reader) == "暂时无法保存，稍后重试。"
         await inbox.first()
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from clew.engine.core import Core
 from clew.model.messages import Conversation, Inbound
 from clew.store import Tx
@@ -32,6 +34,12 @@ def remember_language(tx: Tx, core: Core, inbound: Inbound) -> None:
         return
     if places.get(tx, inbound.conversation).language != found:
         places.put(tx, inbound.conversation, "language", found)
+
+
+def name_missing_files(tx: Tx, core: Core, inbound: Inbound) -> Inbound:
+    """The message with a line about each file that could not be fetched, in the language of its conversation."""
+    lines = [localized(tx, core, inbound.conversation, each) for each in inbound.missing]
+    return replace(inbound, text="\n".join(filter(None, (inbound.text, *lines))), missing=()) if lines else inbound
 
 
 def language_of(tx: Tx, core: Core, where: Conversation | None) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew.engine.budgets.answers import answer_suspended
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_reply
-from clew.engine.delivery.language import as_reply, remember_language
+from clew.engine.delivery.language import as_reply, name_missing_files, remember_language
 from clew.engine.gates import cards, suspension_prompt
 from clew.engine.gates.answers import handle_reply
 from clew.engine.gates.button_labels import SUSPENSION_BUTTONS
@@ -139,9 +139,10 @@ class Admission(Struct, frozen=True):
     def _fate(self, tx: Tx, inbound: Inbound, prepared: Prepared) -> Arrival:
         if (refused := refusal(tx, self.core, inbound)) is not None:
             return run_for_watcher(tx, self.core, inbound, prepared) or refused
-        if not inbound.text.strip() and not inbound.attachments:
+        if not inbound.text.strip() and not inbound.attachments and not inbound.missing:
             return Arrival(Fate.REFUSED, inbound.thread, None, chat_messages.EMPTY)
         remember_language(tx, self.core, inbound)
+        inbound = name_missing_files(tx, self.core, inbound)
         remember_owner_chat(tx, self.core, inbound)
         if inbound.pressed and inbound.quoted is not None and (code := parse_reply(inbound.text).code) is not None:
             cards.note_pressed(tx, self.core, code, inbound.conversation, inbound.quoted)

@@ -1,14 +1,15 @@
 """Limits the length of one text of an agent (`turns.longest_text`), and ends its lines with a newline alone.
 
-A text that is too long is cut between two characters and ends with a notice, in both languages, that says how many
-characters are missing. The cost of a text that arrives in pieces is linear in its length, however small they are.
+A text that is too long is cut between two characters and ends with a mark that says how many characters are missing;
+the event `Notice` says why, in the language of its reader. The cost of a text that arrives in pieces is linear in its
+length, however small they are.
 """
 
 from __future__ import annotations
 
 from clew.model.events import Event, Notice, NoticeKind, TextDone
 from clew.support.coded import worded
-from clew.support.text import LONGEST, Pieces
+from clew.support.text import LONGEST, Pieces, cut_mark
 
 NOTICE_ROOM = 400  # bytes that are reserved for the notice
 
@@ -67,10 +68,7 @@ class GrowingText:
         self._more += len(piece)
 
     def _notice(self) -> str:
-        return (
-            f"\n\n[… {self._more:,} characters left out: one text of an agent may have at most {self._longest:,} bytes"
-            f" (turns.longest_text). 省略了 {self._more:,} 个字符：单条文本最多 {self._longest:,} 字节。]"
-        )
+        return f"\n\n[{cut_mark(self._more)}]"
 
 
 def grown(text: str, longest: int = LONGEST) -> GrowingText:

@@ -19,6 +19,7 @@ from clew.server.dependencies import AppState
 from clew.server.page import forward
 from clew.server.routing.functions import Router
 from clew.support.errors import NotFound
+from clew.texts.bilingual import zh
 from clew.texts.catalogue import AREAS, say, sentences
 
 router = Router(tag="page")
@@ -34,7 +35,17 @@ TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/jso
 
 @router.get("/")
 async def index(request: Request) -> Response:
-    return await _file(request, "index.html")
+    """What a browser without scripts shows is translated here."""
+    found = await asyncio.to_thread((FILES / "index.html").read_text, encoding="utf-8")
+    words = say("daemon.page_needs_script")
+    page = found.replace(words, _in_language(request, words))
+    return _content(request, page.encode(), "text/html", vary=True)
+
+
+def _in_language(request: Request, text: str) -> str:
+    """The text in the language of the browser."""
+    named = (tag.strip().lower()[:2] for tag in request.headers.get("accept-language", "").split(","))
+    return zh(text) if next((tag for tag in named if tag in ("en", "zh")), "en") == "zh" else text
 
 
 @router.get("/page/words/sentences.zh.json")
@@ -60,10 +71,13 @@ async def _file(request: Request, name: str) -> Response:
     return _content(request, found, _type(name))
 
 
-def _content(request: Request, content: bytes, media_type: str) -> Response:
-    """Send content of the page. The browser revalidates it each time by its ETag, so updates apply at once."""
+def _content(request: Request, content: bytes, media_type: str, *, vary: bool = False) -> Response:
+    """Send content of the page. The browser revalidates it each time by its ETag, so updates apply at once. `vary`: it
+    depends on the language."""
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
+    if vary:
+        headers["Vary"] = "Accept-Language"
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type=media_type)
@@ -96,11 +110,8 @@ async def login(request: Request, state: AppState, code: str = "") -> Response:
         return response
     if logins.fits(request.cookies.get(logins.name, "")):
         return RedirectResponse("/", 303, {"Cache-Control": "no-store"})
-    return HTMLResponse(_LINK_EXPIRED, 403, {"Cache-Control": "no-store"})
+    expired = _in_language(request, say("daemon.link_expired"))
+    return HTMLResponse(f"{_HEAD}<p>{expired}", 403, {"Cache-Control": "no-store"})
 
 
-_LINK_EXPIRED = (
-    "<!doctype html><meta charset=utf-8><title>clew</title>"
-    "<p>This link was used already, or is older than five minutes. Run <code>clew web</code> for a new one."
-    "<p>这个链接已经用过，或者超过了五分钟。请运行 <code>clew web</code> 取得新的链接。"
-)
+_HEAD = "<!doctype html><meta charset=utf-8><title>clew</title>"

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from clew.config.plugin import HttpRequest, HttpRoute
 from clew.server.problems import refusal
 from clew.server.routing.functions import Handler, Route, Router
+from clew.texts.catalogue import say
 
 
 def router(surface: str, routes: Iterable[HttpRoute]) -> Router:
@@ -36,7 +37,7 @@ def _handler(surface: str, route: HttpRoute) -> Handler:
         except ClientDisconnect:
             return Response(status_code=HTTPStatus.BAD_REQUEST)
         if len(body) > route.max_body:
-            detail = f"a message may have {route.max_body} bytes at most"
+            detail = say("surfaces.webhook_too_large", bytes=route.max_body)
             return refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", detail)
         reply = await route.handle(HttpRequest(request.path_params, request.query_params, request.headers, body))
         return Response(reply.body, reply.status, dict(reply.headers), media_type=reply.media_type)

@@ -9,6 +9,8 @@ import re
 import unicodedata
 from functools import cache
 
+from clew.support.text import cut_mark
+
 # Letters, symbols and marks that are drawn as nothing. Controls, format marks and odd spaces are found by category.
 _NO_INK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u2d7f\u3164\ufe00-\ufe0f\uffa0\ufffc"
@@ -71,7 +73,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def _gap(left_out: int) -> str:
-    return f" … {left_out:,} characters left out … "
+    return f" {cut_mark(left_out)} "
 
 
 @cache

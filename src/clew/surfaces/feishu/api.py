@@ -103,7 +103,7 @@ class OpenApi:
                     raise
                 continue
             if len(data) > largest:
-                raise Refusal(413, "the file is too large")
+                raise Refusal(413, say("surfaces.file_too_large", most=largest >> 20))
             return data
         raise AssertionError("unreachable")
 

@@ -13,12 +13,14 @@ from enum import StrEnum
 import msgspec
 
 from clew.model.delivery import Button
+from clew.support.coded import Text
 from clew.support.display.markdown import spaced
 from clew.support.text import clean
+from clew.texts.bilingual import zh
 
 TABLES = 5  # in one card
 SUMMARY = 80  # characters of a card in the list of chats
-NOTHING = "(no text)"
+NOTHING = "…"  # the platform takes no empty message
 BLANK = "\u200b"  # an element may not be empty
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -45,6 +47,12 @@ def post(text: str, note: str = "") -> str:
     if note:
         rows.append([{"tag": "md", "text": f"*{_without_mentions(note)}*"}])
     return _json({"zh_cn": {"content": rows}})
+
+
+def localized_post(text: Text) -> str:
+    """Return the content of a post with a sentence of clew; the platform shows it in the language of the reader."""
+    both = {"en_us": text, "zh_cn": zh(text)}
+    return _json({name: {"content": [[{"tag": "text", "text": str.__str__(each)}]]} for name, each in both.items()})
 
 
 def card(text: str, note: str = "", buttons: tuple[Button, ...] = (), thread: str | None = None) -> str:

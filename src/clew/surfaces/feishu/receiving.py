@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from clew.model.messages import Accepted, Attachment, Fate, Inbound
 from clew.model.surface import Down, Inbox, InDoubt, NotSent
 from clew.support.clock import Clock
+from clew.support.coded import Text
 from clew.support.errors import StoreError
 from clew.support.files import LARGEST, safe_names, save
 from clew.surfaces.feishu import events
@@ -31,6 +32,7 @@ from clew.surfaces.feishu.events import Event, Pressed, Reacted, Recalled, Said,
 from clew.surfaces.feishu.markup import plain
 from clew.surfaces.feishu.names import Names
 from clew.surfaces.feishu.places import NAME
+from clew.texts.bilingual import zh
 from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
@@ -43,8 +45,8 @@ TRIES = 4  # attempts to fetch a file
 MOST_LOGGED = 100  # kinds of skipped events that are logged
 TAKEN, FAILED = 200, 500  # answers to the platform
 
-UNSTORED = "Not stored yet: if the card does not change, press again. 尚未保存：如果卡片没有变化，请再按一次。"
-BROKEN = "clew could not take this; its log says why. 未能处理，原因见日志。"
+UNSTORED = say("surfaces.press_not_stored")
+BROKEN = say("surfaces.press_failed")
 _WRONG_APP = frozenset({401, 403, 514, 10003, 10005, 10012, 10014, 1000040344, 1000040345})
 _MANY = 1000040350
 
@@ -245,13 +247,13 @@ class Receiver:
             try:
                 await self._fetch(inbound.message_id, file, folder / safe)
             except Refusal as refusal:
-                missing.append(f"[{name} did not come along: {refusal.words}]")
+                missing.append(say("surfaces.file_missing", name=name, why=refusal.words))
             except OSError as error:
-                missing.append(f"[{name} did not come along: it cannot be kept here: {error.strerror}]")
+                why = say("surfaces.file_not_kept", error=error.strerror or "")
+                missing.append(say("surfaces.file_missing", name=name, why=why))
             else:
                 got.append(Attachment(name, str(folder / safe), _media_type(name)))
-        text = "\n".join([*([inbound.text] if inbound.text else []), *missing])
-        return replace(inbound, text=text, attachments=tuple(got))
+        return replace(inbound, attachments=tuple(got), missing=tuple(missing))
 
     async def _fetch(self, message: str, file: File, target: Path) -> None:
         """Download a file. Raises Refusal if that fails, and OSError; other errors are retried a few times."""
@@ -263,7 +265,7 @@ class Receiver:
                 data = await self._api.download(path, {"type": file.kind}, LARGEST)
             except NotSent as error:
                 if not left:
-                    raise Refusal(0, "Feishu does not give it out") from error
+                    raise Refusal(0, say("surfaces.file_withheld", platform=say("surfaces.feishu"))) from error
                 await self._clock.sleep(FIRST_WAIT)
             else:
                 await asyncio.to_thread(save, data, target)
@@ -297,8 +299,15 @@ def _describe(error: NotSent | Refusal) -> str:
 
 
 def _toast(words: str, kind: str = "info") -> object:
-    text = words if len(words) <= TOAST else f"{words[: TOAST - 1]}…"
-    return {"toast": {"type": kind, "content": text}} if text else {}
+    """In a sentence of clew in each of its languages, of which the platform shows that of the person."""
+    if not words:
+        return {}
+    both = {"en_us": _fitted(words), "zh_cn": _fitted(zh(words))} if isinstance(words, Text) else None
+    return {"toast": {"type": kind, "content": _fitted(words), **({"i18n": both} if both else {})}}
+
+
+def _fitted(words: str) -> str:
+    return words if len(words) <= TOAST else f"{words[: TOAST - 1]}…"
 
 
 def _name(file: File, place: int) -> str:

@@ -44,7 +44,7 @@ TITLE = 100
 HEARD = "OnIt"  # the platform's name of the reaction
 MOST_KEPT = 2000  # cached chats and threads
 
-OPENED = "Reply here, in this thread. 请在本话题中回复。"
+OPENED = say("surfaces.reply_in_thread")
 
 _CARDS = frozenset({DeliveryKind.PLACEHOLDER, DeliveryKind.ASK, DeliveryKind.REDRAW})  # edited later
 _CONTENT = frozenset({230001, 230025, 230099, 11310})  # the platform refused the format, not the message
@@ -182,7 +182,9 @@ class FeishuSurface:
         try:
             root = await self._send_message(where, {"msg_type": "post", "content": markup.post(f"**{name}**")})
             if not isinstance(root.get("thread_id"), str):  # in a topic group the message already has a thread
-                root |= await self._reply(_message_id(root), {"msg_type": "text", "content": markup.plain(OPENED)})
+                root |= await self._reply(
+                    _message_id(root), {"msg_type": "post", "content": markup.localized_post(OPENED)}
+                )
         except Refusal as refusal:
             error = _to_not_sent(refusal)
             if isinstance(error, Never):

@@ -88,7 +88,7 @@ class BotApi:
         if status != 200:
             raise self._refusal(say("surfaces.a_download"), status, _read(data))
         if len(data) > largest:
-            raise Refusal(413, "the file is larger than it was said to be")
+            raise Refusal(413, say("surfaces.file_too_large", most=largest >> 20))
         return data
 
     async def close(self) -> None:

@@ -170,12 +170,12 @@ class Receiver:
         inbound = press_to_inbound(query, me)
         if isinstance(inbound, Skipped):
             self._skip(inbound)
-            await self._toast(query, "This is too old to be pressed; answer in words. 按钮已过期，请用文字回复。")
+            await self._toast(query, query.sender.in_language(say("surfaces.button_too_old")))
             return
         try:
             accepted = await inbox.accept(inbound)
         except Exception:
-            await self._toast(query, "clew cannot store this just now; it tries again. 暂时无法保存，稍后重试。")
+            await self._toast(query, query.sender.in_language(say("surfaces.press_retried")))
             raise
         await self._toast(query, accepted.words)
 
@@ -194,13 +194,13 @@ class Receiver:
             try:
                 await self._fetch(file, folder / safe, update)
             except Refusal as refusal:
-                missing.append(f"[{name} did not come along: {refusal.words}]")
+                missing.append(say("surfaces.file_missing", name=name, why=refusal.words))
             except OSError as error:
-                missing.append(f"[{name} did not come along: it cannot be kept here: {error.strerror}]")
+                why = say("surfaces.file_not_kept", error=error.strerror or "")
+                missing.append(say("surfaces.file_missing", name=name, why=why))
             else:
                 got.append(Attachment(name, str(folder / safe), file.mime_type or _media_type(name)))
-        text = "\n".join([*([inbound.text] if inbound.text else []), *missing])
-        return replace(inbound, text=text, attachments=tuple(got))
+        return replace(inbound, attachments=tuple(got), missing=tuple(missing))
 
     async def _fetch(self, file: File, target: Path, update: int) -> None:
         """Download a file. Raises Refusal if that will never work, and OSError; other errors are retried a few
@@ -208,7 +208,7 @@ class Receiver:
         if await asyncio.to_thread(target.exists):
             return
         if file.file_size > LARGEST:
-            raise Refusal(413, f"it is larger than {LARGEST >> 20} MiB")
+            raise Refusal(413, say("surfaces.file_too_large", most=LARGEST >> 20))
         try:
             async with self._downloads:
                 found = await self._api.call("getFile", {"file_id": file.file_id})
@@ -219,7 +219,7 @@ class Receiver:
                 raise
             self._tries[update] = self._tries.get(update, 0) + 1
             if self._tries[update] >= TRIES:
-                raise Refusal(0, "Telegram does not give it out") from error
+                raise Refusal(0, say("surfaces.file_withheld", platform="Telegram")) from error
             raise
         await asyncio.to_thread(save, data, target)
 

@@ -48,7 +48,7 @@ TITLE = 128
 ROW = 24  # characters of labels that fit in one row on a phone
 LARGEST_PHOTO = 10 << 20  # bytes; a larger picture is sent as a document
 HEARD = "👀"
-NOTHING = "(no text)"  # Telegram takes no empty message
+NOTHING = "…"  # Telegram takes no empty message
 
 _GONE = ("chat not found", "message thread not found", "topic_deleted", "topic_closed")  # parts of its refusals
 _PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})

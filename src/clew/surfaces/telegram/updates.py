@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from clew.model.messages import Inbound
 from clew.surfaces.telegram.places import Place
+from clew.texts.bilingual import zh
 
 UNKNOWN = 0  # no message has this number
 SHARED = frozenset({"supergroup", "channel"})  # chats in which a message has the same number for every bot
@@ -23,6 +24,11 @@ class User(msgspec.Struct, frozen=True):
     first_name: str = ""
     last_name: str = ""
     username: str = ""
+    language_code: str = ""  # of their Telegram, such as `zh-hans`
+
+    def in_language(self, text: str) -> str:
+        """The text in the language that they read Telegram in."""
+        return zh(text) if self.language_code.startswith("zh") else text
 
     @property
     def display_name(self) -> str:

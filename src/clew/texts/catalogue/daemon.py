@@ -256,6 +256,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "守护进程（进程号 {pid}）在运行，但它的套接字 {path} 已被删除，且未能重新创建。"
         "运行 `clew restart` 可重新启动。",
     ),
+    "link_expired": (
+        "This link was used already, or is older than five minutes. Run `clew web` for a new one.",
+        "这个链接已经用过，或者超过了五分钟。请运行 `clew web` 取得新的链接。",
+    ),
+    "page_needs_script": (
+        "This page needs JavaScript. Everything can also be done in the terminal: clew --help",
+        "这个网页需要 JavaScript。所有操作也可以在终端中完成：clew --help",
+    ),
     "given_up": (
         "{why}. The next try is at {time}; `clew up` tries now. `clew logs` and {path} tell more",
         "{why}。下次尝试时间：{time}；`clew up` 会立即尝试。详情见 `clew logs` 和 {path}",

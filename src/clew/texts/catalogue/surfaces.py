@@ -18,6 +18,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         " 以及途中的设备（代理、防火墙、登录页）",
     ),
     "a_download": ("a download", "文件下载"),
+    "file_missing": ("[{name} did not come along: {why}]", "[{name} 没有传过来：{why}]"),
+    "file_not_kept": ("it cannot be kept here: {error}", "无法保存在这里：{error}"),
+    "file_too_large": ("it is larger than {most} MiB", "超过 {most} MiB"),
+    "file_withheld": ("{platform} does not give it out", "{platform} 不提供它"),
+    "button_too_old": (
+        "This is too old to be pressed; answer in words.",
+        "按钮已过期，请用文字回复。",
+    ),
+    "press_retried": ("clew cannot store this just now; it tries again.", "暂时无法保存，稍后重试。"),
+    "press_not_stored": (
+        "Not stored yet: if the card does not change, press again.",
+        "尚未保存：如果卡片没有变化，请再按一次。",
+    ),
+    "press_failed": ("clew could not take this; its log says why.", "未能处理，原因见日志。"),
+    "reply_in_thread": ("Reply here, in this thread.", "请在本话题中回复。"),
     "refuses": ("{platform} refuses: {reply}", "{platform} 拒绝：{reply}"),
     "not_stored": ("what arrives cannot be stored: {why}", "收到的内容无法保存：{why}"),
     "check_network": (
@@ -173,7 +188,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "telegram_chat": (
         "the number of a chat, with /TOPIC appended for a topic",
-        "聊天的编号，话题则在后面加上 /话题编号",
+        "聊天的编号；话题写成 CHAT/TOPIC",
     ),
     "telegram_token": (
         "The token of your bot (write /newbot to @BotFather in Telegram, it gives you one)",
