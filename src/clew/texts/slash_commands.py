@@ -43,7 +43,6 @@ class CommandSpec(Struct, frozen=True):
     aliases: tuple[str, ...] = ()  # other names, not listed
     elsewhere: Bilingual = Bilingual("", "")  # what to do instead where it is not available
     ignores_text: bool = False  # any text after it changes nothing
-    help_in_chats: Bilingual = Bilingual("", "")  # if it does something else there than in the terminal
 
     @property
     def handler(self) -> str:
@@ -63,9 +62,8 @@ class CommandSpec(Struct, frozen=True):
         name, arguments = (self.chinese, zh(self.arguments)) if chinese else (self.name, str(self.arguments))
         return f"{SLASH}{name} {arguments}".rstrip()
 
-    def help_in(self, place: Place, *, chinese: bool) -> str:
-        about = self.help_in_chats if place is Place.CHAT and self.help_in_chats else self.help
-        return zh(about) if chinese else str(about)
+    def help_in(self, *, chinese: bool) -> str:
+        return zh(self.help) if chinese else str(self.help)
 
     def may_be_used_by(self, role: Role | None) -> bool:
         return role is not None and _RANKS.index(role) >= _RANKS.index(self.least)
@@ -217,9 +215,16 @@ COMMANDS = (
     CommandSpec(
         "file",
         "文件",
+        Bilingual("Get a file of this thread's folder", "获取本会话目录里的文件"),
+        Bilingual("PATH", "路径"),
+    ),
+    CommandSpec(
+        "attach",
+        "附件",
         Bilingual("Attach a file or an image to your next message", "把文件或图片附在下一条消息里"),
         Bilingual("PATH", "路径"),
-        help_in_chats=Bilingual("Get a file of this thread's folder", "获取本会话目录里的文件"),
+        places=frozenset({Place.TERMINAL}),
+        elsewhere=Bilingual("Here, send the file itself.", "在这里直接发送文件即可。"),
     ),
     CommandSpec(
         "help",
@@ -291,7 +296,7 @@ def help_lines(place: Place, role: Role, about: str = "", *, chinese: bool) -> l
     """How to type each command that this person may use there, and what it does; only `about`, if it is one."""
     shown = list(available(place, role))
     named = [spec for spec in shown if spec is find(about)]
-    return [(spec.usage(chinese=chinese), spec.help_in(place, chinese=chinese)) for spec in named or shown]
+    return [(spec.usage(chinese=chinese), spec.help_in(chinese=chinese)) for spec in named or shown]
 
 
 def menu(*, chinese: bool) -> list[tuple[str, str]]:
@@ -300,7 +305,7 @@ def menu(*, chinese: bool) -> list[tuple[str, str]]:
 
 
 def _description(spec: CommandSpec, *, chinese: bool) -> str:
-    about = spec.help_in(Place.CHAT, chinese=chinese)
+    about = spec.help_in(chinese=chinese)
     if spec.is_complete_alone:
         return about
     typed = f"{SLASH}{spec.name} {zh(spec.arguments) if chinese else spec.arguments}"

@@ -42,7 +42,7 @@ def test_chat_continues_an_open_thread_and_resumes_a_finished_one(clew: Clew) ->
 def test_piped_commands(clew: Clew, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("chatted")
     code, out, err = by_pipe(
-        clew, f"/file {tmp_path / 'notes.txt'}", "!text one", "/fork", "/status", "/where", "/quit", "x"
+        clew, f"/attach {tmp_path / 'notes.txt'}", "!text one", "/fork", "/status", "/where", "/quit", "x"
     )
     assert code == 0
     assert re.search(r"title +!text one \(fork\)\n", out)

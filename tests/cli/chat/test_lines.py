@@ -168,7 +168,7 @@ def test_commands_threads_and_paths_are_completed() -> None:
     assert list(suggestions("/resume flaky-r", threads)) == [("flaky-retry", -7, "two")]
     assert list(suggestions("/继续 flaky-r", threads)) == [("flaky-retry", -7, "two")]
     assert list(suggestions("say /st", threads)) == []
-    assert (path_argument("/file  ./a b"), path_argument("／文件 x"), path_argument("/dir x")) == ("./a b", "x", None)
+    assert (path_argument("/attach  ./a b"), path_argument("／附件 x"), path_argument("/dir x")) == ("./a b", "x", None)
 
 
 def lines(flow: Flow, *pieces: TextChunk | InfoLine, columns: int = 20) -> list[str]:

@@ -98,16 +98,29 @@ def test_files_are_sent_with_the_next_message_only(tmp_path: Path) -> None:
     picture = tmp_path / "a b.png"
     picture.write_bytes(b"")
     here = talk(api := RecordingClient(messages=accepted()))
-    assert here.do(f"/file {picture}").lines == ("· attached a b.png; it is sent with your next message",)
+    assert here.do(f"/attach {picture}").lines == ("· attached a b.png; it is sent with your next message",)
     assert here.do(f"'{picture}'").lines == ("· attached a b.png; it is sent with your next message",)
     here.do("look")
     here.do("again")
     assert [asked[-1]["attachments"] for asked in api.asked] == [[str(picture)] * 2, []]
 
 
+def test_file_shows_a_file_of_the_folder_of_the_thread(tmp_path: Path) -> None:
+    (tmp_path / "a b.txt").write_text("one\n\x1b[2Jtwo\n")
+    (tmp_path / "long.txt").write_text("x\n" * 300)
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\0")
+    here = talk(RecordingClient(T={"workspace": str(tmp_path)}))
+    assert here.do("/file a b.txt").lines == ("one", "\\x1b[2Jtwo")
+    assert here.do("/file long.txt").lines[200:] == ("… 100 more lines", f"· {tmp_path / 'long.txt'}")
+    assert here.do("/file a.png").lines[0].startswith(f"· {tmp_path / 'a.png'} is not a text")
+    assert here.do("/file ../x").lines == ("clew: 📎 ../x: it is not in this thread's folder.",)
+    assert here.do("/文件 x.txt").lines == ("clew: 📎 x.txt: it is not there.",)
+    assert here.files == []
+
+
 def test_a_missing_file_is_not_attached() -> None:
     here = talk(RecordingClient())
-    assert "there is no file" in here.do("/file ./nowhere.png").lines[0]
+    assert "there is no file" in here.do("/attach ./nowhere.png").lines[0]
     assert here.files == []
 
 

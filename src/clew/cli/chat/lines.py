@@ -137,7 +137,7 @@ def to_path(word: str) -> Path:
 
 
 def parse_file_argument(argument: str) -> Path:
-    """The path of `/file`: quoted, escaped, or with unquoted spaces."""
+    """The path of `/attach`: quoted, escaped, or with unquoted spaces."""
     paths = dropped_paths(argument)
     return paths[0] if len(paths) == 1 else to_path(argument.strip("'\""))
 
@@ -168,7 +168,7 @@ def suggestions(
             names = (spec.chinese, spec.name) if chinese else (spec.name, spec.chinese)
             name = next((each for each in names if each.startswith(word[1])), None)
             if name is not None:
-                about = spec.help_in(Place.TERMINAL, chinese=chinese)
+                about = spec.help_in(chinese=chinese)
                 yield f"/{name}{' ' if spec.arguments else ''}", -len(text), about
     elif (begun := re.fullmatch(r"[/／](\w+)\s+([\w-]*)", text)) and slash_commands.find(begun[1]) == _RESUME:
         for name, title in threads(begun[2]):
@@ -176,9 +176,9 @@ def suggestions(
 
 
 def path_argument(text: str) -> str | None:
-    """The path that is being typed after `/file`; None if this is something else."""
+    """The path that is being typed after `/attach`; None if this is something else."""
     begun = re.fullmatch(r"[/／](\w+)\s+(.*)", text, re.DOTALL)
-    return begun[2] if begun and slash_commands.find(begun[1]) is slash_commands.find("file") else None
+    return begun[2] if begun and slash_commands.find(begun[1]) is slash_commands.find("attach") else None
 
 
 def help_lines(about: str = "", *, chinese: bool = False) -> list[str]:

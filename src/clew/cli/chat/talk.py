@@ -28,6 +28,7 @@ from clew.cli.chat.lines import (
 )
 from clew.cli.chat.reply import Reply
 from clew.cli.chat.setting_commands import SettingCommands
+from clew.cli.chat.thread_file import file_lines
 from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.commands.run import ThreadOptions, absolute, start_request
 from clew.cli.commands.threads import state_words, status_words, trace_words, waits_for
@@ -289,6 +290,10 @@ class Talk(SettingCommands):
         return self._say(text, queue=True)
 
     def do_file(self, path: str) -> Reply:
+        workspace = self.client.ask(requests.thread(self.here())).workspace
+        return Reply(file_lines(workspace, path.strip("'\"")))
+
+    def do_attach(self, path: str) -> Reply:
         return self._attach((parse_file_argument(path),))
 
     def do_status(self, _: str) -> Reply:
