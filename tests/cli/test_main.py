@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,7 +53,8 @@ def test_each_help_line_equals_the_help_of_its_command(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     assert command.name == name
-    assert command.short_help == COMMANDS[name][1]
+    _, english, chinese = COMMANDS[name]
+    assert command.short_help == english and re.search("[\u4e00-\u9fff]", chinese)
     own_words = name == "codex"  # all its arguments go to Codex
     assert own_words or any("--json" in option.opts for option in command.params)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import click
 import pytest
 
+from clew.cli.command_list import COMMANDS
 from clew.cli.language import phrase, sentence
 from clew.cli.output import Out
-from clew.texts.catalogue import AREAS, sentences
 from tests.helpers.daemons import Clew
 from tests.helpers.paths import ROOT
 
@@ -72,7 +72,7 @@ def test_no_module_of_the_command_line_has_sentences_of_its_own() -> None:
         found += [
             f"{name}:{line} {text!r}" for line, text in english_sentences(path) if not any(k in text for k in known)
         ]
-    assert found == []
+    assert not found, found
 
 
 def test_a_planted_sentence_is_found(tmp_path: Path) -> None:
@@ -112,48 +112,122 @@ def test_help_loads_no_catalogue() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
+CHINESE = {"LC_ALL": "zh_CN.UTF-8"}
+# What is no sentence: code and quotes, paths and addresses, options, commands, ids, times and versions, names of
+# settings, lists of such names, and placeholders such as THREAD.
+_CODE = re.compile(
+    r"`[^`]*`|'[^']*'|\"[^\"]*\"|\S*[/\\]\S*|--?[a-z][\w-]*(?: [a-z]+\b)?|\bclew [a-z]+\b"
+    r"|[\w-]*\d[\w-]*(?::\w+)*|\w+[._][\w.]+|\b[A-Z]{2,}\b"
+    r"|\b[a-z][\w-]*(?:, [a-z][\w-]*)+"
+)
+_WORD = re.compile("[A-Za-z]{3,}")
+PROGRAMS = (
+    "claude codex copilot droid fast-agent gemini goose hermes kimi nanocoder opencode openhands qwen scripted vibe"
+)
+PLATFORMS = "feishu local telegram Telegram BotFather newbot"
+PRODUCTS = "clew http App Alt Ctrl Enter Claude Codex JavaScript Secret Unix launchd systemd shell python token"
+VALUES = "careful read only sandbox trusted yolo high normal low medium"
+NAMES = frozenset(f"{PROGRAMS} {PLATFORMS} {PRODUCTS} {VALUES}".replace("-", " ").split())
+
+
+def english_in(shown: str, *said: str) -> list[str]:
+    """The English words of clew in an output, without lines with the words of people and agents."""
+    left = _CODE.sub(" ", "\n".join(line for line in shown.splitlines() if not any(each in line for each in said)))
+    return [word for word in _WORD.findall(left) if word not in NAMES]
+
+
+def test_english_is_found_in_an_output() -> None:
+    assert english_in("ask: no rule allows it") == ["ask", "rule", "allows"]
+    assert english_in("starting the daemon…") == ["starting", "the", "daemon"]
+    assert english_in("名称  健康  best effort") == ["best", "effort"]
+    assert english_in("Q2K2：请用 `clew gates Q2K2` 查看 /tmp/x；clew read THREAD 显示 turns.parallel") == []
+    assert english_in("hello there\n已完成", "hello there") == []
+
+
 SAMPLES = (
+    ("--help",),
+    ("help", "--all"),
     ("threads",),
     ("threads", "--history"),
     ("gates",),
     ("rules", "list"),
+    ("rules", "test", "rm -rf x"),
+    ("rules", "test", "git push x"),
     ("handoffs",),
     ("people",),
     ("away",),
     ("back",),
     ("status",),
     ("surfaces",),
+    ("runtimes",),
     ("ps",),
+    ("limits",),
+    ("usage",),
     ("repair",),
     ("connect",),
+    ("connect", "telegram"),
+    ("connect", "telegram", "--set", "token=x"),
     ("notify",),
     ("verify",),
+    ("token",),
+    ("adopt",),
+    ("adopt", "--all"),
     ("config", "check"),
+    ("config", "get", "turns"),
+    ("config", "get", "turns.nothing"),
     ("config", "set", "turns.parallel", "3"),
+    ("config", "set", "turns.parallel", "x"),
+    ("config", "set", "turns.memory", "x"),
+    ("config", "set", "threads.quiet_hours", "x"),
+    ("config", "set", "threads.release_after", "x"),
+    ("config", "set", "surfaces.telegram.home", "x"),
+    ("config", "set", "surfaces.feishu.home", "x"),
+    ("config", "set", "surfaces.telegram.base_url", "x"),
     ("config", "unset", "turns.parallel"),
     ("gates", "nonsense"),
     ("deny", "no-code"),
     ("wait",),
+    ("nothing",),
+    ("answer",),
+    ("threads", "--nothing"),
+    ("init",),
 )
+IN_A_CHAT = "/status /where /model /effort /policy /runtime /dir /rules /usage /history /threads /gates /help /statsu"
 
 
 @pytest.mark.process
 def test_commands_say_nothing_in_english_on_a_chinese_terminal(clew: Clew) -> None:
-    thread = clew.json("run", "!text 好")["thread"]
-    english = {
-        re.sub(r"\{\w+\}", "\0", both[0])
-        for area in AREAS
-        if area.startswith("cli_")
-        for both in sentences(area).values()
-    }
-    parts = {
-        part.strip()
-        for text in english
-        for part in re.split("[\0\n]", text)
-        if len(part.split()) > 2 and _WORDS.search(part)
-    }
-    for words in (*SAMPLES, ("show", thread), ("where", thread), ("read", thread), ("diff", thread)):
-        ended = clew.run(*words, env={"LC_ALL": "zh_CN.UTF-8"})
-        shown = f"{ended.out}\n{ended.err}"
-        assert [part for part in parts if part in shown] == [], (words, shown)
-        assert ended.code in (0, 1, 2) and "Traceback" not in shown, shown
+    found: list[tuple[tuple[str, ...], list[str]]] = []
+
+    def check(*words: str, stdin: str | None = None) -> None:
+        ended = clew.run(*words, env=CHINESE, input=stdin)
+        shown = re.sub(rf"(?<![\w.]){re.escape(words[-1])}(?![\w.])", " ", f"{ended.out}\n{ended.err}")
+        if left := english_in(_without_options(shown), *SAID):
+            found.append((words, left))
+        assert ended.code in (0, 1, 2, 5) and "Traceback" not in shown, shown
+
+    check("threads")  # it starts the daemon
+    check("run", "!text 好")
+    check("run", "!ask 好")
+    for words in SAMPLES:
+        check(*words)
+    check("rules", "add", "deny", "制作 *", "--here")
+    check("rules", "list")
+    check("rules", "test", "制作 x")
+    for word in ("show", "where", "read", "diff", "wait", "fork", "cancel", "done", "resume", "release"):
+        check(word, "last")
+    check("chat", stdin="\n".join(["!text 好", *IN_A_CHAT.split(), "/file ./x", "/attach ./x", "/handoff telegram"]))
+    check("restart")
+    check("down")
+    assert not found, found
+
+
+SAID = ("!text", "!ask")  # of the requests above
+_LISTED = re.compile(rf"\b({'|'.join(COMMANDS)})\b(?!\.),?")
+
+
+def _without_options(shown: str) -> str:
+    """A help without the words of Click about usage and options, and without the names of commands."""
+    head, _, rest = shown.partition("Options:\n")
+    options, _, listed = rest.partition("\n\n")
+    return f"{head}\n{_LISTED.sub('', listed)}".replace("Usage: ", "") if options else shown

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.command_list import ALIASES, COMMANDS, FAMILIAR, SECTIONS
-from clew.cli.language import phrase, sentence
+from clew.cli.command_list import ALIASES, CHINESE_TITLES, COMMANDS, FAMILIAR, SECTIONS
+from clew.cli.language import phrase, reads_chinese, sentence
 from clew.cli.output import Out, json_option
 from clew.support.errors import ClewError
 from clew.support.version import __version__
@@ -58,7 +58,7 @@ class LazyGroup(click.Group):
         """Like click's, but without importing every command for its help line."""
         from click.shell_completion import CompletionItem
 
-        names = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        names = [CompletionItem(name, help=_help_line(name)) for name in COMMANDS if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -66,13 +66,42 @@ class LazyGroup(click.Group):
         describes_all = ctx.find_root().meta.get("clew.all", False)
         for number, (title, commands) in enumerate(SECTIONS.items()):
             if number == 0 or describes_all:
-                with formatter.section(title):
-                    formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
+                with formatter.section(_title(title)):
+                    formatter.write_dl([(name, _help_line(name)) for name in commands])
         if not describes_all:
-            with formatter.section("More"):
-                formatter.write_dl([(title, ", ".join(commands)) for title, commands in [*SECTIONS.items()][1:]])
+            with formatter.section(phrase("cli_setup.more_commands")):
+                _write_names(formatter)
             with formatter.indentation():
                 formatter.write_text(phrase("cli_setup.all_commands"))
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if not reads_chinese(os.environ):
+            super().format_help_text(ctx, formatter)
+            return
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write(f"{phrase('cli_setup.about_clew')}\n")  # the formatter wraps only at spaces
+
+
+def _title(section: str) -> str:
+    return CHINESE_TITLES[section] if reads_chinese(os.environ) else section
+
+
+def _write_names(formatter: click.HelpFormatter) -> None:
+    """The names of the commands after the first section. Click would not count Chinese characters as two columns."""
+    from clew.support.display.width import pad, width
+
+    others = [(_title(title), ", ".join(commands)) for title, commands in [*SECTIONS.items()][1:]]
+    first = max(width(title) for title, _ in others)
+    for title, names in others:
+        lines = click.wrap_text(names, formatter.width - first - 4).splitlines()
+        heads = [title, *[""] * (len(lines) - 1)]
+        formatter.write("".join(f"  {pad(head, first)}  {line}\n" for head, line in zip(heads, lines, strict=True)))
+
+
+def _help_line(name: str) -> str:
+    _, english, chinese = COMMANDS[name]
+    return chinese if reads_chinese(os.environ) else english
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -136,16 +165,27 @@ def _usage(out: Out, error: click.ClickException) -> int:
         out.say(error.format_message())  # the complete help
         return 2
     if isinstance(error, click.UsageError) and error.ctx:
-        out.say(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help'.")
+        name = error.ctx.command_path
+        usage = " ".join([name, *error.ctx.command.collect_usage_pieces(error.ctx)])
+        out.say(phrase("cli_setup.usage", usage=usage, name=name))
     out.error("usage", _usage_words(error))
     return 2
 
 
 def _usage_words(error: click.ClickException) -> str:
-    """Click puts English around a sentence of ours; in another language the sentence stands alone."""
+    """Click puts English around a sentence of ours; in another language the sentence stands alone. So do its own about
+    the two commonest mistakes."""
     from clew.support.coded import coded_of, with_code
 
-    return with_code(error.format_message(), coded_of(error.message))
+    return with_code(error.format_message(), coded_of(error.message) or coded_of(_of_click(error)))
+
+
+def _of_click(error: click.ClickException) -> str:
+    if isinstance(error, click.NoSuchOption):
+        return sentence("cli_setup.no_option", name=error.option_name)
+    if isinstance(error, click.MissingParameter) and error.param is not None and error.ctx is not None:
+        return sentence("cli_setup.missing", name=error.param.get_error_hint(error.ctx))
+    return ""
 
 
 def _make_output_safe() -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 from clew.cli.chat.reply import Reply
 from clew.cli.commands.rules import pattern_words, until_words, where_words
 from clew.cli.commands.run import ThreadOptions
-from clew.cli.language import person, phrase, said, sentence, word
+from clew.cli.language import person, phrase, row_name, said, sentence, word
 from clew.cli.view.text_width import one_line
 from clew.cli.view.usage import budget_lines, usage_lines
 from clew.client import requests
@@ -112,12 +112,22 @@ def _view(here: Here) -> ThreadView | None:
 def _shown(here: Here, name: str, view: ThreadView | None, known: list[str]) -> Reply:
     value = getattr(view, name) if view else dict(here.options)[name]
     whose = phrase("cli_chat.this_thread_uses") if view else phrase("cli_chat.new_threads_use")
+    what = row_name(_NAMES[name])
     line = (
-        phrase("cli_chat.uses", whose=whose, name=name, value=value)
+        phrase("cli_chat.uses", whose=whose, name=what, value=value)
         if value
-        else phrase("cli_chat.uses_default", whose=whose, name=name)
+        else phrase("cli_chat.uses_default", whose=whose, name=what)
     )
     return Reply((phrase("cli_chat.there_are", line=line, known=", ".join(known)) if known else line,))
+
+
+_NAMES = {
+    "effort": "row_effort",
+    "model": "row_model",
+    "policy": "row_policy",
+    "priority": "row_priority",
+    "runtime": "row_runtime",
+}
 
 
 def _set(here: Here, name: str, value: str) -> Reply:

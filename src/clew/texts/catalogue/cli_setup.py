@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, tuple[str, str]] = {
+    "about_clew": (
+        "Never lose the thread: a durable home for the work of coding agents.",
+        "不丢线头：编程智能体的工作有了一个可靠的家。\n\n"
+        "  THREAD 可以是会话的代号、编号、两者的任意唯一开头、标题的一部分、`last`，\n"
+        "  或 `.`（这个文件夹里最新的会话）。需要守护进程的命令会自动启动它。",
+    ),
     "all_commands": (
         "clew help --all describes all of them, clew help COMMAND one.",
         "clew help --all 说明全部命令， clew help COMMAND 说明一个。",
@@ -68,6 +74,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{given} 不是会话； clew threads 列出会话。",
     ),
     "next": ("next: {after}", "下一步：{after}"),
+    "missing": ("{name} is missing.", "缺少 {name}。"),
+    "more_commands": ("More", "更多"),
     "no_command": ("There is no command {name}.", "没有命令 {name}。"),
     "no_command_near": ("There is no command {name}. Did you mean {near}?", "没有命令 {name}。您是指 {near} 吗？"),
     "no_folder": ("there is no folder {folder}", "没有文件夹 {folder}"),
@@ -118,6 +126,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "已在您的浏览器中打开；如果没有显示，请打开这个链接",
     ),
     "or_between": (" or ", " 或 "),
+    "no_option": ("There is no option {name}.", "没有选项 {name}。"),
     "others_read": (
         "{path} holds a secret, and others can read it: chmod 600 {again}",
         "{path} 含有机密，而其他人可以读取它：chmod 600 {again}",
@@ -155,6 +164,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "令牌写在 config.toml 中：`clew config set http.token -` 可更改，然后运行 `clew restart`",
     ),
     "unset": ("(not set)", "（未设置）"),
+    "usage": ("Usage: {usage}\nTry '{name} --help'.", "用法：{usage}\n试试 '{name} --help'。"),
     "waiting": ("{words} Waiting… (Ctrl-C stops waiting)", "{words} 正在等待…（Ctrl-C 停止等待）"),
     "where_to_work": (
         "\nIn a terminal, agents work in the current folder. Threads that start elsewhere (webhook, chat) "

@@ -124,7 +124,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "name_threads": ("name threads, or give --idle-for TIME.", "请指明会话，或给出 --idle-for TIME。"),
     "needs_text": (
         "resume needs a TEXT: clew resume {thread} '…'. clew chat {again} comes back to the thread without one.",
-        "resume 需要文字： clew resume {thread} '…'。 clew chat {again} 可不带文字回到会话。",
+        "`resume` 需要文字： clew resume {thread} '…'。 clew chat {again} 可不带文字回到会话。",
     ),
     "no_budgets": (
         "no budgets are set; clew config set budgets.day.tokens 2000000 sets one",
