@@ -13,9 +13,11 @@ import pytest
 from clew import Clew
 from clew.client.events import Event, TextProgress
 from clew.client.requests import Sent
+from clew.client.wire import problem_of
 from clew.model.messages import Fate
-from clew.support.errors import OutOfReach, Refused
+from clew.support.errors import ClewError, OutOfReach, Refused
 from clew.support.home import Home
+from clew.texts.bilingual import zh
 
 
 @asynccontextmanager
@@ -38,6 +40,20 @@ async def serving(home: Home, *answers: bytes) -> AsyncIterator[list[bytes]]:
 
     async with await asyncio.start_unix_server(serve, home.socket):
         yield requests
+
+
+async def test_what_the_client_says_has_a_code_for_other_languages(tmp_path: Path) -> None:
+    said: list[str] = []
+    async with serving(Home(tmp_path), b"", b"nonsense"), Clew(tmp_path, start=False, say=said.append) as clew:
+        with pytest.raises(ClewError, match="cannot be read") as unreadable:
+            await clew.show("A")
+    with pytest.raises(OutOfReach) as missing:
+        async with Clew(tmp_path / "nowhere", start=False) as clew:
+            await clew.show("A")
+    answered = problem_of(502, b"<html>")
+    texts = (*said, unreadable.value.words, missing.value.words, answered.words)
+    assert [zh(text) for text in texts if zh(text) == text] == [] and len(said) == 1
+    assert zh(said[0]) == "连接中断，正在重试…"
 
 
 async def test_a_message_with_a_lost_response_is_resent_with_its_id(tmp_path: Path) -> None:

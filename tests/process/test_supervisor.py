@@ -437,6 +437,8 @@ def test_after_five_quick_deaths_it_pauses_long_and_commands_say_why(clew: Clew)
         assert "line 2: http.prot is not a setting" in said
         assert "The next try is at " in said and "`clew up` tries now" in said
     assert "tries now" in clew.json("threads", code=3)["error"]["message"]
+    chinese = clew.run("threads", env={"LC_ALL": "zh_CN.UTF-8"}).err
+    assert "守护进程连续退出了 5 次；最后一次（进程号" in chinese and "以退出码 1 结束" in chinese
     assert clew.supervisor == keeper and start.is_supervised(clew.home), "it goes on"
     clew.configure(SCRIPTED)
     clew.up()

@@ -187,7 +187,7 @@ class Keeper:
         if not ended:
             return False
         self._stderr.drain()
-        self._note(_describe_exit(status), self._stderr.last_words())
+        self._note(str(os.waitstatus_to_exitcode(status)), self._stderr.last_words())
         self._identity = ""
         for remove, path in ((os.unlink, self._socket), (os.rmdir, self._socket.rpartition("/")[0])):
             try:
@@ -292,16 +292,6 @@ def _process_ref(pid: int) -> str:
     except OSError:
         started = ""
     return f'{{"pid": {pid}, "started": "{started}", "since": {time.time_ns() // 1_000_000}}}'
-
-
-def _describe_exit(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return f"killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"killed by signal {-code}"
 
 
 def _quoted(text: str) -> str:

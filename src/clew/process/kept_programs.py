@@ -22,6 +22,7 @@ from clew.process import start as process_start
 from clew.process.scan import Mark, Process, ProcessRef
 from clew.support import crash, sockets
 from clew.support.clock import Clock
+from clew.support.coded import worded
 from clew.support.home import Home, remove_socket
 
 SUFFIX = ".kept"
@@ -127,10 +128,20 @@ def read(path: Path) -> KeptProgram | None:
                 mark,
                 Path(data["socket"]),
                 data["version"],
-                data["fate"],
+                _in_words(data["fate"]),
                 tuple(data["words"]),
             )
     return None
+
+
+def _in_words(fate: str) -> str:
+    """How a program ended, by its exit code. An earlier keeper noted words."""
+    if not fate.removeprefix("-").isdecimal():
+        return fate
+    code = int(fate)
+    if code < 0:
+        return worded("runtimes.killed", "killed by {signal}", signal=scan.signal_name(-code))
+    return worded("runtimes.exit_code", "exit code {code}", code=code)
 
 
 def _records(home: Home) -> list[Path]:

@@ -195,6 +195,8 @@ def why_given_up(home: Home) -> str | None:
 
 
 def _deaths(died: str, last_words: str) -> str:
+    from clew.process import scan
+
     deaths, pid, code = map(int, died.split())
     return worded(
         "process.died_often",
@@ -203,16 +205,9 @@ def _deaths(died: str, last_words: str) -> str:
         pid=f"{pid}",
         end=worded("process.exited", "ended with exit code {code}", code=code)
         if code >= 0
-        else worded("process.was_killed", "was killed by {signal}", signal=_signal_name(-code)),
+        else worded("process.was_killed", "was killed by {signal}", signal=scan.signal_name(-code)),
         last=worded("process.said_last", ": {words}", words=last_words) if last_words else "",
     )
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"{number}"
 
 
 def clear_given_up(home: Home) -> None:

@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from clew.cli.commands.run import print_open_gates
+from clew.cli.output import Out
 from clew.process import start
 from tests.cli.terminal import read_until, read_words
 from tests.helpers.daemons import Clew
+from tests.helpers.views import turn_view
 
 pytestmark = pytest.mark.process
 
@@ -45,6 +48,16 @@ def test_run_as_json_prints_the_result_and_nothing_else(clew: Clew) -> None:
     assert (result["state"], result["text"], result["error"]) == ("completed", "hello", None)
     assert result["usage"]["total_tokens"] > 0
     assert result["seconds"] >= 0
+
+
+def test_a_gate_that_closed_at_this_moment_is_not_named_by_an_empty_code(capsys: pytest.CaptureFixture[str]) -> None:
+    class Nothing:
+        def ask(self, request: object) -> list[object]:
+            return []
+
+    turn = turn_view(thread="T", state="waiting")
+    print_open_gates(Out(), Nothing(), turn)  # type: ignore[arg-type]
+    assert capsys.readouterr().err == "clew: the agent's question was just answered; clew watch T follows the turn\n"
 
 
 def test_run_that_fails_says_why_and_exits_with_1(clew: Clew) -> None:
