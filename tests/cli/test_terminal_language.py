@@ -219,6 +219,7 @@ def test_commands_say_nothing_in_english_on_a_chinese_terminal(clew: Clew) -> No
     check("threads")  # it starts the daemon
     check("run", "!text 好")
     check("run", "!ask 好")
+    check("set", "last", "budget.tokens=5")
     for words in SAMPLES:
         check(*words)
     check("rules", "add", "deny", "制作 *", "--here")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.cli.language import labels, phrase
+from clew.cli.language import labels, phrase, word
 from clew.cli.view.text_width import duration, fit, one_line, table
 from clew.model.budgets import BudgetRow, Measure, UsageRow, UsageView
 
@@ -30,8 +30,8 @@ def budget_lines(view: UsageView) -> list[str]:
 def _budget(row: BudgetRow) -> tuple[str, ...]:
     is_raised = row.usual is not None and row.limit > row.usual
     note = _note(row.used >= row.limit, is_raised)
-    name = f"{row.scope} {row.name}".strip()
-    return name, row.measure, _amount(row.measure, row.used), _amount(row.measure, row.limit), note
+    name = f"{word(row.scope)} {row.name}".strip()
+    return name, word(row.measure), _amount(row.measure, row.used), _amount(row.measure, row.limit), note
 
 
 def _note(is_used_up: bool, is_raised: bool) -> str:
