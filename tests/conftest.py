@@ -10,12 +10,15 @@ import select
 import signal
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from clew.store.sqlite.driver import SqliteConnection
 
 GRACE = float(
     os.environ.get("CLEW_TEST_GRACE", "30")
@@ -29,9 +32,25 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["HOME"] = home.name
     sys.addaudithook(_only_loopback)
     sys.addaudithook(_note_start)
+    _refuse_empty_lists()
     _settle_hypothesis()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for what a shell began in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _refuse_empty_lists() -> None:
+    """No statement has an empty list: SQLite takes it, PostgreSQL does not."""
+    for name in ("run", "insert", "all"):
+        setattr(SqliteConnection, name, _without_empty_lists(getattr(SqliteConnection, name)))
+
+
+def _without_empty_lists(execute: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(execute)
+    def run(connection: SqliteConnection, sql: str, params: Sequence[Any]) -> Any:
+        assert "IN ()" not in sql, f"PostgreSQL refuses an empty list; use `among`: {sql}"
+        return execute(connection, sql, params)
+
+    return run
 
 
 def _settle_hypothesis() -> None:

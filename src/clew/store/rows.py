@@ -4,7 +4,7 @@ read is noted in the transaction, so that the store can name it, and costs only 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import Annotated, Any, Generic, TypeVar, get_args
 
@@ -28,7 +28,14 @@ OF_OPEN_TURNS = (
     "thread IN (SELECT thread FROM turns WHERE state = 'queued')",
     "thread IN (SELECT thread FROM turns WHERE state IN ('running', 'waiting'))",
 )
+NEVER = "1 = 0"
 _TROUBLES = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
+
+
+def among(column: str, values: Sequence[object]) -> str:
+    """The condition that a column has one of these values, which are passed as parameters. PostgreSQL refuses the
+    empty list that SQLite takes, so this is the one place that writes a list of parameters."""
+    return f"{column} IN ({', '.join('?' * len(values))})" if values else NEVER
 
 
 class Rows(Generic[T]):

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
-from clew.store.rows import OF_OPEN_TURNS, Count, Moment, Rows
+from clew.store.rows import OF_OPEN_TURNS, Count, Moment, Rows, among
 
 
 class _BindingRow(Struct):
@@ -86,12 +86,8 @@ def known_at(tx: Tx, where: Conversation, limit: int) -> tuple[str, ...]:
 
 def of_threads(tx: Tx, threads: Sequence[str]) -> list[tuple[Conversation, str, bool]]:
     """(conversation, thread, whether it drives) of each binding of these threads; the oldest first."""
-    if not threads:
-        return []
-    rows = tx.all(
-        f"SELECT {_COLUMNS} FROM bindings WHERE thread IN ({', '.join('?' * len(threads))}) ORDER BY bound_at",
-        *threads,
-    )
+    sql = f"SELECT {_COLUMNS} FROM bindings WHERE {among('thread', threads)} ORDER BY bound_at"
+    rows = tx.all(sql, *threads)
     return [(each.where, each.thread, each.drives) for each in ROWS.readable(tx, rows)]
 
 

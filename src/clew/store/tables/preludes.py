@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from clew.model.turns import Prelude, PreludeSummary
 from clew.store.base import Row, Tx
-from clew.store.rows import RUNNING, Count, Moment, Rows
+from clew.store.rows import RUNNING, Count, Moment, Rows, among
 
 
 class _PreludeRow(Struct):
@@ -50,9 +50,7 @@ def remove(tx: Tx, turn: str) -> None:
 
 def summaries(tx: Tx, turns: Sequence[str]) -> dict[str, PreludeSummary]:
     """Of those turns that have one; without the text."""
-    if not turns:
-        return {}
-    sql = f"SELECT turn, runtime, messages, left_out FROM preludes WHERE turn IN ({', '.join('?' * len(turns))})"
+    sql = f"SELECT turn, runtime, messages, left_out FROM preludes WHERE {among('turn', turns)}"
     rows = tx.all(sql, *turns)
     return {row["turn"]: PreludeSummary(row["runtime"], row["messages"], row["left_out"]) for row in rows}
 

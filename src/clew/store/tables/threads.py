@@ -11,7 +11,7 @@ from clew.model.gates import Policy
 from clew.model.messages import Conversation
 from clew.model.threads import ListPosition, Priority, SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store.base import BadRow, Row, Tx
-from clew.store.rows import Count, Moment, Rows
+from clew.store.rows import Count, Moment, Rows, among
 from clew.store.tables.handles import new_handle
 from clew.store.texts import loaded, stored
 
@@ -221,7 +221,7 @@ def _conditions(wanted: ThreadFilter) -> tuple[list[str], list[object]]:
             where.append(f"(active_at, id) {sign} (?, ?)")
             params += [end.active_at, end.thread]
     if wanted.among is not None:
-        where.append(f"id IN ({', '.join('?' * len(wanted.among))})")
+        where.append(among("id", wanted.among))
         params += wanted.among
     if wanted.text:
         where.append(f"({_FOUND})")
@@ -251,20 +251,20 @@ def idle_chats(tx: Tx, until: int) -> list[Thread]:
     return ROWS.readable(tx, rows)
 
 
-def workspaces(tx: Tx, among: int) -> list[str]:
+def workspaces(tx: Tx, newest: int) -> list[str]:
     """The folders of the newest threads, newest first."""
     rows = tx.all(
         "SELECT workspace, max(id) AS newest FROM (SELECT workspace, id FROM threads ORDER BY id DESC LIMIT ?) t"
         " GROUP BY workspace ORDER BY newest DESC",
-        among,
+        newest,
     )
     return [row["workspace"] for row in rows]
 
 
-def newest_runtime(tx: Tx, among: Sequence[str]) -> str | None:
+def newest_runtime(tx: Tx, names: Sequence[str]) -> str | None:
     """Of these runtimes the one of the newest thread on any of them."""
-    marks = ", ".join("?" * len(among))
-    row = tx.one(f"SELECT runtime FROM threads WHERE runtime IN ({marks}) ORDER BY id DESC LIMIT 1", *among)
+    sql = f"SELECT runtime FROM threads WHERE {among('runtime', names)} ORDER BY id DESC LIMIT 1"
+    row = tx.one(sql, *names)
     return row["runtime"] if row else None
 
 

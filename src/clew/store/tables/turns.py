@@ -12,7 +12,7 @@ from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SessionKey
 from clew.model.turns import Burst, Origin, Problem, Turn, TurnState, Usage
 from clew.store.base import Row, Tx
-from clew.store.rows import RUNNING, Count, Moment, Rows
+from clew.store.rows import RUNNING, Count, Moment, Rows, among
 from clew.store.texts import loaded, stored
 
 
@@ -113,7 +113,7 @@ def named_nodes(tx: Tx, thread: str) -> list[str]:
 
 def start_times(tx: Tx, names: Sequence[str]) -> dict[str, int | None]:
     """When each of these turns started."""
-    sql = f"SELECT id, started_at FROM turns WHERE id IN ({', '.join('?' * len(names))})"
+    sql = f"SELECT id, started_at FROM turns WHERE {among('id', names)}"
     return {row["id"]: row["started_at"] for row in tx.all(sql, *names)}
 
 
@@ -179,9 +179,7 @@ def last_started(tx: Tx, session: SessionKey, seq: int) -> Turn | None:
 
 def sessions(tx: Tx, names: Sequence[str]) -> dict[str, SessionKey]:
     """The session of each of these turns."""
-    if not names:
-        return {}
-    sql = f"SELECT id, thread, runtime, role FROM turns WHERE id IN ({', '.join('?' * len(names))})"
+    sql = f"SELECT id, thread, runtime, role FROM turns WHERE {among('id', names)}"
     return {row["id"]: SessionKey(row["thread"], row["runtime"], row["role"]) for row in tx.all(sql, *names)}
 
 
