@@ -53,10 +53,13 @@ def test_names_and_signatures_are_as_pinned() -> None:
     assert described() == PINNED.read_text(encoding="utf-8"), f"if this is meant: {again}"
 
 
-@pytest.mark.parametrize("flag", plugin_api.RuntimeCan.__struct_fields__)
-def test_the_engine_reads_every_capability_of_a_runtime(flag: str) -> None:
+FLAGS = [*plugin_api.RuntimeCan.__struct_fields__, *plugin_api.SurfaceCan.__struct_fields__]
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_the_engine_reads_every_capability(flag: str) -> None:
     sources = (ROOT / "src" / "clew" / "engine").rglob("*.py")
-    assert any(f".can.{flag}" in source.read_text(encoding="utf-8") for source in sources)
+    assert any(re.search(rf"\bcan\.{flag}\b", source.read_text(encoding="utf-8")) for source in sources)
 
 
 def test_it_exports_what_it_imports() -> None:

@@ -107,11 +107,11 @@ class LineChatStage:
     async def rate_limit_once(self, seconds: float) -> None:
         self._wait = seconds
 
-    async def change(self, message: str, text: str) -> None:
-        raise AssertionError("not declared")
+    async def change(self, message: str, text: str) -> bool:
+        return False
 
-    async def delete(self, message: str) -> None:
-        raise AssertionError("not declared")
+    async def delete(self, message: str) -> bool:
+        return False
 
     async def lose_response_once(self) -> None:
         self._loses = True

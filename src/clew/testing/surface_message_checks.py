@@ -29,14 +29,13 @@ async def a_message_that_was_heard_is_marked(stage: Stage, folder: Path) -> None
 
 
 async def an_edit_changes_a_queued_message(stage: Stage, folder: Path) -> None:
-    """With `can.tells_edits`, `Inbox.edited` gets the message as it is now, with the id that it had."""
+    """If the platform tells of edits, `Inbox.edited` gets the message as it is now, with the id that it had."""
     async with Daemon(stage, folder) as clew:
-        if not clew.surface.can.tells_edits:
-            return
         await start_working(stage, clew)
         message = await stage.say("!text beta")
         await wait_accepted(stage, clew, message)
-        await stage.change(message, "!text gamma")
+        if not await stage.change(message, "!text gamma"):
+            return
         await clew.surface.wait_until(lambda: clew.surface.changed)
         clew.agent.holds.release("here")
         shown = await wait_answered(stage, "alpha", "gamma")
@@ -44,14 +43,13 @@ async def an_edit_changes_a_queued_message(stage: Stage, folder: Path) -> None:
 
 
 async def a_deleted_message_is_taken_back_while_it_is_queued(stage: Stage, folder: Path) -> None:
-    """With `can.tells_deletions`, `Inbox.deleted` gets the id of a message that its author deleted."""
+    """If the platform tells of deletions, `Inbox.deleted` gets the id of a message that its author deleted."""
     async with Daemon(stage, folder) as clew:
-        if not clew.surface.can.tells_deletions:
-            return
         await start_working(stage, clew)
         message = await stage.say("!text beta")
         await wait_accepted(stage, clew, message)
-        await stage.delete(message)
+        if not await stage.delete(message):
+            return
         await clew.surface.wait_until(lambda: clew.surface.gone)
         await wait_accepted(stage, clew, await stage.say("!text gamma"))
         clew.agent.holds.release("here")

@@ -87,11 +87,11 @@ class Stage(Protocol):
     async def press(self, message: str, label: str) -> str:
         """Press a button as the person, and return what the platform shows at once; "" if nothing."""
 
-    async def change(self, message: str, text: str) -> None:
-        """Edit a message as the person. Only called with `can.tells_edits`."""
+    async def change(self, message: str, text: str) -> bool:
+        """Edit a message as the person. False: the platform does not tell clew of edits."""
 
-    async def delete(self, message: str) -> None:
-        """Delete a message as the person. Only called with `can.tells_deletions`."""
+    async def delete(self, message: str) -> bool:
+        """Delete a message as the person. False: the platform does not tell clew of deletions."""
 
     async def wait_shown(self, condition: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
         """Wait until the condition holds for clew's messages, oldest first, and return them."""

@@ -58,11 +58,12 @@ class FeishuStage:
         root = next(message["message_id"] for message in messages if message.get("thread_id") == thread)
         return {"thread_id": thread, "parent_id": root, "root_id": root}
 
-    async def change(self, message: str, text: str) -> None:
-        raise AssertionError("Feishu does not tell")
+    async def change(self, message: str, text: str) -> bool:
+        return False
 
-    async def delete(self, message: str) -> None:
+    async def delete(self, message: str) -> bool:
         await self._app.do("recall", message=message)
+        return True
 
     async def press(self, message: str, label: str) -> str:
         return str((await self._app.press(message, label)).get("toast", {}).get("content", ""))

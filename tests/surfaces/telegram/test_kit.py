@@ -55,11 +55,12 @@ class TelegramStage:
         self._updates[name] = message
         return name
 
-    async def change(self, message: str, text: str) -> None:
+    async def change(self, message: str, text: str) -> bool:
         await self._bot.do("edit", chat=ANN["id"], message_id=number_of(message), text=text)
+        return True
 
-    async def delete(self, message: str) -> None:
-        raise AssertionError("Telegram does not tell")
+    async def delete(self, message: str) -> bool:
+        return False
 
     async def press(self, message: str, label: str) -> str:
         return await self._bot.press(number_of(message), label)

@@ -71,7 +71,6 @@ class FeishuSurface:
         threads=True,
         replies=True,
         reactions=True,
-        tells_deletions=True,
         max_length=LONGEST,
         units=Units.BYTES,
         files=LARGEST,

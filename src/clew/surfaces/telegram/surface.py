@@ -72,7 +72,6 @@ class TelegramSurface:
         threads=True,
         replies=True,
         reactions=True,
-        tells_edits=True,
         max_length=LONGEST,
         units=Units.UTF16,
         files=LARGEST,
