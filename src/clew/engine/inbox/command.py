@@ -10,7 +10,7 @@ from clew.model.delivery import Button
 from clew.model.messages import Attachment, Conversation, Inbound, Role
 from clew.model.threads import Thread
 from clew.store import Tx
-from clew.support.errors import Refused
+from clew.support.errors import ClewError, Refused
 from clew.texts.catalogue import say
 from clew.texts.command_replies import Replies
 
@@ -21,7 +21,8 @@ class Prepared(Struct, frozen=True):
     """What a command needed from the disk, which no transaction may wait for."""
 
     file: Attachment | None = None  # a copy, to be sent
-    refused: Refused | None = None  # why there is none
+    folder: str | None = None  # that it names, and that is there
+    refused: ClewError | None = None  # why there is none
 
 
 NOTHING_PREPARED = Prepared()

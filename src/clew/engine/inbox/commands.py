@@ -73,7 +73,10 @@ def run_command(
 async def prepare_command(core: Core, inbound: Inbound) -> Prepared:
     """Fetch what the command needs from the disk or from a runtime: no transaction may wait for that."""
     typed = _parse(core, inbound)
-    return await reading_commands.prepare(core, inbound, typed if isinstance(typed, Typed) else None)
+    if not isinstance(typed, Typed):
+        return NOTHING_PREPARED
+    prepare = setting_commands.prepare if typed.spec.name == "dir" else reading_commands.prepare
+    return await prepare(core, inbound, typed)
 
 
 def run_for_watcher(tx: Tx, core: Core, inbound: Inbound, prepared: Prepared = NOTHING_PREPARED) -> Arrival | None:

@@ -181,9 +181,9 @@ def do_file(command: Command) -> Reply:
     return Reply(command.tell("file_sent", name=command.prepared.file.name), file=command.prepared.file)
 
 
-async def prepare(core: Core, inbound: Inbound, typed: Typed | None) -> Prepared:
+async def prepare(core: Core, inbound: Inbound, typed: Typed) -> Prepared:
     """Fetch what a command needs from the disk or from a runtime, before its transaction."""
-    if typed is None or typed.spec.name not in ("file", "diff", "model", "effort"):
+    if typed.spec.name not in ("file", "diff", "model", "effort"):
         return NOTHING_PREPARED
     if typed.spec.name in ("model", "effort"):
         if not typed.text:

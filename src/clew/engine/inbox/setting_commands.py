@@ -3,21 +3,26 @@ and the agent and folder of the next one. A watcher may look. Only an owner may 
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 from clew.engine.agents import switching
+from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_notice
-from clew.engine.inbox.access import sees_everything
-from clew.engine.inbox.command import Command, Reply, option_buttons
+from clew.engine.inbox.access import role_of, sees_everything
+from clew.engine.inbox.command import NOTHING_PREPARED, Command, Prepared, Reply, option_buttons
 from clew.engine.threads import lifecycle, settings
 from clew.model.gates import Effect, Policy, Rule, Scope
-from clew.model.messages import Role
+from clew.model.messages import Conversation, Inbound, Role
 from clew.model.threads import Priority, Thread, ThreadSettings
-from clew.store.tables import places, rules, threads, turns
+from clew.store import Tx
+from clew.store.tables import bindings, places, rules, threads, turns
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import agent_name
+from clew.texts import chat_messages
 from clew.texts.catalogue import say
+from clew.texts.slash_commands import Typed
 
 OFFERED = 8  # buttons, and folders in the list
 AMONG = 200  # newest threads whose folders are listed
@@ -175,27 +180,52 @@ def _switch(command: Command, thread: Thread, wanted: str) -> str:
 
 def do_dir(command: Command) -> str | Reply:
     """Show or choose the folder of the next thread: by path, also relative to the current one, or by number."""
-    may_see = sees_everything(command.tx, command.core, command.inbound)  # folders of threads of other chats
-    recent = threads.workspaces(command.tx, AMONG)[:OFFERED] if may_see else []
     if not command.rest:
+        recent = _recent(command.tx, command.core, command.inbound)
         lines = [f"{number}. {plain_or_code(path)}" for number, path in enumerate(recent, 1)]
         how = [command.tell("folder_how")] if lines else []
-        shown = "\n".join([command.tell("folder_is", name=plain_or_code(_folder_here(command))), *lines, *how])
+        here = _folder_here(command.tx, command.core, command.where)
+        shown = "\n".join([command.tell("folder_is", name=plain_or_code(here)), *lines, *how])
         return Reply(shown, option_buttons("dir", recent))
-    folder = lifecycle.real_folder(_path(command, recent))
+    folder = command.prepared.folder
+    if folder is None:
+        raise command.prepared.refused or Refused(chat_messages.no_folder(command.rest))
     places.put(command.tx, command.where, "workspace", folder)
     return command.tell("from_now", what=plain_or_code(folder))
 
 
-def _path(command: Command, recent: list[str]) -> str:
-    given = command.rest
+async def prepare(core: Core, inbound: Inbound, typed: Typed) -> Prepared:
+    """Look at the folder that `/dir` names, before its transaction."""
+    if not typed.text:
+        return NOTHING_PREPARED
+    path = await core.store.read(lambda tx: _path(tx, core, inbound, typed))
+    if path is None:
+        return NOTHING_PREPARED
+    try:
+        return Prepared(folder=await asyncio.to_thread(lifecycle.real_folder, path))
+    except BadInput as refused:
+        return Prepared(refused=refused)
+
+
+def _path(tx: Tx, core: Core, inbound: Inbound, typed: Typed) -> str | None:
+    """None: its sender may not choose a folder."""
+    given, recent = typed.text, _recent(tx, core, inbound)
+    if not typed.spec.may_be_used_by(role_of(tx, core, inbound)):
+        return None
     if given.isdecimal() and 0 < int(given) <= len(recent):
         return recent[int(given) - 1]
     if given.startswith(("/", "~")):
         return given
-    return os.path.normpath(os.path.join(_folder_here(command), given))  # noqa: PTH118 (a text of any length)
+    here = _folder_here(tx, core, inbound.conversation)
+    return os.path.normpath(os.path.join(here, given))  # noqa: PTH118 (a text of any length)
 
 
-def _folder_here(command: Command) -> str:
-    chosen = places.get(command.tx, command.where).workspace
-    return chosen or (command.thread.workspace if command.thread else command.core.workspace)
+def _recent(tx: Tx, core: Core, inbound: Inbound) -> list[str]:
+    """Folders of the newest threads, for those who may see the threads of other chats."""
+    return threads.workspaces(tx, AMONG)[:OFFERED] if sees_everything(tx, core, inbound) else []
+
+
+def _folder_here(tx: Tx, core: Core, where: Conversation) -> str:
+    chosen, name = places.get(tx, where).workspace, bindings.thread_at(tx, where)
+    thread = threads.get(tx, name) if name and not chosen else None
+    return chosen or (thread.workspace if thread else core.workspace)
