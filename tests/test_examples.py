@@ -123,7 +123,7 @@ async def test_an_injected_notifier_never_works_beside_a_daemon(clew: Clew) -> N
 async def test_what_a_dead_daemon_was_sending_is_given_too_and_marked(owing: Clew) -> None:
     clock = SystemClock()
     store = open_store(owing.home.database, clock)
-    (delivery,) = await store.read(lambda tx: deliveries.undelivered_finals(tx, failed=False, after="", limit=9))
+    (delivery,) = await store.read(lambda tx: deliveries.undelivered_finals(tx, failed=False, after=None, limit=9))
     sending = await store.write(lambda tx: deliveries.claim(tx, delivery, "a daemon that died"))
     assert sending is not None
     await store.write(lambda tx: deliveries.record_first_send(tx, sending, clock.now()))

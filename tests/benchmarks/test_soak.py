@@ -53,7 +53,7 @@ def turn(id: str, state: TurnState = TurnState.COMPLETED, **more: object) -> Tur
 
 
 def final(of: str, state: DeliveryState = DeliveryState.SENT) -> Delivery:
-    return Delivery(f"{of}:final", DeliveryKind.FINAL, "thread", of, ROOM, "", state, 0)
+    return Delivery(f"{of}:final", DeliveryKind.FINAL, "thread", of, ROOM, "", state, 0, part=1)
 
 
 def gate(code: str, number: int, *, sent_at: int | None = 1, warning: str = "", yes: bool = True) -> Gate:

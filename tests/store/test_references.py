@@ -18,7 +18,13 @@ ROWS = {
     f"{GATE}:ask:part:1": ("notice", (GATE, None, f"{GATE}:ask", 1)),
     f"{GATE}:ask:2:part:12": ("notice", (GATE, None, f"{GATE}:ask:2", 12)),
     f"{HANDOFF}:first": ("handoff", (None, HANDOFF, None, None)),
-    f"{TURN}:final": ("final", (None, None, None, None)),
+    f"{TURN}:final": ("final", (None, None, None, 1)),
+    f"{TURN}:final:2": ("final", (None, None, None, 2)),
+    f"{TURN}:final:12": ("final", (None, None, None, 12)),
+    f"{TURN}:ask": ("ask", (None, None, None, None)),
+    f"{TURN}:ask:copy": ("notice", (None, None, f"{TURN}:ask", None)),
+    f"{TURN}:limit:2:copy:3": ("notice", (None, None, f"{TURN}:limit:2", None)),
+    f"{TURN}:dropped": ("notice", (None, None, None, None)),
 }
 
 
@@ -37,9 +43,9 @@ def test_references_of_earlier_deliveries_are_filled_in(tmp_path: Path, monkeypa
         raw.execute(f"INSERT INTO gates ({names}) VALUES ({', '.join('?' * len(values))})", values)
         for id, (kind, _) in ROWS.items():
             raw.execute(
-                "INSERT INTO deliveries (id, kind, thread, body, note, state, due_at, created_at)"
-                " VALUES (?, ?, 'T', '', '', 'sent', 0, 0)",
-                (id, kind),
+                "INSERT INTO deliveries (id, kind, thread, turn, body, note, state, due_at, created_at)"
+                " VALUES (?, ?, 'T', ?, '', '', 'sent', 0, 0)",
+                (id, kind, None if id.endswith(":dropped") else id[:26]),
             )
     raw.close()
     open_store(path, SystemClock()).close()

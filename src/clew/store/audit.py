@@ -262,7 +262,7 @@ def finals(tx: Tx) -> list[Final]:
     """The answers of all ended turns, without superseded ones, in the order of their ends."""
     rows = tx.all(
         "SELECT d.id, d.turn, d.thread, d.address, t.state FROM log l JOIN turns t ON t.id = l.turn"
-        " JOIN deliveries d ON d.id = t.id || ':final' AND d.state != 'superseded'"
+        " JOIN deliveries d ON d.turn = t.id AND d.kind = 'final' AND d.part = 1 AND d.state != 'superseded'"
         " WHERE l.kind = 'turn.ended' ORDER BY l.seq"
     )
     return [
@@ -327,7 +327,7 @@ def dropped_without_notice(tx: Tx) -> list[tuple[str, str, str]]:
     rows = tx.all(
         "SELECT id, thread, address FROM turns t WHERE state = 'interrupted' AND request_node IS NULL"
         " AND request != '[]' AND origin != 'greeting' AND address != ''"
-        " AND NOT EXISTS (SELECT 1 FROM turns o JOIN deliveries d ON d.id = o.id || ':dropped'"
+        " AND NOT EXISTS (SELECT 1 FROM turns o JOIN deliveries d ON d.turn = o.id AND d.kind = 'notice'"
         "  WHERE o.thread = t.thread AND d.address = t.address AND o.ended_at = t.ended_at)"
         " AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.address = t.address AND i.received_at = t.ended_at)"
     )

@@ -123,7 +123,9 @@ def _talked(tx: Tx, clock: SystemClock, talk: Talk) -> str:
 def _delivered(tx: Tx, name: str, turn: str, talk: Talk, at: int, where: Conversation | None) -> None:
     state = DeliveryState.PENDING if where else DeliveryState.NO_TARGET
     body = talk.answer or talk.problem or ""
-    deliveries.enqueue(tx, Delivery(f"{turn}:final", DeliveryKind.FINAL, name, turn, where, body, state, at, due_at=at))
+    deliveries.enqueue(
+        tx, Delivery(f"{turn}:final", DeliveryKind.FINAL, name, turn, where, body, state, at, due_at=at, part=1)
+    )
     if where is None:
         return
     bindings.bind(tx, Conversation("telegram", f"{where.address}-{name[-4:]}"), name, at)

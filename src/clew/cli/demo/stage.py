@@ -31,10 +31,15 @@ STEP_TIMEOUT = 30.0  # seconds for any step
 GRACE = 5.0  # seconds for a helper to end
 
 
+class ReceivedBody(Struct, frozen=True):
+    kind: str
+
+
 class Received(Struct, frozen=True):
     """A delivery that the webhook received."""
 
     key: str
+    body: ReceivedBody
 
 
 class Shown(Struct, frozen=True):

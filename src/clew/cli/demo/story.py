@@ -155,8 +155,8 @@ class Story:
 
     def _reply(self) -> dict[str, object]:
         self._setup.say_on_the_phone(words.ON_THE_WAY, self._topic)
-        self._until(lambda event: isinstance(event.what, TurnQueued))
-        self._until_delivered(":final")
+        queued = self._until(lambda event: isinstance(event.what, TurnQueued))
+        self._until_delivered(f"{queued.turn}:final")
         there = [each.text for each in self._setup.shown() if each.message_thread_id == self._topic]
         if not any(words.REQUEST in text for text in there):
             raise Unexpected(say("cli_demo.got", found=say("cli_demo.no_such_message", count=len(there))))
@@ -164,7 +164,8 @@ class Story:
 
     def _return(self) -> dict[str, object]:
         self._client.ask(requests.drive(self.thread))
-        self._until_delivered(":wheel")
+        *_, notice = self._client.ask(requests.deliveries(self.thread))
+        self._until_delivered(notice.delivery)
         return {"told": self._setup.shown()[-1].text}
 
     def _has_run_once(self) -> bool:
@@ -177,7 +178,7 @@ class Story:
 
     def _expect_received(self, *keys: str) -> None:
         """Check that exactly these answers were received, in this order, each once."""
-        got = tuple(taken.key for taken in self._setup.received() if taken.key.endswith(":final"))
+        got = tuple(taken.key for taken in self._setup.received() if taken.body.kind == "final")
         if got != keys:
             raise Unexpected(say("cli_demo.got", found=f"{len(got)}: {', '.join(got)}"))
 
@@ -209,14 +210,12 @@ class Story:
             )
         return turn.text
 
-    def _until_delivered(self, end: str) -> None:
-        """Wait for the receipt of a delivery whose id ends so."""
-        self._until(lambda event: isinstance(event.what, DeliverySent) and event.what.delivery.endswith(end))
+    def _until_delivered(self, delivery: str) -> None:
+        """Wait for the receipt of a delivery."""
+        self._until(lambda event: isinstance(event.what, DeliverySent) and event.what.delivery == delivery)
 
-    def _until(self, wanted: Callable[[Event], bool]) -> None:
-        for event in self._events:
-            if wanted(event):
-                return
+    def _until(self, wanted: Callable[[Event], bool]) -> Event:
+        return next(event for event in self._events if wanted(event))
 
 
 class StepTimeout:

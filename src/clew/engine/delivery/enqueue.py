@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.delivery.artifacts import FOLDER
 from clew.engine.delivery.language import localized
 from clew.engine.delivery.split import size, split
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
@@ -67,6 +65,8 @@ def enqueue_delivery(
     body, note = localized(tx, core, where, body), localized(tx, core, where, note)
     body = body if kind is DeliveryKind.FINAL else shortened_to_fit(core, where, body)
     now = core.clock.now()
+    if kind is DeliveryKind.FINAL and part is None:
+        part = 1
     state, error = _initial_state(core, where)
     rewritten = deliveries.get(tx, edits) if edits is not None else None
     delivery = Delivery(
@@ -102,7 +102,9 @@ def enqueue_answer(tx: Tx, core: Core, turn: Turn, where: Conversation | None, b
         id = f"{turn.id}:{DeliveryKind.FINAL}" + (f":{number}" if number > 1 else "")
         small = note if number == len(parts) else ""
         asked = question if number == 1 else None
-        enqueue_delivery(tx, core, turn, DeliveryKind.FINAL, where, text, note=small, id=id, reply_to=asked)
+        enqueue_delivery(
+            tx, core, turn, DeliveryKind.FINAL, where, text, note=small, id=id, part=number, reply_to=asked
+        )
 
 
 def question_of(tx: Tx, core: Core, turn: Turn, where: Conversation | None) -> str | None:
@@ -150,17 +152,10 @@ def enqueue_reply(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Non
     surface = core.surfaces.get(inbound.conversation.surface)
     if surface is None or not surface.can.chat or inbound.pressed or not arrival.words:
         return
-    id = f"{inbound.message_id}@{inbound.conversation}:words"
     file, kind = arrival.file, DeliveryKind.FILE if arrival.file else DeliveryKind.NOTICE
-    words, name = (file.name, reply_file_id(file)) if file else (arrival.words, id)
-    where, thread = inbound.conversation, arrival.thread or ""
-    _enqueue(tx, core, where, words, name, thread, arrival.turn, kind, buttons=arrival.buttons, file=file)
-
-
-def reply_file_id(file: Attachment) -> str:
-    """The id of the delivery of a file that was copied for a reply, by the name of the copy's folder: so the copy is
-    kept until it is sent, and deleted then."""
-    return f"{Path(file.path).parent.name.removeprefix(FOLDER)}:file:1"
+    id = f"{inbound.message_id}@{inbound.conversation}:{'file:1' if file else 'words'}"
+    words, where, thread = file.name if file else arrival.words, inbound.conversation, arrival.thread or ""
+    _enqueue(tx, core, where, words, id, thread, arrival.turn, kind, buttons=arrival.buttons, file=file)
 
 
 def enqueue_greeting(tx: Tx, core: Core, where: Conversation, words: str, id: str) -> None:
@@ -176,13 +171,14 @@ def enqueue_notice(
     id: str,
     thread: str,
     *,
+    turn: str | None = None,
     buttons: Sequence[Button] = (),
     reply_to: str | None = None,
 ) -> None:
     """Enqueue one line about a thread, if we can send to the conversation."""
     if where is not None and core.can_send_to(where):
         replied = reply_to if core.surfaces[where.surface].can.replies else None
-        _enqueue(tx, core, where, words, id, thread, None, buttons=buttons, reply_to=replied)
+        _enqueue(tx, core, where, words, id, thread, turn, buttons=buttons, reply_to=replied)
 
 
 def enqueue_dropped_notices(tx: Tx, core: Core, dropped: Sequence[Turn], why: str, here: Conversation | None) -> None:
@@ -191,9 +187,8 @@ def enqueue_dropped_notices(tx: Tx, core: Core, dropped: Sequence[Turn], why: st
     for where in dict.fromkeys(turn.conversation for turn in waited):
         told = [turn for turn in waited if turn.conversation == where]
         if where != here:
-            enqueue_notice(
-                tx, core, where, chat_messages.not_run(len(told), why), f"{told[0].id}:dropped", told[0].thread
-            )
+            first, text = told[0], chat_messages.not_run(len(told), why)
+            enqueue_notice(tx, core, where, text, f"{first.id}:dropped", first.thread, turn=first.id)
 
 
 def enqueue_handoff_notice(
@@ -265,7 +260,7 @@ def mark_superseded(tx: Tx, core: Core, turn: Turn) -> None:
     """Record that a turn gets no answer of its own: it was dropped, or another turn continues it."""
     now = core.clock.now()
     name, kind = f"{turn.id}:{DeliveryKind.FINAL}", DeliveryKind.FINAL
-    nothing = Delivery(name, kind, turn.thread, turn.id, turn.conversation, "", DeliveryState.SUPERSEDED, now)
+    nothing = Delivery(name, kind, turn.thread, turn.id, turn.conversation, "", DeliveryState.SUPERSEDED, now, part=1)
     deliveries.enqueue(tx, nothing)
 
 

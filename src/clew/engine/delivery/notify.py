@@ -24,7 +24,7 @@ async def notify(
     """`alone`: no daemon runs, so a delivery in the state `sending` has no sender, and would be sent."""
     left = await core.store.read(deliveries.sending_finals) if alone and dry_run else []
     done = {delivery.id: _result(delivery, "would send") for delivery in left}
-    after = ""
+    after: Delivery | None = None
     while True:
         page = await core.store.read(
             partial(deliveries.undelivered_finals, failed=retry_failed, after=after, limit=PAGE)
@@ -39,7 +39,7 @@ async def notify(
                     done[each.id] = _result(each, "would send") if dry_run else await _send(core, notifier, each)
         if len(page) < PAGE:
             return list(done.values())
-        after = page[-1].id
+        after = page[-1]
 
 
 async def _send(core: Core, notifier: Notifier, delivery: Delivery) -> Notified:

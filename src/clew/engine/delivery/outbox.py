@@ -111,12 +111,11 @@ class Outbox:
         them, or before the turn ended, which then copies them again."""
         if self._core.files is None:
             return
-        for folder, kept in (await asyncio.to_thread(_copied_files, self._core.files)).items():
-            turn = folder.removeprefix(FOLDER)
-            unsent = await self._core.read_with_retry(partial(deliveries.unsent_files, turn=turn))
-            for path in kept:
-                if path.name not in unsent:
-                    await asyncio.to_thread(_delete_file, path)
+        copied = await asyncio.to_thread(_copied_files, self._core.files)
+        unsent = {path.parts[-2:] for path in await self._core.read_with_retry(deliveries.unsent_files)}
+        for path in copied:
+            if path.parts[-2:] not in unsent:
+                await asyncio.to_thread(_delete_file, path)
 
     async def _serve(self, surface: Surface) -> None:
         """Send due deliveries of a surface, forever; sleep until one is enqueued or due."""
@@ -252,7 +251,7 @@ class Outbox:
         return await self._core.read_with_retry(lambda tx: localized(tx, self._core, where, text))
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
-        if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
+        if delivery.kind is not DeliveryKind.FINAL or delivery.part != 1:
             return None  # only the first part of an answer may replace the placeholder
         return _receipt_of(await self._core.read_with_retry(lambda tx: placeholder_of(tx, delivery)))
 
@@ -309,13 +308,13 @@ class Outbox:
         await self._core.write_with_retry(body)
 
 
-def _copied_files(files: Path) -> dict[str, list[Path]]:
-    """Copied files by folder; empty if they cannot be listed."""
+def _copied_files(files: Path) -> list[Path]:
+    """Empty if they cannot be listed."""
     try:
-        return {folder.name: list(folder.iterdir()) for folder in files.glob(f"{FOLDER}*")}
+        return [path for folder in files.glob(f"{FOLDER}*") for path in folder.iterdir()]
     except OSError as error:
         _log.warning("the files in %s cannot be listed: %s", files, error)
-        return {}
+        return []
 
 
 def _delete_file(kept: Path) -> None:

@@ -71,11 +71,10 @@ def prompt_id(tx: Tx, thread: Thread) -> str | None:
     return (asked.turn if asked is not None else thread.last_turn) or thread.id
 
 
-def is_question(message: Delivery) -> bool:
+def is_question(tx: Tx, message: Delivery) -> bool:
     """Whether a message asks, or asked, what a suspended thread asks."""
-    return (message.edits or message.id).startswith(
-        tuple(f"{message.turn}:{name}" for name in _DELIVERY_NAMES.values())
-    )
+    shown = deliveries.original(tx, message)
+    return shown.kind is DeliveryKind.ASK and shown.gate is None
 
 
 def asks_somebody_else(tx: Tx, thread: str) -> bool:
@@ -104,7 +103,7 @@ def drop_lost_copy(tx: Tx, core: Core, thread: str, where: Conversation, message
     if asked is None or turn is None or asked.conversation != where or not _can_edit(core, asked):
         return
     now, id = core.clock.now(), next_free_id(tx, f"{asked.id}:copy")
-    copy = Delivery(id, DeliveryKind.NOTICE, thread, turn.id, where, "", DeliveryState.SENT, now)
+    copy = Delivery(id, DeliveryKind.NOTICE, thread, turn.id, where, "", DeliveryState.SENT, now, card=asked.id)
     deliveries.record_copy(tx, copy, message_id, asked.first_sent_at or asked.created_at)
     text = chat_messages.OUT_OF_DATE
     enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, where, text, id=f"{id}:over", edits=id)

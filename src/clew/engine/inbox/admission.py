@@ -358,7 +358,7 @@ def _repeats_answer(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
         return False
     if inbound.quoted is not None and not inbound.hangs:
         card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
-        return card is not None and suspension_prompt.is_question(card)
+        return card is not None and suspension_prompt.is_question(tx, card)
     asked = deliveries.newest_ask(tx, thread.id)
     is_here = asked is not None and asked.conversation == inbound.conversation
     if asked is None or not is_here or word not in chat_messages.CONTINUE:

@@ -198,14 +198,15 @@ def surfaces_pending(tx: Tx) -> list[str]:
     return [row["surface"] for row in rows]
 
 
-def undelivered_finals(tx: Tx, *, failed: bool, after: str, limit: int) -> list[Delivery]:
-    """Answers of ended turns that have not arrived, turn by turn, with their parts in numeric order."""
+def undelivered_finals(tx: Tx, *, failed: bool, after: Delivery | None, limit: int) -> list[Delivery]:
+    """Answers of ended turns that have not arrived, turn by turn, with their parts in order."""
     only = "" if failed else " AND state = 'pending'"
     sql = (
         f"SELECT {_COLUMNS} FROM deliveries WHERE state IN ('pending', 'failed') AND kind = 'final'{only}"
-        " AND (turn, length(id), id) > (?, ?, ?) ORDER BY turn, length(id), id LIMIT ?"
+        " AND (turn, part) > (?, ?) ORDER BY turn, part LIMIT ?"
     )
-    return ROWS.readable(tx, tx.all(sql, after.partition(":")[0], len(after), after, limit))
+    turn, part = (after.turn, after.part) if after is not None else ("", 0)
+    return ROWS.readable(tx, tx.all(sql, turn, part, limit))
 
 
 def sending_finals(tx: Tx) -> list[Delivery]:
@@ -214,14 +215,10 @@ def sending_finals(tx: Tx) -> list[Delivery]:
     return ROWS.readable(tx, rows)
 
 
-def unsent_files(tx: Tx, turn: str) -> set[str]:
-    """Names of the files that a turn made and that have not arrived."""
-    rows = tx.all(
-        f"SELECT {_COLUMNS} FROM deliveries WHERE id > ? AND id < ? AND state IN ('pending', 'sending', 'failed')",
-        f"{turn}:file:",
-        f"{turn}:file;",  # ";" is the next character after ":"
-    )
-    return {Path(each.file.path).name for each in ROWS.readable(tx, rows) if each.file is not None}
+def unsent_files(tx: Tx) -> list[Path]:
+    """The copies of files that have not arrived."""
+    sql = f"SELECT {_COLUMNS} FROM deliveries WHERE state IN ('pending', 'sending', 'failed') AND kind = 'file'"
+    return [Path(each.file.path) for each in ROWS.readable(tx, tx.all(sql)) if each.file is not None]
 
 
 def record_first_send(tx: Tx, delivery: Delivery, at: int) -> bool:
@@ -293,8 +290,7 @@ def record_copy(tx: Tx, copy: Delivery, message_id: str, at: int) -> None:
 
 def last_edited(tx: Tx, message: str) -> int | None:
     """When the message of this delivery was edited last; None: never."""
-    sql = "SELECT max(sent_at) AS at FROM deliveries WHERE id > ? AND id < ? AND edits = ? AND kind = 'redraw'"
-    row = tx.one(sql, f"{message}:", f"{message};", message)  # an edit has the id of the message and more
+    row = tx.one("SELECT max(sent_at) AS at FROM deliveries WHERE edits = ? AND kind = 'redraw'", message)
     return int(row["at"]) if row is not None and row["at"] is not None else None
 
 
@@ -345,10 +341,16 @@ def by_receipt(tx: Tx, where: Conversation, message_id: str) -> Delivery | None:
     return ROWS.one(tx, row)
 
 
+def original(tx: Tx, message: Delivery) -> Delivery:
+    """The delivery that a message rewrites, shows again or is a part of; else the message itself."""
+    shown = get(tx, message.edits or message.card or "")
+    return original(tx, shown) if shown is not None else message
+
+
 def newest_ask(tx: Tx, thread: str) -> Delivery | None:
-    """The newest question of a suspended thread. Its id is `TURN:NAME`; cards of gates have other ids."""
+    """The newest question of a suspended thread, which is about no gate."""
     row = tx.one(
-        f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND kind = 'ask' AND id LIKE turn || ':%'"
+        f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND kind = 'ask' AND gate IS NULL"
         " ORDER BY created_at DESC, id DESC LIMIT 1",
         thread,
     )

@@ -124,6 +124,10 @@ class ThreadSummary(Struct, frozen=True):
     adopted: str | None = None  # the runtime's id of the adopted session
 
 
+_FIRST_ASK = (  # whether a person wants it continued, of a turn that got no answer
+    "SELECT q.id FROM deliveries q WHERE q.turn = t.last_turn AND q.kind = 'ask' AND q.gate IS NULL"
+    " ORDER BY q.created_at LIMIT 1"
+)
 _SEEN = (
     f"SELECT {', '.join(f't.{column}' for column in _COLUMNS.split(', '))},"
     " (SELECT l.id FROM turns l WHERE l.thread = t.id AND l.state IN ('running', 'waiting')) AS live_turn,"
@@ -135,8 +139,8 @@ _SEEN = (
     " e.state AS last_state, e.problem_message AS problem, e.node,"
     " e.runtime AS last_runtime, e.role AS last_role"
     " FROM ({threads}) t LEFT JOIN turns e ON e.id = t.last_turn"
-    " LEFT JOIN deliveries d ON d.id = t.last_turn || ':final'"
-    " LEFT JOIN deliveries a ON a.id = t.last_turn || ':ask' ORDER BY t.active_at DESC, t.id DESC"
+    " LEFT JOIN deliveries d ON d.turn = t.last_turn AND d.kind = 'final' AND d.part = 1"
+    f" LEFT JOIN deliveries a ON a.id = ({_FIRST_ASK}) ORDER BY t.active_at DESC, t.id DESC"
 )
 
 
@@ -199,7 +203,7 @@ _ACTIVE = "status NOT IN ('completed', 'cancelled')"  # with threads whose statu
 _HISTORY = "status IN ('completed', 'cancelled')"
 _FOUND = (  # matches the id, the title, the folder, or the newest answer
     "lower(id) LIKE ? ESCAPE '!' OR lower(title) LIKE ? ESCAPE '!' OR lower(workspace) LIKE ? ESCAPE '!'"
-    " OR EXISTS (SELECT 1 FROM deliveries f WHERE f.id = threads.last_turn || ':final'"
+    " OR EXISTS (SELECT 1 FROM deliveries f WHERE f.turn = threads.last_turn AND f.kind = 'final'"
     " AND lower(f.body) LIKE ? ESCAPE '!')"
 )
 _VIEWS = {  # same conditions as the partial indexes, so that SQLite uses them
