@@ -72,6 +72,7 @@ from clew.support.errors import (
     RuntimeHeld,
     RuntimeLost,
     RuntimeTrouble,
+    Unable,
 )
 from clew.support.home import Home
 
@@ -168,6 +169,7 @@ __all__ = [
     "TurnRequest",
     "TurnStarted",
     "TurnState",
+    "Unable",
     "Units",
     "Usage",
     "spawn",

@@ -111,7 +111,11 @@ DESKS = Plugin(
 )
 """
 RUNTIME = """
-from clew.plugin_api import Health, HealthState, Plugin, ProgramInfo, RuntimeCan, RuntimeTrouble
+from clew.plugin_api import Health, HealthState, Plugin, ProgramInfo, RuntimeCan, RuntimeTrouble, Unable
+
+
+class Flown(RuntimeTrouble):
+    code, unable = "owl_flown", Unable.MISSING
 
 
 class Owl:
@@ -123,6 +127,8 @@ class Owl:
     async def look(self):
         if self.name == "barn-owl":
             raise RuntimeTrouble("The barn owl sleeps. Wake it.")
+        if self.name == "snow-owl":
+            raise Flown("The snow owl has flown. Call it.", "Call it.")
         return ProgramInfo("1.2", "/usr/bin/owl", True)
 
     async def health(self):
@@ -132,8 +138,9 @@ class Owl:
         pass
 
 
+OWLS = ("barn-owl", "snow-owl", "wood-owl")
 PLUGIN = Plugin(
-    make=lambda: {name: Owl(name) for name in ("barn-owl", "wood-owl")}, names=lambda config: ["barn-owl", "wood-owl"]
+    make=lambda: {name: Owl(name) for name in OWLS}, names=lambda config: OWLS
 )
 """
 TABLE = '[surfaces.pager]\nsecret = "s3cret"\nhome = "17"\nallow = ["ann"]\n'
@@ -188,6 +195,9 @@ def test_its_checks_are_part_of_doctor_and_its_runtimes_are_tried(clew: Clew) ->
     assert found["surfaces"]["detail"] == "local, desks:reception, pager, webhook:ci"
     assert found["wood-owl"]["detail"] == "1.2, /usr/bin/owl, starts and is logged in"
     assert (found["barn-owl"]["ok"], found["barn-owl"]["detail"]) == (None, "The barn owl sleeps. Wake it.")
+    assert (found["snow-owl"]["detail"], found["snow-owl"]["todo"]) == ("available: not installed", "Call it.")
+    rows = {each["name"]: each["health"] for each in clew.json("runtimes", "--all")}
+    assert (rows["snow-owl"], rows["barn-owl"]) == ("missing", "trouble")
     clew.configure('[threads]\nruntime = "barn-owl"\n')
     assert not {each["check"]: each for each in clew.run("doctor", "--json").json}["barn-owl"]["ok"]
     assert clew.run("config", "check").code == 0

@@ -9,6 +9,7 @@ from msgspec import Struct
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SessionKey
 from clew.support.coded import Coded, Text, coded_of
+from clew.support.errors import Unable
 
 
 class TurnState(StrEnum):
@@ -68,10 +69,11 @@ class Problem(Struct, frozen=True, omit_defaults=True):
     message: str
     said: Coded | None = None  # the message, if it is a sentence of clew; None: of the agent, or of an older version
     until: int | None = None  # of a usage limit: when it ends, in milliseconds; not stored
+    unable: Unable | None = None  # why its agent could not work at all
 
     @classmethod
-    def of(cls, code: str, text: str) -> Problem:
-        return cls(code, str.__str__(text), coded_of(text))
+    def of(cls, code: str, text: str, unable: Unable | None = None) -> Problem:
+        return cls(code, str.__str__(text), coded_of(text), unable=unable)
 
     @property
     def text(self) -> str:

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
+from typing import ClassVar
 
 
 class ClewError(Exception):
@@ -114,11 +116,21 @@ class StoreHeld(StoreError):
     code = "store_held"
 
 
+class Unable(StrEnum):
+    """Why an agent cannot work at all."""
+
+    MISSING = "missing"
+    TOO_OLD = "too_old"
+    EXITS = "exits"  # at its start
+    NOT_LOGGED_IN = "not_logged_in"
+
+
 class RuntimeTrouble(ClewError):
     """A runtime cannot work: it is missing, too old, not logged in, or exits at start."""
 
     code = "runtime"
     status = 503
+    unable: ClassVar[Unable | None] = None  # set by subclasses; None: it may be able to
 
     def __init__(self, message: str, advice: str = "", *, died_starting: bool = False) -> None:
         """`advice`: what to do, alone, for those who show it apart; the message has it too. `died_starting`: its
@@ -132,6 +144,7 @@ class NoRuntime(RuntimeTrouble):
     """The config names no such runtime."""
 
     code = "runtime_missing"
+    unable = Unable.MISSING
 
 
 class RuntimeHeld(RuntimeTrouble):

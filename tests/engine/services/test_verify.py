@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.model import history
 from clew.model.gate_views import Verdict
 from clew.model.threads import ThreadFilter
 from clew.store import Tx
@@ -62,6 +63,22 @@ async def test_verify_finds_a_head_that_was_set_back(tmp_path: Path) -> None:
         await rig.store.write(lambda tx: tx.run("UPDATE threads SET head = ? WHERE id = ?", before, thread))
         verdict = await verdict_of(rig, thread)
     assert (verdict.sound, code_of(verdict)) == (False, "threads.head_set_back")
+
+
+@pytest.mark.parametrize(("kind", "content"), [("dream", "{}"), ("outcome", '{"turn": 1}')])
+async def test_verify_says_in_clews_words_that_a_node_cannot_be_read(tmp_path: Path, kind: str, content: str) -> None:
+    async with Rig(tmp_path) as rig:
+        thread = await spoken(rig, "one")
+
+        def damage(tx: Tx) -> None:
+            head = threads.head(tx, thread)
+            sound = history.digest(kind, content, head)
+            tx.run("INSERT INTO nodes (hash, type, prev, content) VALUES (?, ?, ?, ?)", sound, kind, head, content)
+            tx.run("UPDATE threads SET head = ? WHERE id = ?", sound, thread)
+
+        await rig.store.write(damage)
+        verdict = await verdict_of(rig, thread)
+    assert (verdict.sound, code_of(verdict)) == (False, "threads.node_unreadable")
 
 
 async def test_a_fork_is_sound_although_its_source_went_on(tmp_path: Path) -> None:

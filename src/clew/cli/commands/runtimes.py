@@ -91,13 +91,14 @@ async def _check_all() -> list[Row]:
 
 async def _row(name: str, runtime: Runtime, health: str | None) -> Row:
     from clew.runtimes.probe import look
-    from clew.support.errors import ClewError
+    from clew.support.errors import ClewError, RuntimeTrouble, Unable
 
     try:
         found = await look(runtime)
     except ClewError as error:
-        state = "missing" if error.code.endswith("_missing") else "trouble"
-        login = False if error.code.endswith("_not_logged_in") else None
+        unable = error.unable if isinstance(error, RuntimeTrouble) else None
+        state = "missing" if unable is Unable.MISSING else "trouble"
+        login = False if unable is Unable.NOT_LOGGED_IN else None
         return Row(name, state, "", "", login, _can(runtime), error.words)
     finally:
         await runtime.close()

@@ -13,7 +13,7 @@ from clew.daemon.assemble import own_runtimes
 from clew.model.gates import Policy
 from clew.model.runtime import Runtime, TriesSandbox
 from clew.runtimes.probe import look
-from clew.support.errors import ClewError, RuntimeTrouble
+from clew.support.errors import ClewError, RuntimeTrouble, Unable
 from clew.texts.catalogue import say
 
 
@@ -50,7 +50,7 @@ async def _sandbox(runtime: TriesSandbox, settings: Config) -> Finding | None:
     try:
         await runtime.try_sandbox()
     except ClewError as error:
-        if error.code.endswith("_missing"):
+        if isinstance(error, RuntimeTrouble) and error.unable is Unable.MISSING:
             return None
         is_needed = settings.threads.policy != Policy.CAREFUL and settings.threads.runtime == runtime.name
         return Finding(name, False if is_needed else None, error.words, say("doctor.fix_sandbox"))
@@ -65,9 +65,8 @@ async def _agent(runtime: Runtime, needed: set[str]) -> Finding:
     except ClewError as error:
         if runtime.name in needed:
             return AgentFinding(runtime.name, False, error.words)
-        if error.code.endswith("_missing"):
-            advice = error.advice if isinstance(error, RuntimeTrouble) else ""
-            return NotInstalled(runtime.name, None, say("doctor.not_installed"), advice or error.words)
+        if isinstance(error, RuntimeTrouble) and error.unable is Unable.MISSING:
+            return NotInstalled(runtime.name, None, say("doctor.not_installed"), error.advice or error.words)
         return AgentFinding(runtime.name, None, error.words, say("doctor.not_used"))
     except Exception as error:  # a plugin's code
         return AgentFinding(runtime.name, False, not_checked(error))

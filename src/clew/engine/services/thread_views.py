@@ -34,6 +34,7 @@ from clew.store.tables import continuity as continuity_table
 from clew.store.tables.threads import Damaged, ThreadSummary
 from clew.support.coded import Coded, Text, coded_in, with_texts
 from clew.support.errors import NotFound, SearchTooLong, UnreadableRow
+from clew.support.text import visible
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
@@ -239,8 +240,8 @@ def _trouble(node: Node) -> str | None:
         return say("threads.hash_differs")
     try:
         history.read(node)
-    except ValueError as error:
-        return str(error)
+    except ValueError:
+        return say("threads.node_unreadable", type=visible(node.type))
     return None
 
 

@@ -229,4 +229,4 @@ async def _record_or_none(session: Session, turn: str) -> TurnRecord | None:
 
 
 def _problem(trouble: RuntimeTrouble) -> Problem:
-    return Problem.of(trouble.code, trouble.words)
+    return Problem.of(trouble.code, trouble.words, trouble.unable)

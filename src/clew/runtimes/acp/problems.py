@@ -14,7 +14,7 @@ from clew.runtimes.acp.agents.text_errors import LONGEST
 from clew.runtimes.acp.wire import AUTH_REQUIRED, VERSION
 from clew.runtimes.jsonrpc import RpcError
 from clew.support.coded import Text
-from clew.support.errors import RuntimeTrouble
+from clew.support.errors import RuntimeTrouble, Unable
 from clew.texts.catalogue import say
 
 OWN_FAILURE = Problem.of("internal", say("acp.own_failure"))
@@ -22,14 +22,17 @@ OWN_FAILURE = Problem.of("internal", say("acp.own_failure"))
 
 class AgentMissing(RuntimeTrouble):
     code = "agent_missing"
+    unable = Unable.MISSING
 
 
 class AgentExits(RuntimeTrouble):
     code = "agent_exits"
+    unable = Unable.EXITS
 
 
 class AgentNotLoggedIn(RuntimeTrouble):
     code = "agent_not_logged_in"
+    unable = Unable.NOT_LOGGED_IN
 
 
 class AgentRefuses(RuntimeTrouble):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from clew.model.turns import Problem
 from clew.runtimes.claude_limits import ClaudeLimits
 from clew.support.coded import Text
-from clew.support.errors import RuntimeHeld, RuntimeTrouble
+from clew.support.errors import RuntimeHeld, RuntimeTrouble, Unable
 from clew.texts.catalogue import say
 
 UNKNOWN_SESSION = "No conversation found"  # Claude's words for an id that it does not know
@@ -19,18 +19,22 @@ KNOWN_SESSION = "already in use"  # for a new session with the id of an old one
 
 class ClaudeMissing(RuntimeTrouble):
     code = "claude_missing"
+    unable = Unable.MISSING
 
 
 class ClaudeTooOld(RuntimeTrouble):
     code = "claude_too_old"
+    unable = Unable.TOO_OLD
 
 
 class ClaudeExits(RuntimeTrouble):
     code = "claude_exits"
+    unable = Unable.EXITS
 
 
 class ClaudeNotLoggedIn(RuntimeTrouble):
     code = "claude_not_logged_in"
+    unable = Unable.NOT_LOGGED_IN
 
 
 class ClaudeRefuses(RuntimeTrouble):

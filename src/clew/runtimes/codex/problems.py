@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew.model.turns import Problem
 from clew.runtimes.codex.wire import TurnError
 from clew.support.coded import Text
-from clew.support.errors import RuntimeHeld, RuntimeTrouble
+from clew.support.errors import RuntimeHeld, RuntimeTrouble, Unable
 from clew.texts.catalogue import say
 
 _BACKTRACE = re.compile(r"Stack backtrace|\d+: |at |Location:")
@@ -20,18 +20,22 @@ _BACKTRACE = re.compile(r"Stack backtrace|\d+: |at |Location:")
 
 class CodexMissing(RuntimeTrouble):
     code = "codex_missing"
+    unable = Unable.MISSING
 
 
 class CodexTooOld(RuntimeTrouble):
     code = "codex_too_old"
+    unable = Unable.TOO_OLD
 
 
 class CodexExits(RuntimeTrouble):
     code = "codex_exits"
+    unable = Unable.EXITS
 
 
 class CodexNotLoggedIn(RuntimeTrouble):
     code = "codex_not_logged_in"
+    unable = Unable.NOT_LOGGED_IN
 
 
 class CodexRefuses(RuntimeTrouble):

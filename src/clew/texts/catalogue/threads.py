@@ -144,6 +144,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "fork_title": ("{title} (fork)", "{title}（分叉）"),
     "forked_from": ("(forked from {source})", "（由 {source} 分叉而来）"),
     "hash_differs": ("its content does not match its hash", "它的内容与哈希不符"),
+    "no_turn_yet": (
+        "Thread {thread} has no turn yet; `send` starts one.",
+        "会话 {thread} 还没有轮次；`send` 会开始一轮。",
+    ),
     "no_turn_to_fork": (
         "Thread {thread} has no turn {turn}; `clew read {thread} --json` names them.",
         "会话 {thread} 没有轮次 {turn}；`clew read {thread} --json` 列出全部。",
@@ -156,6 +160,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "head_set_back": (
         "a turn of the thread names this node, but the history does not lead to it: the thread's head was set back",
         "会话的某个轮次指向这个节点，但历史不包含它：会话的最新位置被改回了旧节点",
+    ),
+    "node_unreadable": (
+        "its content cannot be read as a node of the type {type}",
+        "它的内容无法作为 {type} 类型的节点读取",
     ),
     "node_missing": (
         "this node is missing; what came before it cannot be reached",
