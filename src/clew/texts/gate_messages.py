@@ -51,6 +51,10 @@ def is_by_rule(answered_by: str | None) -> bool:
     return said is not None and said.code == "gates.by_rule"
 
 
+def is_by_this_rule(answered_by: str | None, why: str) -> bool:
+    return coded_of(answered_by) == by_rule(why).coded
+
+
 def on_its_way(gate: Gate) -> Text:
     return say("gates.on_its_way", code=gate.code)
 

@@ -90,14 +90,13 @@ def _ask_workspace() -> str | None:
         phrase("cli_setup.where_to_work"),
         err=True,
     )
-    folder: str | None = click.prompt(
-        phrase("cli_setup.folder"), default=phrase("cli_setup.clews_own"), value_proc=_folder, err=True
-    )
+    asked = f"{phrase('cli_setup.folder')} [{phrase('cli_setup.clews_own')}]"
+    folder: str | None = click.prompt(asked, default="", show_default=False, value_proc=_folder, err=True)
     return folder
 
 
 def _folder(folder: str) -> str | None:
-    if folder == phrase("cli_setup.clews_own"):
+    if not folder:
         return None
     if not Path(folder).expanduser().is_dir():
         raise click.UsageError(sentence("cli_setup.no_folder", folder=folder))

@@ -178,17 +178,18 @@ def waits_for(view: ThreadView) -> str:
     return suspension_words(view, time.time()) or asks or said(view, "held")
 
 
-def next_step(view: ThreadView) -> str:
+def next_step(view: ThreadView, *, was_read: bool = False) -> str:
     """The next useful command in a thread."""
     name = named(view)
+    read = "" if was_read else phrase("cli_threads.read_shows", thread=name)
     if view.gates:
         return phrase("cli_threads.gate_next", code=view.gates[0])
     return {
         "running": phrase("cli_threads.running_next", thread=name, again=name),
         "suspended": phrase("cli_threads.suspended_next", thread=name, answers=_answers(view)),
-        "completed": phrase("cli_threads.completed_next_one", thread=name, again=name),
+        "completed": read + phrase("cli_threads.completed_next_one", thread=name),
         "cancelled": phrase("cli_threads.fork_starts", thread=name),
-    }.get(view.status, phrase("cli_threads.idle_next", thread=name, send=name, chat=name))
+    }.get(view.status, read + phrase("cli_threads.idle_next", thread=name, again=name))
 
 
 def _answers(view: ThreadView) -> str:
@@ -242,7 +243,7 @@ def read_command(out: Out, thread: str, limit: int, plain: bool, full: bool, tol
         print(text, end="")
     else:
         print_formatted(text)
-    out.hint(next_step(view).removeprefix(phrase("cli_threads.read_shows", thread=named(view))))
+    out.hint(next_step(view, was_read=True))
 
 
 def _print_told(out: Out, client: Client, entries: Sequence[Passage]) -> None:

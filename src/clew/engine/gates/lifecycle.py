@@ -315,7 +315,7 @@ def _handle_repeat(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> None:
     again; "no answer" is simply sent again, and so is the answer of a rule, if the rules still give it."""
     is_answered = gate.state is GateState.ANSWERED
     if is_answered and gate_messages.is_by_rule(gate.answered_by):
-        if gate.answered_by != gate_messages.by_rule(verdict.why):
+        if not gate_messages.is_by_this_rule(gate.answered_by, verdict.why):
             reopen_gate(tx, core, gate, gate_messages.RULES_CHANGED)
         elif gate.sent_at is not None:
             gates.unsend(tx, gate)

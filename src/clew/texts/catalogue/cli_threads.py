@@ -43,10 +43,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "clew threads --history lists completed threads; clew resume THREAD '…' reopens one",
         "clew threads --history 列出已完成的会话； clew resume THREAD '…' 重新打开一个",
     ),
-    "completed_next_one": (
-        "clew read {thread} shows it; clew resume {again} '…' continues it",
-        "clew read {thread} 显示它； clew resume {again} '…' 继续它",
-    ),
+    "completed_next_one": ("clew resume {thread} '…' continues it", "clew resume {thread} '…' 继续它"),
     "continued_after_cut": ("· the turn was cut off and is continued", "· 这一轮被切断，正在继续"),
     "continues_it": ("clew chat {thread} continues it", "clew chat {thread} 继续它"),
     "cut_goes_on": (" (cut off, goes on below)", "（被切断，下面继续）"),
@@ -102,8 +99,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "idle_gets_text": ("{thread} is idle: this is its next message", "{thread} 空闲：这是它的下一条消息"),
     "idle_next": (
-        "clew read {thread} shows it; clew send {send} '…' or clew chat {chat} continues it",
-        "clew read {thread} 显示它； clew send {send} '…' 或 clew chat {chat} 继续它",
+        "clew send {thread} '…' or clew chat {again} continues it",
+        "clew send {thread} '…' 或 clew chat {again} 继续它",
     ),
     "is_completed": ("is completed", "已完成"),
     "is_status": ("{thread} is {status}", "{thread} 的状态是 {status}"),
