@@ -102,7 +102,7 @@ class BareSocket(Bare):
         self._exit = asyncio.create_task(self._process.wait())
         while not await kept_programs.listens(path):  # there is no event when it listens
             await asyncio.wait([self._exit], timeout=0.01)
-        self._socket = await open_unix(path, self._take, 10.0)
+        self._socket = await open_unix(path, self._take, lambda: None, 10.0)
 
     async def _close(self) -> None:
         await self._socket.close()

@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -53,11 +53,12 @@ class Making:
     async def python(self, code: str, marks: Marks | None = None) -> Child:
         return await self.run(sys.executable, "-c", code, marks=marks)
 
-    async def shell(self, code: str, marks: Marks | None = None) -> Child:
-        return await self.run("/bin/sh", "-c", code, marks=marks)
+    async def shell(self, code: str, marks: Marks | None = None, on_lost: Callable[[], None] = lambda: None) -> Child:
+        return await self.run("/bin/sh", "-c", code, marks=marks, on_lost=on_lost)
 
-    async def run(self, *argv: str, marks: Marks | None = None) -> Child:
-        child = await spawn(argv, (marks or self.marks).next(), self.clock, self.output.add, name="child")
+    async def run(self, *argv: str, marks: Marks | None = None, on_lost: Callable[[], None] = lambda: None) -> Child:
+        mark = (marks or self.marks).next()
+        child = await spawn(argv, mark, self.clock, self.output.add, name="child", on_lost=on_lost)
         self.children.append(child)
         return child
 
@@ -122,13 +123,12 @@ async def test_writing_to_a_dead_child_is_a_lost_runtime(making: Making) -> None
 async def test_the_loss_is_reported_once_after_the_last_line(making: Making) -> None:
     told: list[int] = []
     gone = asyncio.Event()
-    child = await making.shell("read line; echo last; exit 3")
 
     def lost() -> None:
         told.append(len(making.output.lines))
         gone.set()
 
-    child.on_lost = lost
+    child = await making.shell("read line; echo last; exit 3", on_lost=lost)
     child.write(b"go\n")
     async with asyncio.timeout(GUARD):
         await gone.wait()
@@ -139,9 +139,8 @@ async def test_the_loss_is_reported_once_after_the_last_line(making: Making) -> 
 
 @pytest.mark.process
 async def test_the_loss_is_reported_even_if_a_grandchild_holds_the_pipe(making: Making) -> None:
-    child = await making.shell("sleep 1000 & echo $!; read line; exit 3")
     gone = asyncio.Event()
-    child.on_lost = gone.set
+    child = await making.shell("sleep 1000 & echo $!; read line; exit 3", on_lost=gone.set)
     (pid,) = await making.output.until(1)
     child.write(b"go\n")
     async with asyncio.timeout(GUARD):

@@ -149,13 +149,13 @@ async def _serve(
                 left_out=list(left_out(parts.troubles)),
             )
         )
-        door = AppState(engine, home, about, stop.ask, settings)
-        serving = HttpServers(door, unix, parts.routers)
+        serving = HttpServers(
+            lambda listen: AppState(engine, home, about, stop.ask, settings, listen=listen), unix, parts.routers
+        )
         stack.callback(serving.close)
         serving.add(settings.http)
-        door.listen = serving.open
         watching = watch(home, held, store, serving, stop.look)
-        await _tree(engine, door, serving, watching, stop, (held.note_ready, ready))
+        await _tree(engine, serving, watching, stop, (held.note_ready, ready))
 
 
 async def _end_parts(home: Home, clock: Clock, store: Store, parts: Parts, stop: Stop) -> None:
@@ -227,13 +227,12 @@ def _own_workspace(home: Home) -> str:
 
 async def _tree(
     engine: Engine,
-    door: AppState,
     serving: HttpServers,
     watching: Coroutine[Any, Any, None],
     stop: Stop,
     on_ready: Sequence[Callable[[], None]],
 ) -> None:
-    recovered = asyncio.Event()
+    recovered, door = asyncio.Event(), serving.state
     door.not_ready_reason = "starting"
     async with asyncio.TaskGroup() as tree:
         working = tree.create_task(engine.run(recovered.set), name="engine")

@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from clew.runtimes.jsonrpc import Peer, RequestId
+from clew.runtimes.server import OnLost, ignore
 from clew.support.clock import Clock
 from clew.texts.catalogue import say
 
@@ -20,9 +21,7 @@ KILL_GRACE = 0.2  # seconds for a program that does not answer anyway
 
 
 class Transport(Protocol):
-    """The transport to a program: our child, or a kept program."""
-
-    on_lost: Callable[[], None] | None
+    """The transport to a program: our child, or a kept program. It is made with `feed` and `lost` of a connection."""
 
     @property
     def pid(self) -> int: ...
@@ -64,8 +63,8 @@ R = TypeVar("R", bound=AnyRoute)
 
 
 class AnyConnection(ABC, Generic[R]):
-    def __init__(self, title: str, clock: Clock, *, with_version: bool = False) -> None:
-        self.on_lost: Callable[[str], None] | None = None
+    def __init__(self, title: str, clock: Clock, *, with_version: bool = False, on_lost: OnLost = ignore) -> None:
+        self._on_lost = on_lost
         self.is_closing = False
         self._title = title
         self._peer = Peer(self._send, self, clock, name=title, with_version=with_version)
@@ -92,9 +91,8 @@ class AnyConnection(ABC, Generic[R]):
 
     def use(self, transport: Transport) -> None:
         self._transport = transport
-        transport.on_lost = self._lost
         if not transport.is_alive:
-            self._lost()
+            self.lost()
 
     def listen(self, thread: str, route: R) -> None:
         self._routes[thread] = route
@@ -133,8 +131,10 @@ class AnyConnection(ABC, Generic[R]):
         assert self._transport is not None
         self._transport.write(line)
 
-    def _lost(self) -> None:
-        assert self._transport is not None
+    def lost(self) -> None:
+        """The callback for the loss of the transport. One that is lost before it is used, `use` notices."""
+        if self._transport is None:
+            return
         if self.is_closing:
             reason = say("runtimes.program_stopped", name=self._title)
         else:
@@ -143,5 +143,4 @@ class AnyConnection(ABC, Generic[R]):
         routes, self._routes = self._routes, {}
         for route in routes.values():
             route.lost(reason)
-        if self.on_lost is not None:
-            self.on_lost(reason)
+        self._on_lost(reason)

@@ -68,17 +68,19 @@ class Lines:
 
 
 class Child:
-    """Made by `spawn`. Calls `on_lost` once, when no more lines can come."""
+    """Made by `spawn`."""
 
-    def __init__(self, name: str, mark: Mark, clock: Clock, on_line: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, name: str, mark: Mark, clock: Clock, on_line: Callable[[bytes], None], on_lost: Callable[[], None]
+    ) -> None:
         self.name = name
         self.mark = mark
-        self.on_lost: Callable[[], None] | None = None
         self.stderr_tail: deque[str] = deque(maxlen=STDERR_TAIL)
         self.exit_code: int | None = None
         self.process: Process | None = None  # as found right after the start
         self._clock = clock
         self._on_line = on_line
+        self._on_lost = on_lost
         self._transport: asyncio.SubprocessTransport | None = None
         self._lost = False
         self._exited = asyncio.Event()
@@ -167,8 +169,7 @@ class Child:
     def _report_lost(self) -> None:
         if not self._lost:
             self._lost = True
-            if self.on_lost is not None:
-                self.on_lost()
+            self._on_lost()
 
 
 class LogLimit:
@@ -255,9 +256,11 @@ async def spawn(
     name: str,
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
+    on_lost: Callable[[], None] = lambda: None,
 ) -> Child:
-    """Start a program as a child. Raises OSError if it cannot be started."""
-    child = Child(name, mark, clock, on_line)
+    """Start a program as a child. Raises OSError if it cannot be started. `on_lost` is called once, when no more lines
+    can come."""
+    child = Child(name, mark, clock, on_line, on_lost)
     await asyncio.get_running_loop().subprocess_exec(
         lambda: _Pipes(child), *argv, env=child_environment(mark, env or {}), cwd=cwd, start_new_session=True
     )

@@ -25,7 +25,6 @@ START_PAUSES = (0.0, 0.25, 1.0)  # seconds before each further try, if the progr
 class Program(Protocol):
     """A connection to the program, as the server sees it."""
 
-    on_lost: Callable[[str], None] | None
     is_closing: bool
 
     @property
@@ -43,12 +42,18 @@ class Program(Protocol):
 
 
 C = TypeVar("C", bound=Program)
+OnLost = Callable[[str], None]  # gets the reason
+
+
+def ignore(reason: str) -> None:
+    """For whoever uses a connection once, and notices its loss by that."""
 
 
 class Server(Generic[C]):
-    """`start` makes a connection or raises RuntimeTrouble. `idle_stop`: seconds; 0: never stop for idleness."""
+    """`start` makes a connection or raises RuntimeTrouble. It gets the function for the connection to call when it
+    is lost. `idle_stop`: seconds; 0: never stop for idleness."""
 
-    def __init__(self, name: str, start: Callable[[], Awaitable[C]], clock: Clock, idle_stop: float) -> None:
+    def __init__(self, name: str, start: Callable[[OnLost], Awaitable[C]], clock: Clock, idle_stop: float) -> None:
         self._name = name
         self._start_connection = start
         self._clock = clock
@@ -115,28 +120,33 @@ class Server(Generic[C]):
         if (wait := self._not_before - self._clock.monotonic()) > 0:
             log.info("%s restarts in %.1f s", self._name, wait)
             await self._clock.sleep(wait)
+        connection: C | None = None
+
+        def lost(reason: str) -> None:
+            if connection is not None:  # before, the start fails
+                self._lost(connection, reason)
+
         try:
-            connection = await self._try_start()
+            connection = await self._try_start(lost)
         except RuntimeTrouble as trouble:
             self._failed(trouble.words)
             raise
-        connection.on_lost = lambda reason: self._lost(connection, reason)
         self._trouble = None
         self.starts += 1
         log.info("%s runs: pid %s", self._name, connection.pid)
         return connection
 
-    async def _try_start(self) -> C:
+    async def _try_start(self, on_lost: OnLost) -> C:
         """Start the program; again if it died before it was ready, as after a stray kill: nothing ran yet."""
         for pause in START_PAUSES:
             try:
-                return await self._start_connection()
+                return await self._start_connection(on_lost)
             except RuntimeTrouble as trouble:
                 if not trouble.died_starting or self._is_closed:
                     raise
                 log.warning("%s ended while it started; it is started again: %s", self._name, trouble.message)
             await self._clock.sleep(pause * (0.5 + self._clock.random()))
-        return await self._start_connection()
+        return await self._start_connection(on_lost)
 
     async def _stop(self) -> None:
         if self._connection is not None:

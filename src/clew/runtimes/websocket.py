@@ -24,10 +24,10 @@ _URI = parse_uri("ws://localhost/")  # the handshake needs a URI; the address is
 
 
 class WebSocket(asyncio.Protocol):
-    """Made by `open_unix`. Calls `on_lost` once, when no more messages can come."""
+    """Made by `open_unix`."""
 
-    def __init__(self, on_message: Callable[[bytes], None]) -> None:
-        self.on_lost: Callable[[], None] | None = None
+    def __init__(self, on_message: Callable[[bytes], None], on_lost: Callable[[], None]) -> None:
+        self._on_lost = on_lost
         self._on_message = on_message
         self._protocol = ClientProtocol(_URI, max_size=None)
         self._transport: asyncio.Transport | None = None
@@ -83,8 +83,8 @@ class WebSocket(asyncio.Protocol):
         self._closed.set()
         if not self._open.done():
             self._open.set_exception(ConnectionResetError(say("runtimes.closed_by_peer")))
-        elif self.on_lost is not None:
-            self.on_lost()
+        else:
+            self._on_lost()
 
     def _read_events(self) -> None:
         for event in self._protocol.events_received():
@@ -113,12 +113,15 @@ class WebSocket(asyncio.Protocol):
             self._transport.close()
 
 
-async def open_unix(path: Path, on_message: Callable[[bytes], None], time_limit: float) -> WebSocket:
-    """Connect to a Unix socket. Raises OSError if no WebSocket server answers there in time."""
+async def open_unix(
+    path: Path, on_message: Callable[[bytes], None], on_lost: Callable[[], None], time_limit: float
+) -> WebSocket:
+    """Connect to a Unix socket. Raises OSError if no WebSocket server answers there in time. `on_lost` is called once,
+    when no more messages can come."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(time_limit):
-            _, socket = await loop.create_unix_connection(lambda: WebSocket(on_message), str(path))
+            _, socket = await loop.create_unix_connection(lambda: WebSocket(on_message, on_lost), str(path))
             try:
                 await socket.handshake()
             except BaseException:

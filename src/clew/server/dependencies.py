@@ -17,6 +17,7 @@ from clew.support.clock import SystemClock
 from clew.support.coded import plain
 from clew.support.home import Home
 
+Listen = Callable[[HttpConfig], Awaitable[None]]
 _encode = msgspec.json.Encoder(enc_hook=plain).encode
 
 
@@ -30,7 +31,7 @@ class AppState:
     stop: Callable[[float, bool], None]  # takes the grace of running turns in seconds, and whether it is a restart
     settings: Config = field(default_factory=Config)
     new_id: Callable[[], str] = field(default_factory=lambda: SystemClock().ulid)
-    listen: Callable[[HttpConfig], Awaitable[None]] | None = None  # opens the TCP listener, also while the daemon runs
+    listen: Listen | None = None  # opens the TCP listener, also while the daemon runs
     logins: Logins | None = None  # of browsers; None without a TCP listener
     not_ready_reason: str | None = None  # set until the daemon is ready: starting, stopping, restarting
     stop_reason: str | None = field(default=None)  # set once the daemon stops: stopping, restarting

@@ -48,7 +48,7 @@ def talk(api: RecordingClient, thread: str | None = "T") -> Talk:
     options = ThreadOptions(
         runtime=None, model=None, effort=None, workspace=Path("/w"), policy=None, title=None, files=[], notify=None
     )
-    return Talk(api, options, thread)
+    return Talk(api, options, lambda line: None, thread)
 
 
 def test_the_first_message_starts_a_thread() -> None:

@@ -46,10 +46,15 @@ class RawCodex:
         argv = [binary.locate(CodexConfig()), "app-server", "--listen", "stdio://"]
         env = {"CODEX_HOME": str(self._home)}
         self.child = await spawn(
-            argv, self._marks.next(), self._clock, lambda line: self.peer.feed(line), name="codex", env=env
+            argv,
+            self._marks.next(),
+            self._clock,
+            lambda line: self.peer.feed(line),
+            name="codex",
+            env=env,
+            on_lost=self._lost,
         )
         self.peer = Peer(self.child.write, self, self._clock)
-        self.child.on_lost = self._lost
         info = {"name": "test", "version": "0"}
         await self.ask("initialize", clientInfo=info, capabilities={"experimentalApi": True})
         self.peer.notify("initialized")

@@ -384,8 +384,8 @@ async def test_a_frozen_kept_server_is_ended_and_replaced(
     kept = only_one(root)
     os.kill(kept.program.pid, signal.SIGSTOP)
 
-    async def hastily(at: Path, feed: Callable[[bytes], None], patience: float) -> object:
-        return await open_unix(at, feed, patience if kept.find() is None else 0.5)
+    async def hastily(at: Path, feed: Callable[[bytes], None], lost: Callable[[], None], patience: float) -> object:
+        return await open_unix(at, feed, lost, patience if kept.find() is None else 0.5)
 
     monkeypatch.setattr(kept_server, "_import_websocket", lambda: hastily)  # the next attempt has the normal time limit
     again = await make().open(elsewhere(careful, session))
@@ -421,7 +421,7 @@ async def test_messages_of_any_length_arrive_complete(tmp_path: Path) -> None:
             heard.append(message.encode())
 
     async with unix_serve(say, str(tmp_path / "s")):
-        it = await open_unix(tmp_path / "s", take, 5)
+        it = await open_unix(tmp_path / "s", take, lambda: None, 5)
         await whole.wait()
         assert heard == [b"x" * 3_000_000 + b"y" + b"z" * 2_000_000]
         it.write(b"hello")

@@ -57,10 +57,10 @@ MAX_OWN = 50  # messages, to recognize our own in the event stream
 class Talk(SettingCommands):
     client: Asks
     options: ThreadOptions  # of the next new thread
+    say: Callable[[str], None]  # called while a line takes time
     thread: str | None = None
     columns: Callable[[], int | None] = lambda: None  # width of the terminal; None without one
     files: list[str] = field(default_factory=list)
-    say: Callable[[str], None] = lambda line: None  # called while a line takes time
     chinese: bool = False  # the language of help
     _in_chinese: bool = False  # this line
     _sees: Sequence[GateView] = ()  # the gates that this line's author sees as open

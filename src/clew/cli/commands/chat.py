@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -33,13 +34,20 @@ def chat_command(out: Out, /, thread: str | None, **options: Unpack[ThreadOption
     _on_terminal(out, thread, options) if on_terminal else _plainly(out, thread, options)
 
 
-def _talk(client: Asks, thread: str | None, options: ThreadOptions) -> Talk:
+def _talk(
+    client: Asks,
+    thread: str | None,
+    options: ThreadOptions,
+    say: Callable[[str], None],
+    columns: Callable[[], int | None] = lambda: None,
+) -> Talk:
     from clew.cli.chat.talk import Talk
     from clew.cli.language import reads_chinese
     from clew.client import requests
 
     found = client.ask(requests.drive(thread)).id if thread else None
-    return Talk(client, options, found, files=list(options["files"]), chinese=reads_chinese(os.environ))
+    files, chinese = list(options["files"]), reads_chinese(os.environ)
+    return Talk(client, options, say, found, columns=columns, files=files, chinese=chinese)
 
 
 def _on_terminal(out: Out, thread: str | None, options: ThreadOptions) -> None:
@@ -51,10 +59,8 @@ def _on_terminal(out: Out, thread: str | None, options: ThreadOptions) -> None:
         prompt.say(line) if prompt else out.say(line)
 
     prompt = None
-    talk = _talk(out.client(say=say), thread, options)
-    talk.columns = lambda: shutil.get_terminal_size().columns
+    talk = _talk(out.client(say=say), thread, options, say, lambda: shutil.get_terminal_size().columns)
     prompt = ChatPrompt(Home.find(), talk)
-    talk.say = prompt.say
     try:
         out.say(prompt.run())
     finally:
@@ -68,8 +74,7 @@ def _plainly(out: Out, thread: str | None, options: ThreadOptions) -> None:
 
     with Screen() as screen:
         client = out.client(say=screen.say)
-        talk = _talk(client, thread, options)
-        talk.say = screen.say
+        talk = _talk(client, thread, options, screen.say)
         try:
             ok = PlainChat(out, client, screen, talk).run(read_stdin())
         finally:

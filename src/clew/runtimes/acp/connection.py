@@ -16,6 +16,7 @@ from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.runtimes.connection import AnyConnection, AnyRoute
 from clew.runtimes.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import spawn
+from clew.runtimes.server import OnLost
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeLost, RuntimeTrouble
 from clew.support.version import __version__
@@ -39,9 +40,11 @@ class Route(AnyRoute, Protocol):
 class Connection(AnyConnection[Route]):
     """Made by `connect`."""
 
-    def __init__(self, entry: Entry, config: AcpConfig, clock: Clock, marks: Marks, folder: str) -> None:
+    def __init__(
+        self, entry: Entry, config: AcpConfig, clock: Clock, marks: Marks, folder: str, on_lost: OnLost
+    ) -> None:
         """`folder`: where the program is started, if the config does not say."""
-        super().__init__(entry.title, clock, with_version=True)
+        super().__init__(entry.title, clock, with_version=True, on_lost=on_lost)
         self.entry = entry
         self.turns: set[object] = set()  # that run on it
         self.logged_in: bool | None = None  # None: the agent did not say
@@ -86,6 +89,7 @@ class Connection(AnyConnection[Route]):
             name=self.entry.name,
             env=env,
             cwd=self._config.folder or self._folder,
+            on_lost=self.lost,
         )
         self.use(child)
 
@@ -201,9 +205,11 @@ class Connection(AnyConnection[Route]):
             self.refuse(id, METHOD_NOT_FOUND, f"clew does not know {method}, or not for this session")
 
 
-async def connect(entry: Entry, config: AcpConfig, clock: Clock, marks: Marks, folder: str) -> Connection:
+async def connect(
+    entry: Entry, config: AcpConfig, clock: Clock, marks: Marks, folder: str, on_lost: OnLost
+) -> Connection:
     """Start the agent in a folder and initialize it. On failure it raises RuntimeTrouble and leaves no process."""
-    connection = Connection(entry, config, clock, marks, folder)
+    connection = Connection(entry, config, clock, marks, folder, on_lost)
     try:
         await connection.start()
         await connection.initialize()

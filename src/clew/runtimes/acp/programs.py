@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from clew.model.runtime import Health, HealthState, Seat
 from clew.runtimes.acp.agents.settings import Program
-from clew.runtimes.server import Server
+from clew.runtimes.server import OnLost, Server
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 from clew.texts.catalogue import say
@@ -19,7 +19,7 @@ from clew.texts.catalogue import say
 if TYPE_CHECKING:  # loaded by the first session: a daemon that has no ACP thread starts faster without it
     from clew.runtimes.acp.connection import Connection
 
-Connect = Callable[[str], Awaitable["Connection"]]
+Connect = Callable[[str, OnLost], Awaitable["Connection"]]
 _BEST_FIRST = (HealthState.HEALTHY, HealthState.DEGRADED, HealthState.STOPPED)
 
 
@@ -71,9 +71,9 @@ class Programs:
                 return f"{seat.thread}\n{seat.role}"
 
     def _new_server(self, seat: Seat) -> Server[Connection]:
-        async def start() -> Connection:
+        async def start(on_lost: OnLost) -> Connection:
             self._made = {each for each in self._made if not each.is_closing}
-            connection = await self._connect(self._folder(seat))
+            connection = await self._connect(self._folder(seat), on_lost)
             self._made.add(connection)
             return connection
 

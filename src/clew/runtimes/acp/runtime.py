@@ -16,6 +16,7 @@ from clew.runtimes.acp.agents.known import Entry
 from clew.runtimes.acp.agents.settings import AcpConfig, Program
 from clew.runtimes.acp.programs import Programs
 from clew.runtimes.process import within
+from clew.runtimes.server import OnLost, ignore
 from clew.support.clock import Clock
 from clew.texts.catalogue import say
 
@@ -65,7 +66,7 @@ class AcpRuntime:
         from clew.runtimes.jsonrpc import RpcTimeout
 
         with tempfile.TemporaryDirectory(prefix="clew-look-") as folder:
-            connection = await self._connect(folder)
+            connection = await self._connect(folder, ignore)
             try:
                 await start(connection, Seat("look", folder))
                 if connection.agent.agent_capabilities.tells_login:
@@ -89,12 +90,12 @@ class AcpRuntime:
     async def close(self) -> None:
         await self._programs.close()
 
-    async def _connect(self, folder: str) -> Connection:
+    async def _connect(self, folder: str, on_lost: OnLost) -> Connection:
         from clew.runtimes.acp.connection import connect
 
         program = locate(self._entry)
         entry = replace(self._entry, command=(program, *self._entry.command[1:]))
-        connection = await connect(entry, self._config, self._clock, self._marks, folder)
+        connection = await connect(entry, self._config, self._clock, self._marks, folder, on_lost)
         self._takes_images = connection.agent.agent_capabilities.prompt_capabilities.image
         self._takes_steers = connection.agent.takes_steers
         return connection

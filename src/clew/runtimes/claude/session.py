@@ -34,7 +34,7 @@ from clew.runtimes.claude.record.position import Position, new_id
 from clew.runtimes.claude.record.transcript import STEERED
 from clew.runtimes.claude.settings import ClaudeConfig
 from clew.runtimes.claude.translate import is_unasked
-from clew.runtimes.server import Server
+from clew.runtimes.server import OnLost, Server
 from clew.runtimes.turn_events import follow
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeLost, RuntimeTrouble
@@ -321,25 +321,25 @@ class ClaudeSession:
                 return Position(session, source=source.session, at=at)
         return Position(session, is_untold=self._seat.has_past)
 
-    async def _start(self) -> Connection:
+    async def _start(self, on_lost: OnLost) -> Connection:
         """Start the process. Which of the two ways of beginning is right, Claude knows better than we."""
         found = await binary.find(self._config, self._clock, self._marks)
         await self._check_not_held()
         begin = await asyncio.to_thread(self._how_to_begin)
         try:
-            return await self._connect(found.path, begin)
+            return await self._connect(found.path, begin, on_lost)
         except problems.ClaudeExits as error:
             if problems.UNKNOWN_SESSION in error.message and begin.is_known:
-                return await self._connect(found.path, replace(begin, is_known=False))
+                return await self._connect(found.path, replace(begin, is_known=False), on_lost)
             if problems.KNOWN_SESSION in error.message and not begin.is_known:
-                return await self._connect(found.path, Begin(begin.session, is_known=True))
+                return await self._connect(found.path, Begin(begin.session, is_known=True), on_lost)
             raise
 
-    async def _connect(self, path: str, begin: Begin) -> Connection:
+    async def _connect(self, path: str, begin: Begin, on_lost: OnLost) -> Connection:
         argv = await asyncio.to_thread(arguments.command_line, path, begin, self._seat, self._config)
         if self._leaves_out is None:
             self._leaves_out = await asyncio.to_thread(trust.leaves_out, self._config, self._seat.workspace)
-        return await connect(argv, self._seat.workspace, self._config, self._clock, self._marks, self)
+        return await connect(argv, self._seat.workspace, self._config, self._clock, self._marks, self, on_lost)
 
     def _how_to_begin(self) -> Begin:
         assert self._position is not None, "entered"

@@ -15,7 +15,7 @@ from clew.config.settings import HttpConfig
 from clew.server.app import tcp_app, unix_app
 from clew.server.auth.login import Logins
 from clew.server.auth.tokens import Token
-from clew.server.dependencies import AppState
+from clew.server.dependencies import AppState, Listen
 from clew.server.listen import binding
 from clew.server.listen.connections import ConnectionLimit, max_connections
 from clew.server.page import forward
@@ -23,8 +23,11 @@ from clew.server.routing.functions import Router
 
 
 class HttpServers:
-    def __init__(self, state: AppState, unix: socket.socket, routers: Callable[[], Sequence[Router]]) -> None:
-        self._state = state
+    def __init__(
+        self, make_state: Callable[[Listen], AppState], unix: socket.socket, routers: Callable[[], Sequence[Router]]
+    ) -> None:
+        """`make_state` gets the function by which a route opens the TCP listener."""
+        self.state = state = make_state(self.open)
         self._routers = routers
         self._unix = binding.Server(unix_app(state), unix)
         self._socket = binding.identity(state.home.socket)
@@ -43,7 +46,7 @@ class HttpServers:
         address = binding.address(listener)
         if listener is None or address is None:
             return
-        state, token = self._state, Token(self._state.home.token, http.token)
+        state, token = self.state, Token(self.state.home.token, http.token)
         state.about = replace(state.about, http=address)
         state.settings = dataclasses.replace(state.settings, http=http)
         state.logins = Logins(token, address)
@@ -58,14 +61,14 @@ class HttpServers:
 
     def has_socket(self) -> bool:
         """Whether the file of the Unix socket is there, and ours."""
-        return binding.identity(self._state.home.socket) == self._socket
+        return binding.identity(self.state.home.socket) == self._socket
 
     def reopen(self) -> None:
         """Make the Unix socket again. Open connections go on. Raises StoreError."""
-        path = self._state.home.socket
+        path = self.state.home.socket
         listener = self._opened.enter_context(binding.unix(path))
         self._unix.refuse()
-        self._unix, self._socket = binding.Server(unix_app(self._state), listener), binding.identity(path)
+        self._unix, self._socket = binding.Server(unix_app(self.state), listener), binding.identity(path)
         self._serve(self._unix)
 
     def begin(self, group: asyncio.TaskGroup) -> None:

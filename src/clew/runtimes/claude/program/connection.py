@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -22,6 +21,7 @@ from clew.runtimes.claude.settings import ClaudeConfig
 from clew.runtimes.connection import KILL_GRACE
 from clew.runtimes.jsonrpc import repaired
 from clew.runtimes.process import Child, spawn
+from clew.runtimes.server import OnLost, ignore
 from clew.support.clock import Clock
 from clew.support.coded import plain
 from clew.support.errors import RuntimeLost, RuntimeTrouble
@@ -57,8 +57,8 @@ class Listener(Protocol):
 class Connection:
     """Made by `connect`."""
 
-    def __init__(self, config: ClaudeConfig, clock: Clock, listener: Listener) -> None:
-        self.on_lost: Callable[[str], None] | None = None
+    def __init__(self, config: ClaudeConfig, clock: Clock, listener: Listener, on_lost: OnLost) -> None:
+        self._on_lost = on_lost
         self.is_closing = False
         self.is_working = False  # on a turn, ours or one that nobody asked for
         self._config = config
@@ -80,9 +80,8 @@ class Connection:
 
     def use(self, child: Child) -> None:
         self._child = child
-        child.on_lost = self._lost
         if not child.is_alive:
-            self._lost()
+            self.lost()
 
     async def ask(self, subtype: str, time_limit: float | None = None, **fields: object) -> msgspec.Raw:
         """Send a control request. Raises Refused, or RuntimeLost; Claude is ended if it does not answer."""
@@ -177,8 +176,10 @@ class Connection:
 
     leave = close  # it is our child, and ends with us
 
-    def _lost(self) -> None:
-        assert self._child is not None
+    def lost(self) -> None:
+        """The callback for the loss of the child. One that is lost before it is used, `use` notices."""
+        if self._child is None:
+            return
         if self.is_closing:
             self._gone = say("runtimes.program_stopped", name=TITLE)
         else:
@@ -188,15 +189,20 @@ class Connection:
                 future.set_exception(RuntimeLost(self._gone))
         self._open.clear()
         self._listener.lost(self._gone)
-        if self.on_lost is not None:
-            self.on_lost(self._gone)
+        self._on_lost(self._gone)
 
 
 async def connect(
-    argv: list[str], folder: str, config: ClaudeConfig, clock: Clock, marks: Marks, listener: Listener
+    argv: list[str],
+    folder: str,
+    config: ClaudeConfig,
+    clock: Clock,
+    marks: Marks,
+    listener: Listener,
+    on_lost: OnLost = ignore,
 ) -> Connection:
     """Start Claude as our child. On failure it raises RuntimeTrouble and leaves no process."""
-    connection = Connection(config, clock, listener)
+    connection = Connection(config, clock, listener, on_lost)
     try:
         child = await spawn(
             argv,
@@ -206,6 +212,7 @@ async def connect(
             name="claude",
             env=arguments.environment(config),
             cwd=folder,
+            on_lost=connection.lost,
         )
     except NotADirectoryError as error:
         raise problems.folder_gone(folder) from error

@@ -30,7 +30,7 @@ async def is_busy(socket: Path) -> bool:
     connection = Connection(config, SystemClock(), Binary("codex", ""))
     try:
         async with asyncio.timeout(TIME_LIMIT):
-            connection.use(Visit(await open_unix(socket, connection.feed, TIME_LIMIT)))
+            connection.use(Visit(await open_unix(socket, connection.feed, connection.lost, TIME_LIMIT)))
             await connection.initialize()
             return any(thread.status.is_working for thread in await connection.loaded_threads())
     except (OSError, TimeoutError, RuntimeTrouble, RpcError):

@@ -21,6 +21,7 @@ from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.connection import AnyConnection, AnyRoute
 from clew.runtimes.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import spawn
+from clew.runtimes.server import OnLost, ignore
 from clew.support.clock import Clock
 from clew.support.errors import BadInput, RuntimeLost, RuntimeTrouble
 from clew.support.version import __version__
@@ -48,8 +49,15 @@ class Route(AnyRoute, Protocol):
 class Connection(AnyConnection[Route]):
     """Made by `connect` or by `Keeping`. `process` is a unique, lasting name of the app-server's process."""
 
-    def __init__(self, config: CodexConfig, clock: Clock, binary: Binary, process: str | None = None) -> None:
-        super().__init__("Codex", clock)
+    def __init__(
+        self,
+        config: CodexConfig,
+        clock: Clock,
+        binary: Binary,
+        process: str | None = None,
+        on_lost: OnLost = ignore,
+    ) -> None:
+        super().__init__("Codex", clock, on_lost=on_lost)
         self.binary = binary
         self.pause = clock.sleep
         self.gates = Gates(process or clock.token(), self._peer.answer)
@@ -202,12 +210,15 @@ def environment(config: CodexConfig) -> dict[str, str]:
     return {"CODEX_HOME": str(Path(config.home).expanduser())} if config.home else {}
 
 
-async def connect(config: CodexConfig, clock: Clock, marks: Marks, binary: Binary) -> Connection:
+async def connect(
+    config: CodexConfig, clock: Clock, marks: Marks, binary: Binary, on_lost: OnLost = ignore
+) -> Connection:
     """Start an app-server as our child and connect to it. On failure it raises RuntimeTrouble and leaves no process."""
-    connection = Connection(config, clock, binary)
+    connection = Connection(config, clock, binary, on_lost=on_lost)
     argv = [binary.path, "app-server", "--listen", "stdio://"]
     try:
-        child = await spawn(argv, marks.next(), clock, connection.feed, name="codex", env=environment(config))
+        mark, env = marks.next(), environment(config)
+        child = await spawn(argv, mark, clock, connection.feed, name="codex", env=env, on_lost=connection.lost)
     except OSError as error:
         raise problems.cannot_start(binary.path, error) from error
     connection.use(child)

@@ -24,6 +24,7 @@ from clew.runtimes.codex.server.binary import Binary
 from clew.runtimes.codex.server.connection import Connection, environment, handshake
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.process import EXIT_GRACE, child_environment
+from clew.runtimes.server import OnLost, ignore
 from clew.support.clock import Clock
 from clew.support.coded import Text
 from clew.support.errors import RuntimeLost
@@ -46,9 +47,7 @@ class Visit:
     stderr_tail: Sequence[str] = ()
 
     def __init__(self, socket: WebSocket) -> None:
-        self.on_lost: Callable[[], None] | None = None
         self._socket = socket
-        socket.on_lost = self._lost
 
     @property
     def is_writable(self) -> bool:
@@ -76,10 +75,6 @@ class Visit:
     async def leave(self) -> None:
         """Disconnect; the app-server goes on."""
         await self._socket.close()
-
-    def _lost(self) -> None:
-        if self.on_lost is not None:
-            self.on_lost()
 
 
 class Attached(Visit):
@@ -114,16 +109,16 @@ class Keeping(Struct, frozen=True):
     def living(self) -> list[KeptProgram]:
         return [kept for kept in kept_programs.running(self.home) if kept.name.startswith("codex-")]
 
-    async def connect(self, binary: Binary) -> tuple[KeptProgram, Connection]:
+    async def connect(self, binary: Binary, on_lost: OnLost) -> tuple[KeptProgram, Connection]:
         """Connect to the kept server, or start a new one. Raises RuntimeTrouble."""
         _import_websocket()  # fail before starting a server that we cannot talk to
         name = self.name(binary)
         kept = kept_programs.named(self.home, name)
-        if kept is not None and (connection := await self.rejoin(kept, binary)) is not None:
+        if kept is not None and (connection := await self.rejoin(kept, on_lost, binary)) is not None:
             return kept, connection
         kept = await self._start_and_wait(name, binary)
         try:
-            return kept, await self.attach(kept, binary)
+            return kept, await self.attach(kept, on_lost, binary)
         except RuntimeLost as lost:
             died = await self._has_died(kept)
             await kept_programs.end(kept, self.clock)
@@ -137,22 +132,23 @@ class Keeping(Struct, frozen=True):
         process = kept.find()
         return process is None or await scan.wait_gone(process, self.clock, EXIT_GRACE)
 
-    async def rejoin(self, kept: KeptProgram, binary: Binary | None = None) -> Connection | None:
+    async def rejoin(self, kept: KeptProgram, on_lost: OnLost, binary: Binary | None = None) -> Connection | None:
         """Attach again; None: it has ended, perhaps just now. Raises RuntimeTrouble."""
         try:
-            return await self.attach(kept, binary)
+            return await self.attach(kept, on_lost, binary)
         except RuntimeLost:
             if kept.find() is not None:
                 raise
             return None
 
-    async def attach(self, kept: KeptProgram, binary: Binary | None = None) -> Connection:
+    async def attach(self, kept: KeptProgram, on_lost: OnLost = ignore, binary: Binary | None = None) -> Connection:
         """Attach to a kept server. If it does not answer at all, end it; after any other error it goes on. Raises
         RuntimeTrouble."""
         program = binary or Binary("codex", kept.version)
-        connection = Connection(self.config, self.clock, program, process=kept.mark.incarnation)
+        connection = Connection(self.config, self.clock, program, process=kept.mark.incarnation, on_lost=on_lost)
         try:
-            socket = await _import_websocket()(kept.socket, connection.feed, self.config.start_timeout)
+            open_unix, limit = _import_websocket(), self.config.start_timeout
+            socket = await open_unix(kept.socket, connection.feed, connection.lost, limit)
         except OSError as error:
             if isinstance(error, NO_ANSWER):
                 await kept_programs.end(kept, self.clock)
@@ -203,7 +199,7 @@ def _words(error: OSError) -> str:
     return next((text for text in error.args if isinstance(text, Text)), str(error))
 
 
-def _import_websocket() -> Callable[[Path, Callable[[bytes], None], float], Awaitable[WebSocket]]:
+def _import_websocket() -> Callable[[Path, Callable[[bytes], None], Callable[[], None], float], Awaitable[WebSocket]]:
     """Import the WebSocket transport only if it is used. Raises CodexMissing if the library is not installed."""
     try:
         from clew.runtimes.websocket import open_unix

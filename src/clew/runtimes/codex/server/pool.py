@@ -16,7 +16,7 @@ from clew.runtimes.codex.server.connection import Connection, connect
 from clew.runtimes.codex.server.kept_server import Keeping
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.jsonrpc import RpcError
-from clew.runtimes.server import Server
+from clew.runtimes.server import OnLost, Server
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 
@@ -102,7 +102,7 @@ class Servers:
         keeping = self._keeping
         assert keeping is not None
         server: Server[Connection] = Server(
-            "The former Codex", lambda: keeping.attach(kept), self._clock, FORMER_IDLE_STOP
+            "The former Codex", lambda on_lost: keeping.attach(kept, on_lost), self._clock, FORMER_IDLE_STOP
         )
         former = _Former(kept, server)
         self._former.append(former)
@@ -114,18 +114,18 @@ class Servers:
             server.mark_idle(kept, succeeded=False)
         log.info("the former Codex %s, pid %d, will end after its turns", kept.version, kept.program.pid)
 
-    async def _connect(self) -> Connection:
+    async def _connect(self, on_lost: OnLost) -> Connection:
         found = await binary.find(self._config, self._clock, self._marks)
-        return await connect(self._config, self._clock, self._marks, found)
+        return await connect(self._config, self._clock, self._marks, found, on_lost)
 
-    async def _connect_kept(self) -> Connection:
+    async def _connect_kept(self, on_lost: OnLost) -> Connection:
         """Connect to the kept server we had, if it still runs: it has our turns, even if Codex was updated
         meanwhile."""
         assert self._keeping is not None
         if self._kept is not None and self._kept.find() is not None:
-            connection = await self._keeping.rejoin(self._kept)
+            connection = await self._keeping.rejoin(self._kept, on_lost)
             if connection is not None:
                 return connection
         found = await binary.find(self._config, self._clock, self._marks)
-        self._kept, connection = await self._keeping.connect(found)
+        self._kept, connection = await self._keeping.connect(found, on_lost)
         return connection
