@@ -149,7 +149,7 @@ class BlockingTransport:
 
     def _check_closed(self) -> None:
         if self._closed:
-            raise Closed("the client was closed")
+            raise Closed(say("process.client_was_closed"))
 
     def _wait(self, connection: Connection, max_wait: float | None) -> None:
         """Wait for the response. A slow response is fine if the daemon answers a ping; if not, it hangs."""

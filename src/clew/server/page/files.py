@@ -35,10 +35,9 @@ TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/jso
 
 @router.get("/")
 async def index(request: Request) -> Response:
-    """What a browser without scripts shows is translated here."""
+    """Fills in what a browser without scripts shows."""
     found = await asyncio.to_thread((FILES / "index.html").read_text, encoding="utf-8")
-    words = say("daemon.page_needs_script")
-    page = found.replace(words, _in_language(request, words))
+    page = found.replace("{needs_script}", _in_language(request, say("daemon.page_needs_script")))
     return _content(request, page.encode(), "text/html", vary=True)
 
 

@@ -232,43 +232,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "无法读写 {path}（{error}）：磁盘已满、变为只读或出现故障。请运行 `clew doctor`。已接收的内容没有丢失。",
     ),
     "store_error": ("{path}: {error}", "数据库 {path} 出错：{error}"),
-    "bad_arguments": (
-        "arguments must be text, numbers or lists of these: {error}",
-        "参数必须是文本、数字或它们的列表：{error}",
-    ),
-    "client_not_open": (
-        "this client is not open: use it as `async with Clew() as clew:`",
-        "这个客户端没有打开：请写成 `async with Clew() as clew:`",
-    ),
-    "home_is_no_path": (
-        "home must be the path of a folder, not {type}.",
-        "home 必须是文件夹的路径，而不是 {type}。",
-    ),
-    "http_status": (
-        "the daemon answered with HTTP status {status}; `clew logs` tells more",
-        "守护进程返回了 HTTP 状态 {status}；`clew logs` 说明详情",
-    ),
-    "id_is_no_text": ("an id must be text, not {type}: {given}", "编号必须是文本，而不是 {type}：{given}"),
-    "incomplete": (
-        "the daemon went away before its response was complete; try again",
-        "守护进程还没回答完就离开了；请再试一次",
-    ),
-    "no_answer": (
-        "the daemon did not answer within {seconds} s; `clew logs` tells more",
-        "守护进程在 {seconds} 秒内没有回答；`clew logs` 说明详情",
-    ),
-    "no_path": (
-        "a file or folder must be a path, not {type}: {given}",
-        "文件或文件夹必须是路径，而不是 {type}：{given}",
-    ),
-    "response_unreadable": (
-        "the daemon's response cannot be read: {error}. If clew was updated, `clew restart` starts the new version",
-        "守护进程的回答无法读取：{error}。如果更新过 clew，`clew restart` 启动新版本",
-    ),
-    "went_away": (
-        "the daemon went away before it answered; `clew logs` tells more",
-        "守护进程在回答之前离开了；`clew logs` 说明详情",
-    ),
     "cannot_open": ("cannot open {path}: {error}", "无法打开 {path}：{error}"),
     "empty_file": (
         "{path} is empty, so it is no database of clew. Put a backup in its place, or remove it to start anew.",

@@ -144,10 +144,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "fork_title": ("{title} (fork)", "{title}（分叉）"),
     "forked_from": ("(forked from {source})", "（由 {source} 分叉而来）"),
     "hash_differs": ("its content does not match its hash", "它的内容与哈希不符"),
-    "no_turn_yet": (
-        "Thread {thread} has no turn yet; `send` starts one.",
-        "会话 {thread} 还没有轮次；`send` 会开始一轮。",
-    ),
     "no_turn_to_fork": (
         "Thread {thread} has no turn {turn}; `clew read {thread} --json` names them.",
         "会话 {thread} 没有轮次 {turn}；`clew read {thread} --json` 列出全部。",
