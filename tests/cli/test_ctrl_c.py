@@ -61,3 +61,12 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_return(recorder: Recordi
         signal.raise_signal(signal.SIGINT)
     said = {recorder.said.get(timeout=TIMEOUT), recorder.said.get(timeout=TIMEOUT)}
     assert "left without waiting; clew threads shows whether it was started" in said
+
+
+def test_a_second_ctrl_c_names_the_handle(recorder: RecordingClient) -> None:
+    stopping(recorder).set_thread("01M7", "fix-retry")
+    signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    said = {recorder.said.get(timeout=TIMEOUT), recorder.said.get(timeout=TIMEOUT)}
+    assert any("watch fix-retry returns" in line for line in said)

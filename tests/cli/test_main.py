@@ -173,6 +173,17 @@ def test_a_dot_is_the_newest_thread_of_this_folder(clew: Clew, tmp_path: Path) -
 
 
 @pytest.mark.process
+def test_a_dot_is_what_was_made_last_whatever_was_active_last(clew: Clew) -> None:
+    oldest, finished, newest = (clew.json("run", "!text hi")["thread"] for _ in range(3))
+    clew("done", finished)
+    clew("send", oldest, "!text again")
+    clew("wait", oldest)
+    assert clew.json("show", ".")["id"] == newest
+    clew("done", newest)
+    assert clew.json("show", ".")["id"] == newest
+
+
+@pytest.mark.process
 def test_a_closed_output_pipe_does_not_crash(clew: Clew) -> None:
     process = clew.begin("logs", "-n", "100000")
     assert process.stdout is not None

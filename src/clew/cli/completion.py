@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from clew.client.requests import Request
-    from clew.client.sync import Client
+    from clew.client.sync import Asks, Client
     from clew.config.plugin import Plugin
     from clew.config.settings import Config
     from clew.model.views import ThreadView
@@ -39,31 +39,32 @@ def check_thread_id(ctx: click.Context, param: click.Parameter, given: str | Non
     is the newest thread of this folder."""
     if given is not None and (not given.strip() or "/" in given or not given.isprintable()):
         raise click.BadParameter(sentence("cli_setup.names_no_thread", given=f"{given!r}"))
-    return _newest_here(ctx.find_object(Out)) if given == "." and not ctx.resilient_parsing else given
+    if given != "." or ctx.resilient_parsing:
+        return given
+    return newest_in(Path.cwd(), (ctx.find_object(Out) or Out(False)).client())
 
 
 def check_thread_ids(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(checked for name in given if (checked := check_thread_id(ctx, param, name)) is not None)
 
 
-def _newest_here(out: Out | None) -> str:
+def newest_in(folder: Path, client: Asks) -> str:
+    """The thread that was made last in this folder, active or finished."""
     from clew.client import requests
     from clew.support.errors import NotFound
     from clew.texts.catalogue import say
 
-    client, folder = (out or Out(False)).client(), str(Path.cwd())
-    pages = [client.ask(requests.threads(history=history, workspace=folder, limit=1)) for history in (False, True)]
-    found = [view.id for page in pages for view in page.threads]
+    found = client.ask(requests.threads(workspace=str(folder), newest=True)).threads
     if not found:
-        raise NotFound(say("threads.none_in_folder", folder=folder))
-    return max(found)
+        raise NotFound(say("threads.none_in_folder", folder=str(folder)))
+    return found[0].id
 
 
 def thread_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Active threads, then finished ones, each with its title."""
+    """Active threads, then finished ones, each with its state and title."""
     from click.shell_completion import CompletionItem
 
-    return [CompletionItem(name, help=title) for name, title in beginning_with(incomplete, threads())]
+    return [CompletionItem(name, help=about) for name, about in beginning_with(incomplete, threads())]
 
 
 def thread_settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -122,12 +123,14 @@ def _client() -> Client:
 
 
 def beginning_with(typed: str, known: Sequence[ThreadView]) -> list[tuple[str, str]]:
-    """The handles that begin with what was typed, or else the ids, each with its title."""
+    """The handles that begin with what was typed, or else the ids, each with its state and title."""
+    from clew.cli.language import word
     from clew.cli.view.text_width import one_line
+    from clew.cli.view.threads import status_shown
 
     for names in ([each.handle or each.id for each in known], [each.id for each in known]):
         found = [
-            (name, one_line(each.title))
+            (name, f"{word(status_shown(each))}: {one_line(each.title)}")
             for name, each in zip(names, known, strict=True)
             if name.lower().startswith(typed.lower())
         ]

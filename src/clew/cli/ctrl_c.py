@@ -21,21 +21,21 @@ class CtrlC:
     def __init__(self, screen: Screen, client: Asks) -> None:
         self._screen = screen
         self._client = client
-        self._thread = ""
+        self._thread = self._name = ""
         self._thread_known = Event()
         self._stop_requested = False
         self._newline = "\n" if sys.stderr.isatty() else ""  # the terminal has printed ^C
         signal.signal(signal.SIGINT, self._pressed)
 
-    def set_thread(self, thread: str) -> None:
-        """Set the thread whose turn Ctrl-C stops."""
-        self._thread = thread
+    def set_thread(self, thread: str, name: str = "") -> None:
+        """Set the thread whose turn Ctrl-C stops, and what people type for it."""
+        self._thread, self._name = thread, name or thread
         self._thread_known.set()
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
         if self._stop_requested:
             back = (
-                phrase("cli_chat.watch_returns", thread=self._thread)
+                phrase("cli_chat.watch_returns", thread=self._name)
                 if self._thread
                 else phrase("cli_chat.whether_started")
             )

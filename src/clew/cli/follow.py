@@ -17,7 +17,7 @@ from clew.cli.view.events import EventRenderer, InfoLine, Piece, activity_line, 
 from clew.cli.view.gates import AnswerHints, Gates, command_hints
 from clew.cli.view.screen import Screen
 from clew.cli.view.text_width import fit, one_line
-from clew.cli.view.threads import thread_table
+from clew.cli.view.threads import named, thread_table
 from clew.client import requests
 from clew.client.events import (
     ActivityChanged,
@@ -113,6 +113,7 @@ class ThreadRenderer:
         self._client = client
         self.thread = thread
         self.after = after
+        self.handle = thread  # its id until its handle is known
         self.running: str | None = None
         self.renderer = EventRenderer()
         self.gates = Gates(client, thread, hints)
@@ -134,6 +135,7 @@ class ThreadRenderer:
     def _catch_up(self) -> list[Piece]:
         """Render the running turn so far: the stream starts here, or starts again."""
         thread = self._client.ask(requests.thread(self.thread))
+        self.handle = named(thread)
         self.running = thread.turn if thread.status == "running" else None
         asked = self.gates.catch_up()
         if self.running is None:

@@ -100,9 +100,10 @@ def threads(
     workspace: str | None = None,
     before: str | None = None,
     limit: int = 50,
+    newest: bool | None = None,
 ) -> Request[Page]:
     wanted = {"workspace": workspace, "history": history, "status": status, "text": text}
-    return _get(Page, "threads", **wanted, limit=limit, before=before)
+    return _get(Page, "threads", **wanted, limit=limit, before=before, newest=newest)
 
 
 def thread(name: str) -> Request[ThreadView]:

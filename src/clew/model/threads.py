@@ -139,3 +139,4 @@ class ThreadFilter(Struct, frozen=True):
     since: ListPosition | None = None  # the last place to look at
     among: tuple[str, ...] | None = None  # only these
     waiting: bool = False  # only threads that wait for a person: at an open gate, or suspended
+    newest: bool = False  # only the thread that was made last, active or finished

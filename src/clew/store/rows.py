@@ -19,6 +19,7 @@ from clew.texts.catalogue import say
 T = TypeVar("T")
 Moment = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]  # Unix milliseconds, up to the year 9999
 Count = Annotated[int, Meta(ge=-(2**53), le=2**53)]
+Among = tuple[str, ...] | None  # ids that a query is limited to; None: it is not
 _LONGEST = 200  # characters of a key or a reason
 _WORD = re.compile("[a-z][a-z_]{0,39}")  # as the values of our enumerations look
 # Conditions for `live`. An index serves each of them, so that the check at every start is quick; most select keys
@@ -115,6 +116,11 @@ class Rows(Generic[T]):
             for kind in get_args(column.type) or (column.type,)
             if isinstance(kind, type) and issubclass(kind, Enum)
         }
+
+
+def within(ids: Among, column: str = "id") -> tuple[str, tuple[str, ...]]:
+    """The condition that limits a query to these ids, and its values."""
+    return ("", ()) if ids is None else (f"AND {among(column, ids)}", ids)
 
 
 def _is_unknown(value: object, words: list[str]) -> bool:

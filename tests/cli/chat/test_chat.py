@@ -95,7 +95,7 @@ def chat(clew: Clew) -> Iterator[Terminal]:
 
 def thread_of(terminal: Terminal) -> str:
     """The thread that the toolbar names."""
-    return terminal.find(r"(01[0-9A-Z]{24}) · /help")
+    return terminal.find(r"(?<!new )\b([a-z][a-z0-9-]+) · /help")
 
 
 def test_answers_appear_above_the_prompt(chat: Terminal, clew: Clew) -> None:
@@ -105,7 +105,7 @@ def test_answers_appear_above_the_prompt(chat: Terminal, clew: Clew) -> None:
     assert "› !text hello" in chat.shown and "… !shell make" in chat.shown
     chat.type("/quit\r")
     assert chat.wait() == 0
-    thread = re.search(r"clew chat (\w+) returns to it", chat.shown)
+    thread = re.search(r"clew chat ([\w-]+) returns to it", chat.shown)
     assert thread and clew.json("show", thread[1])["status"] == "idle"
 
 
@@ -166,7 +166,7 @@ def test_ctrl_d_leaves_the_turn_running_and_chat_can_return_to_it(chat: Terminal
     chat.read_until("working")
     chat.type("\x04")
     assert chat.wait() == 0
-    left = re.search(r"left it running; clew chat (\w+) returns to it", chat.shown)
+    left = re.search(r"left it running; clew chat ([\w-]+) returns to it", chat.shown)
     assert left and clew.json("show", left[1])["status"] == "running"
     with Terminal(clew, ["chat", left[1]]) as again:
         again.read_until("begun\n")
@@ -202,7 +202,7 @@ def test_chat_switches_between_threads(chat: Terminal, clew: Clew) -> None:
     chat.type("/res")
     chat.read_until("Continue a thread here")  # the menu
     chat.type(f"\t{other.lower()}\r")
-    chat.read_until(f"· {other}, idle: the other")
+    chat.read_until("· other, idle: the other")
     chat.read_until("from the other one\n")
     clew.wait_ended(clew.json("send", here, "!text not seen"))
     clew.wait_ended(clew.json("send", other, "!text seen"))

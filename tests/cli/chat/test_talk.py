@@ -142,8 +142,6 @@ def test_threads_are_numbered_and_opened_by_number_or_id() -> None:
     assert (here.do("/resume 3").moved, here.thread) == (True, "01A")
     here.do("/resume 01z")
     assert here.thread == "01z"
-    here.do("/resume b")
-    assert here.thread == "01B"
     assert "no number 4" in here.do("/resume 4").lines[0]
 
 
@@ -158,6 +156,21 @@ def test_a_number_needs_no_list_before_it() -> None:
     here = talk(RecordingClient(threads={"threads": LISTED}), "01C")
     here.do("/resume 2")
     assert here.thread == "01B"
+
+
+def test_a_dot_resumes_the_newest_thread_of_the_folder(tmp_path: Path) -> None:
+    api = RecordingClient(threads={"threads": LISTED[1:2]})
+    here = talk(api, "01C")
+    here.options = {**here.options, "workspace": tmp_path}
+    here.do("/resume .")
+    assert here.thread == "01B"
+    _, query = api.asked[0]
+    assert (query["workspace"], query["newest"]) == (str(tmp_path), True)
+
+
+def test_status_names_the_thread_by_its_handle() -> None:
+    here = talk(RecordingClient(T={"id": "01T", "handle": "fix-retry"}))
+    assert "fix-retry" in here.do("/status").lines[0]
 
 
 def test_resuming_an_unknown_thread_keeps_the_current_one() -> None:
@@ -383,14 +396,16 @@ def test_quit_leaves() -> None:
 
 
 def test_opening_a_thread_shows_its_status_and_the_last_messages() -> None:
-    thread = thread_view("T", status="suspended", title="x", suspend_message="Cut off.\nReply `continue`.")
+    thread = thread_view(
+        "01T", handle="fix-x", status="suspended", title="x", suspend_message="Cut off.\nReply `continue`."
+    )
     said = [
         made(Passage, role="person", author="you", text="do\nit"),
         made(Passage, role="agent", author="codex", text="done", state="completed"),
         made(Passage, role="agent", author="codex", state="running"),
     ]
     assert recap(thread, said) == [
-        InfoLine("· T, suspended: x"),
+        InfoLine("· fix-x, suspended: x"),
         InfoLine("you: do it"),
         TextChunk("done\n", fresh=True),
         InfoLine("· Cut off."),

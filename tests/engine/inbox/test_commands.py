@@ -43,10 +43,17 @@ async def test_new_starts_a_thread_and_resume_returns_to_the_old_one(rig: Rig) -
     assert second.fate is Fate.TURN and second.thread != first.thread
     await rig.ended(second.turn)
     listed = await words(rig, "/threads")
-    assert listed.splitlines()[0].startswith("1. !text two (idle") and listed.splitlines()[0].endswith("←")
+    assert listed.splitlines()[0] == "1. text-two: !text two (idle) ←"
+    assert "text-two: !text two\n" in await words(rig, "/status")
     assert "!text one" in await words(rig, "/resume 2")
     assert (await say(rig, "!text three")).thread == first.thread
     assert "!text two" in await words(rig, f"/resume {second.thread}")
+    for name in ("text-one", "text-o", "text one"):
+        assert "!text one" in await words(rig, f"/resume {name}")
+        assert "!text two" in await words(rig, "/resume text-two")
+    assert "!text one" in await words(rig, "/resume last")
+    several = await words(rig, "/resume text-", Fate.REFUSED)
+    assert "text-one (!text one); text-two" in several
     assert "There is no thread 9" in await words(rig, "/resume 9", Fate.REFUSED)
     assert "begins a new thread" in await words(rig, "/new")
     assert (await say(rig, "!text four")).thread not in (first.thread, second.thread)
@@ -184,6 +191,18 @@ async def test_stop_stops_whatever_is_written_after_it(rig: Rig) -> None:
     await say(rig, "!hold door\n!text one")
     await rig.held("door")
     assert await words(rig, "/stop that now please") == "Stopping it."
+
+
+async def test_a_short_handle_names_a_thread_and_an_id_wins_over_a_handle(rig: Rig) -> None:
+    short = await say(rig, "ci")
+    await rig.ended(short.turn)
+    other = await say(rig, "/new !text other")
+    await rig.ended(other.turn)
+    await words(rig, "/resume ci")
+    assert (await say(rig, "!text more")).thread == short.thread
+    named = (other.thread or "").lower()
+    await rig.store.write(lambda tx: tx.run("UPDATE threads SET handle = ? WHERE id = ?", named, short.thread))
+    assert "other" in await words(rig, f"/resume {named}")
 
 
 async def test_resume_alone_lists_threads(rig: Rig) -> None:

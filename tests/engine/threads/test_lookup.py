@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.engine.threads.lookup import find_thread
 from clew.support.errors import Ambiguous, BadInput, NotFound
 from tests.helpers.rig import Rig
 
@@ -24,10 +25,11 @@ async def test_an_id_a_handle_last_and_a_part_of_the_title_name_a_thread(tmp_pat
         assert handle == f"t-{second[-4:].lower()}"
         for name in (first, first.lower(), "fix-flaky-retry", "Fix-Flaky", "flaky ret", "LAKY"):
             assert await find(name) == first
-        for name in (handle, "登录测试", "last"):
+        for name in (handle, "登录测试", "修复", "last", second[-6:]):
             assert await find(name) == second
-        with pytest.raises(NotFound):
-            await find("nothing-like-it")
+        for nothing in ("nothing-like-it", "la", "复"):
+            with pytest.raises(NotFound):
+                await find(nothing)
         with pytest.raises(BadInput):
             await find("  ")
 
@@ -41,6 +43,17 @@ async def test_a_name_that_fits_several_threads_lists_them(tmp_path: Path) -> No
         assert "fix-flaky-retry-2" in refused.value.message and refused.value.exit == 2
         assert await rig.engine.threads.find("fix-flaky-retry") == one  # wins over a beginning
         assert await rig.engine.threads.find("fix-flaky-retry-2") == two
+
+
+async def test_only_threads_that_are_known_to_the_one_who_asks_are_found(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        known, other = await started(rig, "Fix the flaky retry"), await started(rig, "Fix the flaky retry")
+        for name in (other, other[-6:], "fix-flaky-retry-2"):
+            with pytest.raises(NotFound):
+                await rig.store.read(lambda tx, name=name: find_thread(tx, name, among=(known,)))  # type: ignore[misc]
+        for name in (known[:24], known[-6:], "last", "fix-fl", "flaky"):
+            found = await rig.store.read(lambda tx, name=name: find_thread(tx, name, among=(known,)))  # type: ignore[misc]
+            assert found == known
 
 
 async def test_a_handle_stays_after_a_rename(tmp_path: Path) -> None:

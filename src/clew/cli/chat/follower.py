@@ -11,6 +11,7 @@ from clew.cli.language import in_locale, person, phrase, said, word
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
 from clew.cli.view.text_width import duration, fit, one_line
+from clew.cli.view.threads import described
 from clew.client import requests
 from clew.client.events import (
     AgentSwitched,
@@ -63,6 +64,11 @@ class Follower(threading.Thread):
         self.running: float | None = None
         self.away: float | None = None
         self.asks: str | None = None
+
+    @property
+    def handle(self) -> str:
+        """What people type for the thread; its id until the daemon has told it."""
+        return self._renderer.handle
 
     @property
     def after(self) -> int | None:
@@ -171,7 +177,7 @@ def _is_from_a_person(queued: TurnQueued) -> bool:
 
 
 def recap(thread: ThreadView, entries: Sequence[Passage]) -> list[Piece]:
-    pieces: list[Piece] = [InfoLine(f"· {thread.id}, {word(thread.status)}: {one_line(thread.title)}")]
+    pieces: list[Piece] = [InfoLine(f"· {described(thread)}")]
     for entry in entries:
         if entry.state in OPEN or not entry.text:
             continue

@@ -145,7 +145,7 @@ class ChatPrompt:
         if old:
             old.leave()
             if old.running:
-                self._show([InfoLine(phrase("cli_chat.old_continues", thread=old.thread_id, again=old.thread_id))])
+                self._show([InfoLine(phrase("cli_chat.old_continues", thread=old.handle, again=old.handle))])
         if self._talk.thread:
             self._follow(self._talk.thread, after)
 
@@ -165,7 +165,7 @@ class ChatPrompt:
         if follower is None:
             return phrase("cli_chat.nothing_started")
         left = phrase("cli_chat.left_running") if running else ""
-        return phrase("cli_chat.how_to_return", left=left, thread_id=follower.thread_id)
+        return phrase("cli_chat.how_to_return", left=left, thread_id=follower.handle)
 
     def _on_ctrl_c(self, event: KeyPressEvent) -> None:
         """Ctrl-C stops the running turn, or clears the line, or says how to leave."""
@@ -209,11 +209,14 @@ class ChatPrompt:
         """The prompt, with the unfinished line of text right above it."""
         return f"{self._flow.pending}\n{MARK}" if self._flow.pending else MARK
 
+    def _shown_name(self) -> str | None:
+        return self._follower.handle if self._follower and self._talk.thread else self._talk.thread
+
     def _toolbar(self) -> str:
         follower = self._follower
         running, away = (follower.running, follower.away) if follower else (None, None)
         sees = [view.code for view in self._shown_gates.gates if view.blocking]
-        line = toolbar(time.monotonic(), self._talk.thread, running, away, len(self._talk.files), sees)
+        line = toolbar(time.monotonic(), self._shown_name(), running, away, len(self._talk.files), sees)
         return fit(line, self._session.output.get_size().columns)
 
 

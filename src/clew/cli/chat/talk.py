@@ -32,6 +32,7 @@ from clew.cli.chat.thread_file import file_lines
 from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.commands.run import ThreadOptions, absolute, start_request
 from clew.cli.commands.threads import state_words, status_words, trace_words, waits_for
+from clew.cli.completion import newest_in
 from clew.cli.language import in_locale, phrase, row_name, sentence
 from clew.cli.output import moment
 from clew.cli.shown_gates import name_gate
@@ -185,13 +186,13 @@ class Talk(SettingCommands):
         return Reply(moved=True)
 
     def _resolve(self, which: str) -> str:
-        """The id for a number, or for the end of an id as chats show it, in the list that was shown last or is loaded
-        now; or else the given id."""
+        """The id for a number in the list that was shown last or is loaded now, or for `.`; or else the given name."""
+        if which == ".":
+            return newest_in(Path(absolute(self.options["workspace"])), self.client)
+        if not which.isdigit() or len(which) > 3:
+            return which
         if not self._listed:
             self.do_threads("")
-        if not which.isdigit() or len(which) > 3:
-            ends = [name for name in self._listed if name.endswith(which.upper())]
-            return ends[0] if len(ends) == 1 else which
         if not 0 < int(which) <= len(self._listed):
             raise Refused(sentence("cli_chat.no_number", which=which))
         return self._listed[int(which) - 1]
@@ -300,7 +301,7 @@ class Talk(SettingCommands):
         view = self.client.ask(requests.thread(self.here()))
         queued = phrase("cli_chat.queued", queued=view.queued) if view.queued else ""
         rows = [
-            (row_name("row_thread"), view.id),
+            (row_name("row_thread"), named(view)),
             (row_name("row_title"), one_line(view.title)),
             (row_name("row_status"), f"{status_words(view)}{queued}"),
             (row_name("row_waits_for"), one_line(waits_for(view))),

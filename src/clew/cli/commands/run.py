@@ -114,10 +114,12 @@ def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> N
         client, request = out.client(say=screen.say), start_request("chat", prompt_text(prompt), options)
         ctrl_c = CtrlC(screen, client)
         accepted = client.ask(request)
-        ctrl_c.set_thread(accepted.thread)
+        ctrl_c.set_thread(accepted.thread)  # before its handle is known
+        name = out.name_of(accepted.thread)
+        ctrl_c.set_thread(accepted.thread, name)
         screen.wait(working())
         show = (lambda pieces: None) if out.as_json else screen.show
-        with add_way_back(out.name_of(accepted.thread)):
+        with add_way_back(name):
             keys = GatePrompt(out, screen, client, accepted.thread)
             how = choices if keys.is_interactive else command_hints
             turn, _ = follow_turn(client, accepted.thread, accepted.turn or "", show, how=how, at_gate=keys.at_gate)

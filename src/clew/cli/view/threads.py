@@ -38,6 +38,16 @@ def named(thread: ThreadView) -> str:
     return thread.handle or thread.id
 
 
+def described(thread: ThreadView) -> str:
+    """`fix-retry, waiting: Fix the retry`."""
+    return f"{named(thread)}, {word(status_shown(thread))}: {one_line(said(thread, 'title'))}"
+
+
+def status_shown(thread: ThreadView) -> str:
+    """Its status; `waiting` if its turn waits at a gate."""
+    return "waiting" if thread.gates and thread.status == "running" else thread.status
+
+
 def gate_table(
     gates: Sequence[GateView], now: float, columns: int | None, name_of: Callable[[str], str] = str
 ) -> list[str]:
@@ -74,7 +84,7 @@ def _row(thread: ThreadView, now: float) -> tuple[str, ...]:
     old = age(now - thread.active_at / 1000) if thread.active_at else ""
     asks = phrase("cli_threads.asks", code=thread.gates[0]) if thread.gates else ""
     waits = suspension_words(thread, now) or asks or said(thread, "last_line")
-    status = "waiting" if asks and thread.status == "running" else thread.status
+    status = status_shown(thread)
     return named(thread), word(status), one_line(said(thread, "title")), thread.runtime, old, one_line(waits)
 
 

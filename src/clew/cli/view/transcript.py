@@ -10,6 +10,7 @@ from clew.cli.language import person, phrase, said, word
 from clew.cli.output import moment
 from clew.cli.view.events import activity_line
 from clew.cli.view.text_width import one_line
+from clew.cli.view.threads import named
 from clew.support.text import agent_name, escape_direction_marks, visible
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ TAIL = 5  # lines of the output of a command that failed
 
 def markdown(thread: ThreadView, entries: Sequence[Passage], *, full: bool = False) -> str:
     """Control characters are shown as escapes. `full`: with the output of commands and with diffs."""
-    head = f"# {one_line(thread.title)}\n\n{thread.id}, {thread.runtime}, {thread.workspace}\n"
+    head = f"# {one_line(thread.title)}\n\n{named(thread)}, {thread.runtime}, {thread.workspace}\n"
     return visible("\n".join([head, *(entry_text(entry, full=full) for entry in entries)]))
 
 

@@ -24,11 +24,12 @@ from clew.engine.inbox.sender import message_of
 from clew.engine.places import away, driver
 from clew.engine.places.targets import HandoffRequest, request_for, resolve_target
 from clew.engine.threads import forks, lifecycle
+from clew.engine.threads.lookup import existing_thread, find_thread
 from clew.model.delivery import Delivery
 from clew.model.messages import Fate, Inbound, Role
 from clew.model.threads import SuspendedBy, Thread, ThreadFilter
 from clew.store import Tx
-from clew.store.tables import bindings, deliveries, gates, handles, places, threads, turns
+from clew.store.tables import bindings, deliveries, gates, places, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Damaged
 from clew.support.display.as_code import plain_or_code
@@ -153,7 +154,8 @@ def _line(command: Command, seen: threads.ThreadSummary) -> str:
     if isinstance(row, Damaged):
         return f"{row.id} ({row.reason})"
     here = " ←" if command.thread is not None and row.id == command.thread.id else ""
-    return f"{plain_or_code(row.title)} ({_status_word(command, row, seen.live_turn)}, {row.id[-6:]}){here}"
+    status = _status_word(command, row, seen.live_turn)
+    return f"{row.handle or row.id}: {plain_or_code(row.title)} ({status}){here}"
 
 
 def _status_word(command: Command, thread: Thread, running: object) -> str:
@@ -164,9 +166,7 @@ def do_resume(command: Command) -> str:
     """Bind a thread to this conversation, whatever its status, and move its open work here."""
     if not command.rest:
         return do_threads(command)
-    row = _by_number(_listed(command), command.rest) if len(command.rest) < 3 else _by_id(command, command.rest)
-    if row is None:
-        raise NotFound(say("threads.no_thread_listed", name=command.rest))
+    row = _by_number(_listed(command), command.rest) or _by_name(command, command.rest)
     if bindings.thread_at(command.tx, command.where) != row.id:
         bindings.bind(command.tx, command.where, row.id, command.core.clock.now(), drives=False)
     name = f"{command.inbound.message_id}@{command.where}"
@@ -180,17 +180,13 @@ def _by_number(found: list[threads.ThreadSummary], number: str) -> Thread | None
     return None if isinstance(row, Damaged) else row
 
 
-def _by_id(command: Command, id: str) -> Thread | None:
-    known, wanted = _known(command), id.upper()
-    found = (
-        threads.matching(command.tx, wanted) if known is None else [each for each in known if each.startswith(wanted)]
-    )
-    ends = [seen.thread.id for seen in _listed(command) if seen.thread.id.endswith(wanted)]
-    handled = handles.thread_of(command.tx, id.lower())
-    if handled is not None and (known is None or handled in known):
-        return threads.get(command.tx, handled)
-    names = found if len(found) == 1 else ends
-    return threads.get(command.tx, names[0]) if len(names) == 1 else None
+def _by_name(command: Command, name: str) -> Thread:
+    """A wrong number must not mean a thread whose name begins with it."""
+    try:
+        found = find_thread(command.tx, name, exact=name.isdecimal() and len(name) < 3, among=_known(command))
+    except NotFound as error:
+        raise NotFound(say("threads.no_thread_listed", name=name)) from error
+    return existing_thread(command.tx, found)
 
 
 def do_fork(command: Command) -> str:
@@ -244,7 +240,7 @@ def do_status(command: Command) -> str:
     running, queued = turns.live(command.tx, thread.id), turns.count_queued(command.tx, thread.id)
     open_now = ", ".join(gate.code for gate in gates.open_in(command.tx, thread.id))
     lines = [
-        f"{plain_or_code(thread.title)} ({thread.id})",
+        f"{thread.handle or thread.id}: {plain_or_code(thread.title)}",
         f"{_status_word(command, thread, running)}, {thread.runtime}, {plain_or_code(thread.workspace)}",
         *([command.tell("queued", count=queued)] if queued else []),
         *([command.tell("waits", codes=open_now)] if open_now else []),

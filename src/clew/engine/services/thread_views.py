@@ -50,13 +50,15 @@ async def find(core: Core, prefix: str, *, exact: bool = False) -> str:
 
 
 async def page(core: Core, wanted: ThreadFilter) -> Page:
-    if wanted.text:
+    if wanted.newest:
+        wanted = replace(wanted, limit=1)
+    elif wanted.text:
         return await _search(core, wanted)
     return await core.store.read(lambda tx: _page(tx, core, wanted, threads.page(tx, wanted)))
 
 
 def _page(tx: Tx, core: Core, wanted: ThreadFilter, rows: Sequence[ThreadSummary]) -> Page:
-    is_full = len(rows) == wanted.limit
+    is_full = len(rows) == wanted.limit and not wanted.newest
     return Page(_views(tx, core, rows), str(_position(rows[-1])) if is_full else None)
 
 

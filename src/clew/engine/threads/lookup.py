@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 from clew.model.threads import Thread
 from clew.store import Tx
+from clew.store.rows import Among
 from clew.store.tables import handles, threads, turns
+from clew.support.display.as_code import plain_or_code
+from clew.support.display.width import width
 from clew.support.errors import Ambiguous, BadInput, NotFound
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 LAST = "last"  # the thread that was used last
-SHORTEST = 3  # characters of a title
+SHORTEST = 3  # columns of a part of a title: two Chinese characters say enough
+SHORTEST_END = 6  # characters of the end of an id, as chats showed it once
 MOST = 5  # candidates that an error lists
 
 
@@ -27,22 +31,21 @@ def no_thread(name: str) -> NotFound:
     return NotFound(chat_messages.no_thread(name))
 
 
-def find_thread(tx: Tx, name: str, *, exact: bool = False) -> str:
-    """The id of the thread that is meant by an id or its beginning, a handle, `last`, the beginning of a handle, or a
-    part of the title; whatever fits first. Raises Ambiguous if it fits several threads. `exact`: only by its id or its
-    beginning, its whole handle, or `last`: for what cannot be undone."""
+def find_thread(tx: Tx, name: str, *, exact: bool = False, among: Among = None) -> str:
+    """The id of the thread that is meant by an id or its beginning, a handle, `last`, the beginning of a handle, a part
+    of the title, or the end of an id; whatever fits first. Raises Ambiguous if it fits several threads. `exact`: only
+    by its id or its beginning, its whole handle, or `last`: for what cannot be undone. `among`: only these threads are
+    known to the one who asks."""
     wanted = name.strip()
     if not wanted:
         raise BadInput(say("threads.not_a_thread_id", prefix=repr(name)))
-    by_id = threads.matching(tx, wanted.upper()) if wanted.isascii() and wanted.isalnum() else []
+    by_id = threads.matching(tx, wanted.upper(), among) if _may_be_id(wanted) else []
     if len(by_id) == 1 or wanted.upper() in by_id:
         return by_id[0]
-    named = handles.thread_of(tx, wanted.lower()) or (turns.newest_thread(tx) if wanted.lower() == LAST else None)
+    named = _named(tx, wanted.lower(), among)
     if named is not None:
         return named
-    candidates = by_id or ([] if exact else handles.matching(tx, wanted.lower(), MOST + 1))
-    if not candidates and len(wanted) >= SHORTEST and not exact:
-        candidates = threads.titled(tx, wanted, MOST + 1)
+    candidates = by_id or ([] if exact else _similar(tx, wanted, among))
     if not candidates:
         raise NotFound(say("threads.no_thread_found", prefix=name))
     if len(candidates) > 1:
@@ -50,7 +53,27 @@ def find_thread(tx: Tx, name: str, *, exact: bool = False) -> str:
     return candidates[0]
 
 
+def _may_be_id(wanted: str) -> bool:
+    return wanted.isascii() and wanted.isalnum()
+
+
+def _named(tx: Tx, wanted: str, among: Among) -> str | None:
+    if wanted == LAST:
+        return turns.newest_thread(tx, among)
+    found = handles.thread_of(tx, wanted)
+    return found if among is None or found in among else None
+
+
+def _similar(tx: Tx, wanted: str, among: Among) -> list[str]:
+    found = handles.matching(tx, wanted.lower(), MOST + 1, among)
+    if not found and width(wanted) >= SHORTEST:
+        found = threads.titled(tx, wanted, MOST + 1, among)
+    if not found and _may_be_id(wanted) and len(wanted) >= SHORTEST_END:
+        found = threads.ending(tx, wanted.upper(), MOST + 1, among)
+    return found
+
+
 def _listed(tx: Tx, candidates: Sequence[str]) -> str:
     rows = [row for each in candidates[:MOST] if (row := threads.get(tx, each)) is not None]
-    listed = "; ".join(f"{row.handle or row.id} ({row.title})" for row in rows)
+    listed = "; ".join(f"{row.handle or row.id} ({plain_or_code(row.title)})" for row in rows)
     return f"{listed}; …" if len(candidates) > MOST else listed

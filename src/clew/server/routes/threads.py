@@ -83,11 +83,12 @@ async def threads(
     workspace: Annotated[str, Meta(max_length=4096)] | None = None,
     before: Annotated[str, Meta(max_length=64, description="`next` of the previous page, or a thread")] | None = None,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
+    newest: Annotated[bool, Meta(description="only the thread that was made last, active or finished")] = False,
 ) -> Response:
     running, waiting = status == "running", status == "waiting"
     stored = ThreadStatus(status) if status and not (running or waiting) else None
     after = await state.engine.threads.position(before) if before else None
-    wanted = ThreadFilter(history, stored, text, workspace, after, limit, running, waiting=waiting)
+    wanted = ThreadFilter(history, stored, text, workspace, after, limit, running, waiting=waiting, newest=newest)
     return json_response(await state.engine.threads.page(wanted))
 
 

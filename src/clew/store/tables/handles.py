@@ -7,6 +7,7 @@ import re
 import unicodedata
 
 from clew.store.base import Tx
+from clew.store.rows import Among, within
 
 MOST_WORDS = 3
 LONGEST = 24  # characters of a handle before its number
@@ -54,10 +55,11 @@ def thread_of(tx: Tx, handle: str) -> str | None:
     return row["id"] if row else None
 
 
-def matching(tx: Tx, prefix: str, limit: int) -> list[str]:
+def matching(tx: Tx, prefix: str, limit: int, among: Among = None) -> list[str]:
     """Threads whose handles begin with `prefix`."""
-    sql = "SELECT id FROM threads WHERE handle >= ? AND handle < ? ORDER BY handle LIMIT ?"
-    return [row["id"] for row in tx.all(sql, prefix, prefix + "~", limit)]
+    inside, known = within(among)
+    sql = f"SELECT id FROM threads WHERE handle >= ? AND handle < ? {inside} ORDER BY handle LIMIT ?"
+    return [row["id"] for row in tx.all(sql, prefix, prefix + "~", *known, limit)]
 
 
 def name_older_threads(tx: Tx) -> None:

@@ -11,7 +11,7 @@ from clew.model.gates import Policy
 from clew.model.messages import Conversation
 from clew.model.threads import ListPosition, Priority, SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store.base import BadRow, Row, Tx
-from clew.store.rows import Count, Moment, Rows, among
+from clew.store.rows import Among, Count, Moment, Rows, among, within
 from clew.store.tables.handles import new_handle
 from clew.store.texts import loaded, stored
 
@@ -94,16 +94,27 @@ def head(tx: Tx, thread: str) -> str | None:
     return row["head"] if row else None
 
 
-def matching(tx: Tx, prefix: str) -> list[str]:
+def matching(tx: Tx, prefix: str, ids: Among = None) -> list[str]:
     """Ids that begin with `prefix`, at most two: enough to know whether it is unique."""
-    rows = tx.all("SELECT id FROM threads WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", prefix, prefix + "~")
-    return [row["id"] for row in rows]
+    inside, known = within(ids)
+    sql = f"SELECT id FROM threads WHERE id >= ? AND id < ? {inside} ORDER BY id LIMIT 2"
+    return [row["id"] for row in tx.all(sql, prefix, prefix + "~", *known)]
 
 
-def titled(tx: Tx, fragment: str, limit: int) -> list[str]:
+def titled(tx: Tx, fragment: str, limit: int, ids: Among = None) -> list[str]:
     """The newest threads whose titles contain the fragment."""
-    sql = "SELECT id FROM threads WHERE title LIKE ? ESCAPE '!' ORDER BY id DESC LIMIT ?"
-    return [row["id"] for row in tx.all(sql, f"%{_literal(fragment)}%", limit)]
+    return _like(tx, "title", f"%{_literal(fragment)}%", limit, ids)
+
+
+def ending(tx: Tx, end: str, limit: int, ids: Among = None) -> list[str]:
+    """The newest threads whose ids end so."""
+    return _like(tx, "id", f"%{_literal(end)}", limit, ids)
+
+
+def _like(tx: Tx, column: str, pattern: str, limit: int, ids: Among) -> list[str]:
+    inside, known = within(ids)
+    sql = f"SELECT id FROM threads WHERE {column} LIKE ? ESCAPE '!' {inside} ORDER BY id DESC LIMIT ?"
+    return [row["id"] for row in tx.all(sql, pattern, *known, limit)]
 
 
 class ThreadSummary(Struct, frozen=True):
@@ -152,7 +163,8 @@ def summary(tx: Tx, thread: str) -> ThreadSummary | None:
 def page(tx: Tx, wanted: ThreadFilter) -> list[ThreadSummary]:
     """One page, by last activity, newest first. Active and finished threads are two views of one table."""
     where, params = _conditions(wanted)
-    one_page = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} {_NEWEST} LIMIT ?"
+    order = "ORDER BY id DESC" if wanted.newest else _NEWEST
+    one_page = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} {order} LIMIT ?"
     return [_seen(tx, row) for row in tx.all(_SEEN.format(threads=one_page), *params, wanted.limit)]
 
 
@@ -235,6 +247,8 @@ def _conditions(wanted: ThreadFilter) -> tuple[list[str], list[object]]:
 
 
 def _view(wanted: ThreadFilter) -> str:
+    if wanted.newest:
+        return "1 = 1"
     if wanted.waiting:
         return f"id IN ({_WAITING})"
     if wanted.running:

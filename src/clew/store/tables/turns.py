@@ -12,7 +12,7 @@ from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SessionKey
 from clew.model.turns import Burst, Origin, Problem, Turn, TurnState, Usage
 from clew.store.base import Row, Tx
-from clew.store.rows import RUNNING, Count, Moment, Rows, among
+from clew.store.rows import RUNNING, Among, Count, Moment, Rows, among, within
 from clew.store.texts import loaded, stored
 
 
@@ -183,9 +183,10 @@ def sessions(tx: Tx, names: Sequence[str]) -> dict[str, SessionKey]:
     return {row["id"]: SessionKey(row["thread"], row["runtime"], row["role"]) for row in tx.all(sql, *names)}
 
 
-def newest_thread(tx: Tx) -> str | None:
-    """The thread that got a turn last."""
-    row = tx.one("SELECT thread FROM turns ORDER BY id DESC LIMIT 1")
+def newest_thread(tx: Tx, ids: Among = None) -> str | None:
+    """The thread that got a turn last; of all, or among these."""
+    inside, known = within(ids, "thread")
+    row = tx.one(f"SELECT thread FROM turns WHERE 1 = 1 {inside} ORDER BY id DESC LIMIT 1", *known)
     return row["thread"] if row else None
 
 
