@@ -241,3 +241,17 @@ def _without_options(shown: str) -> str:
     head, _, rest = shown.partition("Options:\n")
     options, _, listed = rest.partition("\n\n")
     return f"{head}\n{_LISTED.sub('', listed)}".replace("Usage: ", "") if options else shown
+
+
+@pytest.mark.process
+def test_hints_name_clew_as_it_was_called_and_requests_stay_as_they_are(clew: Clew) -> None:
+    as_called = {"CLEW_CALLED_AS": "./clew"}
+    asked = clew.run("run", "!approve clew up", env=as_called)
+    assert asked.code == 5 and "  ./clew approve " in asked.err and "\n./clew gates " in asked.err
+    assert "    clew up\n" in asked.err  # what the agent asks for is shown as it is
+    [gate] = clew.json("gates")
+    shown = clew("gates", gate["code"], env=as_called)
+    assert f"  ./clew approve {gate['code']}" in shown and "    clew up\n" in shown
+    assert f"./clew gates {gate['code']}" in clew("threads", env=as_called)
+    assert f"./clew gates {gate['code']}" in clew("wait", gate["thread"], env=as_called, code=5)
+    clew("approve", gate["code"])

@@ -497,3 +497,25 @@ def test_ci_runs_check_and_allows_no_skips(checkout: Checkout) -> None:
     assert done.returncode == 0
     assert "skips 1" in done.stdout
     assert done.stdout.splitlines()[-1] == "3 passed"
+
+
+def test_link_puts_the_launcher_on_the_path_and_hints_then_say_clew(checkout: Checkout) -> None:
+    assert checkout.clew("threads").returncode == 0  # installs
+    called = checkout.root / ".venv" / "bin" / "clew"
+    called.write_text('#!/bin/sh\necho "$CLEW_CALLED_AS"\n')
+    assert checkout.clew("up").stdout == "./clew\n"
+    done = checkout.clew("link", str(checkout.bin))
+    assert (done.returncode, done.stdout) == (0, f"{checkout.bin}/clew\n")
+    assert "cd your-project && clew run" in done.stderr
+    linked = subprocess.run(["clew", "up"], cwd="/", env=checkout.environ(), capture_output=True, text=True)
+    assert linked.stdout == "clew\n", linked.stderr
+
+
+def test_link_says_if_the_folder_is_not_on_the_path_and_replaces_nothing(checkout: Checkout) -> None:
+    elsewhere = checkout.root.parent / "elsewhere"
+    assert f"{elsewhere} is not on your PATH" in checkout.clew("link", str(elsewhere)).stderr
+    (elsewhere / "clew").unlink()
+    (elsewhere / "clew").write_text("mine")
+    refused = checkout.clew("link", str(elsewhere))
+    assert refused.returncode == 1 and "is another program" in refused.stderr
+    assert (elsewhere / "clew").read_text() == "mine"

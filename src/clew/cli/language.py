@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from clew.support.coded import Coded, Text
 
 
+CALLED_AS = "CLEW_CALLED_AS"  # set by the launcher of a checkout
+
+
 class WithTexts(Protocol):
     """A view that names the codes of its sentences."""
 
@@ -24,16 +27,30 @@ def reads_chinese(environ: Mapping[str, str]) -> bool:
 
 
 def in_locale(text: str) -> str:
-    """A text for the terminal: a sentence of clew in its language, any other as it is. A sentence of a daemon whose
-    version has other sentences stays English."""
-    if type(text) is str or not reads_chinese(os.environ):
-        return text
+    """A text for the terminal: a sentence of clew in its language, with commands as they are called here; any other as
+    it is. A sentence of a daemon whose version has other sentences stays English."""
+    return text if type(text) is str else as_called(_in_chinese(text) if reads_chinese(os.environ) else text)
+
+
+def _in_chinese(text: str) -> str:
     from clew.support.coded import coded_of  # imported late: `clew --help` must be fast
     from clew.texts.bilingual import zh
     from clew.texts.catalogue import restore
 
     coded = coded_of(text)
     return zh(restore(coded, str.__str__(text)) if coded else text)
+
+
+def as_called(text: str) -> str:
+    """The text with its commands as the person types them: `./clew up` if that is how this one was called."""
+    called = os.environ.get(CALLED_AS, "clew")
+    if called == "clew" or "clew " not in text:
+        return text
+    import re
+
+    from clew.cli.command_list import COMMANDS
+
+    return re.sub(rf"(?<![\w./-])clew (?=(?:{'|'.join(COMMANDS)})\b)", lambda _: f"{called} ", text)
 
 
 def said(view: WithTexts, field: str) -> str:

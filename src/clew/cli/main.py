@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.command_list import ALIASES, CHINESE_TITLES, COMMANDS, FAMILIAR, SECTIONS
-from clew.cli.language import phrase, reads_chinese, sentence
+from clew.cli.language import as_called, phrase, reads_chinese, sentence
 from clew.cli.output import Out, json_option
 from clew.support.errors import ClewError
 from clew.support.version import __version__
@@ -167,7 +167,7 @@ def _usage(out: Out, error: click.ClickException) -> int:
     if isinstance(error, click.UsageError) and error.ctx:
         name = error.ctx.command_path
         usage = " ".join([name, *error.ctx.command.collect_usage_pieces(error.ctx)])
-        out.say(phrase("cli_setup.usage", usage=usage, name=name))
+        out.say(as_called(phrase("cli_setup.usage", usage=usage, name=name)))
     out.error("usage", _usage_words(error))
     return 2
 

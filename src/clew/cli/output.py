@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from clew.cli.language import in_locale, sentence
+from clew.cli.language import as_called, in_locale, sentence
 from clew.cli.view.text_width import table as table
 from clew.support.text import visible
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 
-CALLED_AS = "CLEW_CALLED_AS"  # set by the launcher of a checkout
 TIMEOUT = 120.0  # seconds that a command waits for a response
 
 
@@ -36,7 +35,7 @@ class Out:
 
     def say(self, text: str) -> None:
         """Print to stderr, besides the result: a wait, a hint, an activity. A sentence is shown in its language."""
-        print(visible(as_called(in_locale(text))), file=sys.stderr, flush=True)
+        print(visible(in_locale(text)), file=sys.stderr, flush=True)
 
     def hint(self, text: str) -> None:
         """Suggest the next command, if a person looks at a terminal."""
@@ -86,18 +85,6 @@ class Out:
         from clew.support.home import Home
 
         return Client(Home.find(), say=say or self.say, start=start, looks=looks, timeout=timeout)
-
-
-def as_called(text: str) -> str:
-    """The text with its commands as the person types them: `./clew up` if that is how this one was called."""
-    called = os.environ.get(CALLED_AS, "clew")
-    if called == "clew" or "clew " not in text:
-        return text
-    import re
-
-    from clew.cli.command_list import COMMANDS
-
-    return re.sub(rf"(?<![\w./-])clew (?=(?:{'|'.join(COMMANDS)})\b)", lambda _: f"{called} ", text)
 
 
 def json_text(value: object, indent: int | None = None) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.language import in_locale, phrase, sentence
+from clew.cli.language import CALLED_AS, in_locale, phrase, sentence
 from clew.cli.output import Out, json_option
 from clew.support.text import visible
 
@@ -73,7 +73,9 @@ def _tell(printer: StepPrinter, setup: DemoSetup, keep: bool) -> None:
     if keep:
         _tell_kept(printer, setup, story)
     else:
-        lines = [line.format(clew=_command_name()) for line in words.NEXT]
+        clew = _command_name()
+        following = words.NEXT if clew == "clew" else words.NEXT_IN_CHECKOUT
+        lines = [line.format(clew=clew) for line in following]
         printer.list(phrase("cli_demo.end", seconds=f"{time.monotonic() - began:.0f}"), lines)
 
 
@@ -93,7 +95,7 @@ def _tell_kept(printer: StepPrinter, setup: DemoSetup, story: Story) -> None:
 
 def _command_name() -> str:
     """How to call clew: in a checkout there may be no `clew` on the PATH."""
-    return "clew" if shutil.which("clew") else "./clew"
+    return os.environ.get(CALLED_AS) or ("clew" if shutil.which("clew") else "./clew")
 
 
 @contextmanager

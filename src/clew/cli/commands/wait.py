@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.completion import check_thread_ids, thread_ids
-from clew.cli.language import phrase, said, word
+from clew.cli.language import as_called, phrase, said, word
 from clew.cli.output import Out, json_option
 from clew.cli.view import outcome
 from clew.cli.view.text_width import one_line
@@ -52,7 +52,9 @@ def wait_command(out: Out, threads: tuple[str, ...], first_only: bool, timeout: 
             for view, code in _outcomes(out, client, waiting):
                 ended[view.id] = code
                 if not out.as_json:
-                    waits = said(view, "suspend_message") or (f"clew gates {view.gates[0]}" if view.gates else "")
+                    waits = said(view, "suspend_message") or (
+                        as_called(f"clew gates {view.gates[0]}") if view.gates else ""
+                    )
                     line = one_line(waits or said(view, "last_line"))
                     out.line(f"{named(view)}  {word(outcome.NAMES[code])}  {line}".rstrip())
                 if first_only:

@@ -15,7 +15,9 @@ SUPPLEMENT = (
 
 ON_THE_WAY = "I am on the way now. What was it that I asked you first?\n!recall"
 
-NEXT = ("{clew} doctor", "{clew} run 'what does this repo do?'")
+IN_A_PROJECT = "cd your-project && clew run 'what does this repo do?'"
+NEXT = ("clew doctor", IN_A_PROJECT)
+NEXT_IN_CHECKOUT = ("{clew} doctor", "{clew} link", IN_A_PROJECT)  # without a clew on the PATH
 KEPT_NEXT = (
     "export CLEW_HOME={home}",
     "{clew} web",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.language import in_locale, person, phrase, said, word
+from clew.cli.language import as_called, in_locale, person, phrase, said, word
 from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
 from clew.cli.view.text_width import one_line, rows_of, table
 from clew.client import requests
@@ -224,7 +224,7 @@ def command_hints(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
     rule = [f"approve {code} --rule"] if view.rule is not None else []
     commands = [f"approve {code}", f"deny {code}", *thread, *rule, f"deny {code} --stop"]
     rows = zip(commands, map(escape_hidden, _options(view)), strict=True)
-    return table([(f"  clew {command}", label) for command, label in rows])
+    return table([(as_called(f"  clew {command}"), label) for command, label in rows])
 
 
 def _outcome(view: GateView) -> str:
