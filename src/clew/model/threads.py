@@ -138,5 +138,5 @@ class ThreadFilter(Struct, frozen=True):
     running: bool = False  # only threads with a live turn, whatever their stored status
     since: ListPosition | None = None  # the last place to look at
     among: tuple[str, ...] | None = None  # only these
-    waiting: bool = False  # only threads that wait for a person: at an open gate, or suspended
+    waiting: bool = False  # only threads that wait for a person: their turn at a gate, or suspended
     newest: bool = False  # only the thread that was made last, active or finished

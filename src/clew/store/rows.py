@@ -123,6 +123,11 @@ def within(ids: Among, column: str = "id") -> tuple[str, tuple[str, ...]]:
     return ("", ()) if ids is None else (f"AND {among(column, ids)}", ids)
 
 
+def literal(text: str) -> str:
+    """A text in a pattern of LIKE … ESCAPE '!', in which nothing is a wildcard."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
 def _is_unknown(value: object, words: list[str]) -> bool:
     return isinstance(value, str) and value not in words and _WORD.fullmatch(value) is not None
 

@@ -40,6 +40,7 @@ def test_agents_that_are_neither_installed_nor_configured_are_one_line(tmp_path:
         clew.up()
         status = clew.run("status")
         assert "gemini" not in status.out and "clew runtimes --all" in status.err
+        assert "claude" not in status.out, "neither configured, nor the default, nor the agent of a thread"
 
 
 def test_doctor_begins_with_what_is_broken_and_folds_missing_agents(tmp_path: Path) -> None:

@@ -67,3 +67,15 @@ def test_wait_survives_a_killed_daemon(clew: Clew) -> None:
     gate.release()
     gate.release()  # the continuing turn reaches the hold again
     assert clew.wait(waiting).code == 0
+
+
+def test_a_question_that_does_not_block_is_not_waited_for(clew: Clew) -> None:
+    gate = clew.gate("works-on")
+    thread = clew.json("start", "!aside Shall I also? | yes | no\n!hold works-on\n!text done")["thread"]
+    gate.wait()
+    assert clew.json("show", thread)["gates"] != []
+    assert clew.run("wait", thread, "--timeout", "0.2").code == 6, "it works on"
+    gate.release()
+    assert clew.run("wait", thread).code == 0
+    assert clew.json("show", thread)["gates"] != []
+    assert thread not in {each["id"] for each in clew.json("threads", "--status", "waiting")}

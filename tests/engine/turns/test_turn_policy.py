@@ -178,3 +178,20 @@ async def test_a_turn_is_joined_again_under_the_policy_that_it_runs_under(tmp_pa
         await run(later, said.thread or "")
         assert opened[2:] == [Policy.CAREFUL]
         assert len(told(later)) == 1
+
+
+async def test_a_thread_shows_the_policy_that_holds_and_why_it_is_not_its_own(tmp_path: Path) -> None:
+    async with Rig(tmp_path / "without", config=SANDBOXED) as rig:
+        said = await rig.say("!text one")
+        await rig.ended(said.turn)
+        view = await rig.engine.threads.get(said.thread or "")
+        assert (view.policy, view.policy_now) == ("sandbox", "careful")
+        assert (view.policy_reason or "").startswith("scripted has no sandbox") and "policy_reason" in view.texts
+    async with with_sandbox(tmp_path / "with") as rig:
+        said = await rig.say("!text one")
+        await rig.ended(said.turn)
+        view = await rig.engine.threads.get(said.thread or "")
+        assert (view.policy, view.policy_now, view.policy_reason) == ("sandbox", None, None)
+        await add(rig, Effect.DENY, Scope.EVERYWHERE, "", RuleKind.COMMAND)
+        view = await rig.engine.threads.get(said.thread or "")
+        assert view.policy_now == "careful" and "no rule sees into it" in (view.policy_reason or "")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from clew.cli.follow import ThreadRenderer, settings_line
-from clew.cli.language import in_locale, person, phrase, said, word
+from clew.cli.language import in_locale, person, phrase, said
 from clew.cli.view.events import InfoLine, Piece, TextChunk
 from clew.cli.view.gates import typing_hints
 from clew.cli.view.text_width import duration, fit, one_line

@@ -21,7 +21,7 @@ def of_turn(state: str) -> int:
 def of_thread(client: Asks, view: ThreadView) -> int | None:
     """The outcome of a thread; None while it works, or has a turn that will run."""
     if view.status == "running":
-        return WAITS if view.gates else None
+        return WAITS if view.gates and _turn_state(client, view) == "waiting" else None
     if view.status == "suspended":
         if view.wake_at is not None:
             return None  # it goes on by itself
@@ -32,11 +32,14 @@ def of_thread(client: Asks, view: ThreadView) -> int | None:
         return FAILED
     if view.queued:
         return None
-    if view.turn is None:
-        return COMPLETED
+    return of_turn(_turn_state(client, view)) if view.turn is not None else COMPLETED
+
+
+def _turn_state(client: Asks, view: ThreadView) -> str:
+    """It is `waiting` at a gate that blocks it; at a question that does not, the agent works on."""
     from clew.client import requests
 
-    return of_turn(client.ask(requests.turn(view.turn)).state)
+    return client.ask(requests.turn(view.turn or "")).state
 
 
 def worst(codes: list[int]) -> int:

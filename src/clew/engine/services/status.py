@@ -10,12 +10,12 @@ from clew.engine.core import Core
 from clew.engine.services import options
 from clew.engine.threads.settings import offered_models
 from clew.model.events.accounts import LimitView
-from clew.model.runtime import ModelInfo
+from clew.model.runtime import HealthState, ModelInfo
 from clew.model.views import ChoicesView, RuntimeView, SurfaceView
 from clew.store import Tx, audit, metrics
 from clew.store.audit import DeliveryTrouble
 from clew.store.metrics import OpenCounts
-from clew.store.tables import deliveries, inbox, limits, log
+from clew.store.tables import deliveries, inbox, limits, log, threads
 from clew.store.tables.limits import SeenLimit
 from clew.support.coded import Text, with_texts
 from clew.support.errors import ClewError, NotFound
@@ -47,12 +47,20 @@ class StatusService:
         return await self._core.store.read(lambda tx: Counts(metrics.count_open(tx), log.newest(tx)[0]))
 
     async def choices(self) -> ChoicesView:
-        return await options.thread_options(self._core, await self.runtimes())
+        return await options.thread_options(self._core, await self._installed())
 
     async def fates(self) -> dict[str, int]:
         return await self._core.store.read(inbox.fates)
 
     async def runtimes(self) -> list[RuntimeView]:
+        """Those that matter here: configured, the default, at work, or the agent of a thread."""
+        installed = await self._installed()
+        used = await self._core.store.read(threads.runtimes)
+        config = self._core.config
+        wanted = {config.threads.runtime, *config.runtimes, *used}
+        return [each for each in installed if each.name in wanted or each.health != HealthState.STOPPED]
+
+    async def _installed(self) -> list[RuntimeView]:
         healths = [(name, await runtime.health()) for name, runtime in sorted(self._core.runtimes.items())]
         installed = [(name, health) for name, health in healths if health.is_there]
         return [with_texts(RuntimeView(name, health.state, health.reason, health.pid)) for name, health in installed]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.gates import suspension_prompt
 from clew.engine.threads.lookup import find_thread, no_thread
+from clew.engine.turns import turn_policy
 from clew.model import history
 from clew.model.delivery import DeliveryState
 from clew.model.gate_views import Verdict
@@ -257,7 +258,19 @@ def _views(tx: Tx, core: Core, rows: Sequence[ThreadSummary]) -> tuple[ThreadVie
     views = (
         _view(tx, row, codes, tuple(bound.get(row.thread.id, ())), running.get(row.live_turn or "")) for row in rows
     )
-    return tuple(_with_held(core, _with_other_agent(tx, core, view)) for view in views)
+    complete = (_with_held(core, _with_other_agent(tx, core, view)) for view in views)
+    return tuple(_with_policy_now(tx, core, row.thread, view) for row, view in zip(rows, complete, strict=True))
+
+
+def _with_policy_now(tx: Tx, core: Core, thread: Thread | Damaged, view: ThreadView) -> ThreadView:
+    """Says if a turn runs under another policy than the thread's own, and why."""
+    if isinstance(thread, Damaged):
+        return view
+    now = turn_policy.policy_now(tx, core, thread, core.runtimes.get(thread.runtime))
+    if not now.reason:
+        return view
+    texts = {**view.texts, **coded_in(policy_reason=now.reason)}
+    return replace(view, policy_now=now.policy, policy_reason=str.__str__(now.reason), texts=texts)
 
 
 def _with_held(core: Core, view: ThreadView) -> ThreadView:

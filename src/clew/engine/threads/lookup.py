@@ -67,9 +67,9 @@ def _named(tx: Tx, wanted: str, among: Among) -> str | None:
 def _similar(tx: Tx, wanted: str, among: Among) -> list[str]:
     found = handles.matching(tx, wanted.lower(), MOST + 1, among)
     if not found and width(wanted) >= SHORTEST:
-        found = threads.titled(tx, wanted, MOST + 1, among)
+        found = handles.titled(tx, wanted, MOST + 1, among)
     if not found and _may_be_id(wanted) and len(wanted) >= SHORTEST_END:
-        found = threads.ending(tx, wanted.upper(), MOST + 1, among)
+        found = handles.ending(tx, wanted.upper(), MOST + 1, among)
     return found
 
 

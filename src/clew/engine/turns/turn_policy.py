@@ -28,11 +28,16 @@ class TurnPolicy(Struct, frozen=True):
 
 async def choose_policy(core: Core, thread: Thread, runtime: Runtime) -> TurnPolicy:
     """The policy of the next turn of a thread on this runtime."""
-    if thread.policy is not Policy.SANDBOX:
+    return await core.read_with_retry(lambda tx: policy_now(tx, core, thread, runtime))
+
+
+def policy_now(tx: Tx, core: Core, thread: Thread, runtime: Runtime | None) -> TurnPolicy:
+    """The policy under which a turn would run now. `runtime` is None if it is not known here."""
+    if thread.policy is not Policy.SANDBOX or runtime is None:
         return TurnPolicy(thread.policy)
     if not runtime.can.sandbox:
         return TurnPolicy(Policy.CAREFUL, say("turns.no_sandbox", runtime=runtime.name), lacks_sandbox=True)
-    known = await core.read_with_retry(lambda tx: rules.of_scopes(tx, thread.id, thread.workspace))
+    known = rules.of_scopes(tx, thread.id, thread.workspace)
     rule = find_unseeing(known, thread.workspace, core.clock.now(), thread.id)
     if rule is None:
         return TurnPolicy(Policy.SANDBOX)

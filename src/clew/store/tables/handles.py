@@ -1,5 +1,5 @@
 """Handles of threads: short ASCII names made from the title, such as `flaky-retry-2`. A handle never changes, and is
-never used for a second thread."""
+never used for a second thread. A part of the title, or the end of the id, names a thread too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 from clew.store.base import Tx
-from clew.store.rows import Among, within
+from clew.store.rows import Among, literal, within
 
 MOST_WORDS = 3
 LONGEST = 24  # characters of a handle before its number
@@ -60,6 +60,22 @@ def matching(tx: Tx, prefix: str, limit: int, among: Among = None) -> list[str]:
     inside, known = within(among)
     sql = f"SELECT id FROM threads WHERE handle >= ? AND handle < ? {inside} ORDER BY handle LIMIT ?"
     return [row["id"] for row in tx.all(sql, prefix, prefix + "~", *known, limit)]
+
+
+def titled(tx: Tx, fragment: str, limit: int, among: Among = None) -> list[str]:
+    """The newest threads whose titles contain the fragment."""
+    return _like(tx, "title", f"%{literal(fragment)}%", limit, among)
+
+
+def ending(tx: Tx, end: str, limit: int, among: Among = None) -> list[str]:
+    """The newest threads whose ids end so."""
+    return _like(tx, "id", f"%{literal(end)}", limit, among)
+
+
+def _like(tx: Tx, column: str, pattern: str, limit: int, among: Among) -> list[str]:
+    inside, known = within(among)
+    sql = f"SELECT id FROM threads WHERE {column} LIKE ? ESCAPE '!' {inside} ORDER BY id DESC LIMIT ?"
+    return [row["id"] for row in tx.all(sql, pattern, *known, limit)]
 
 
 def name_older_threads(tx: Tx) -> None:

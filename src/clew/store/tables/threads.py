@@ -11,7 +11,7 @@ from clew.model.gates import Policy
 from clew.model.messages import Conversation
 from clew.model.threads import ListPosition, Priority, SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store.base import BadRow, Row, Tx
-from clew.store.rows import Among, Count, Moment, Rows, among, within
+from clew.store.rows import Among, Count, Moment, Rows, among, literal, within
 from clew.store.tables.handles import new_handle
 from clew.store.texts import loaded, stored
 
@@ -94,27 +94,22 @@ def head(tx: Tx, thread: str) -> str | None:
     return row["head"] if row else None
 
 
+def runtimes(tx: Tx) -> list[str]:
+    """The agents of all threads."""
+    return [row["runtime"] for row in tx.all("SELECT DISTINCT runtime FROM threads") if isinstance(row["runtime"], str)]
+
+
+def workspace_of(tx: Tx, id: str) -> str:
+    """Its folder, of a damaged row too; empty if that is not known."""
+    row = tx.one("SELECT workspace FROM threads WHERE id = ?", id)
+    return row["workspace"] if row is not None and isinstance(row["workspace"], str) else ""
+
+
 def matching(tx: Tx, prefix: str, ids: Among = None) -> list[str]:
     """Ids that begin with `prefix`, at most two: enough to know whether it is unique."""
     inside, known = within(ids)
     sql = f"SELECT id FROM threads WHERE id >= ? AND id < ? {inside} ORDER BY id LIMIT 2"
     return [row["id"] for row in tx.all(sql, prefix, prefix + "~", *known)]
-
-
-def titled(tx: Tx, fragment: str, limit: int, ids: Among = None) -> list[str]:
-    """The newest threads whose titles contain the fragment."""
-    return _like(tx, "title", f"%{_literal(fragment)}%", limit, ids)
-
-
-def ending(tx: Tx, end: str, limit: int, ids: Among = None) -> list[str]:
-    """The newest threads whose ids end so."""
-    return _like(tx, "id", f"%{_literal(end)}", limit, ids)
-
-
-def _like(tx: Tx, column: str, pattern: str, limit: int, ids: Among) -> list[str]:
-    inside, known = within(ids)
-    sql = f"SELECT id FROM threads WHERE {column} LIKE ? ESCAPE '!' {inside} ORDER BY id DESC LIMIT ?"
-    return [row["id"] for row in tx.all(sql, pattern, *known, limit)]
 
 
 class ThreadSummary(Struct, frozen=True):
@@ -210,7 +205,7 @@ def ids(tx: Tx, after: str, limit: int) -> list[str]:
 
 _NEWEST = "ORDER BY active_at DESC, id DESC"
 _LIVE = "SELECT l.thread FROM turns l WHERE l.state IN ('running', 'waiting')"
-_WAITING = "SELECT g.thread FROM gates g WHERE g.state = 'open' UNION SELECT id FROM threads WHERE status = 'suspended'"
+_WAITING = f"{_LIVE} AND l.state = 'waiting' UNION SELECT id FROM threads WHERE status = 'suspended'"
 _ACTIVE = "status NOT IN ('completed', 'cancelled')"  # with threads whose status is damaged
 _HISTORY = "status IN ('completed', 'cancelled')"
 _FOUND = (  # matches the id, the title, the folder, or the newest answer
@@ -241,7 +236,7 @@ def _conditions(wanted: ThreadFilter) -> tuple[list[str], list[object]]:
         params += wanted.among
     if wanted.text:
         where.append(f"({_FOUND})")
-        sought = _literal(wanted.text.lower())
+        sought = literal(wanted.text.lower())
         params += [f"{sought}%", *[f"%{sought}%"] * 3]
     return where, params
 
@@ -439,10 +434,6 @@ def _thread_or_damaged(tx: Tx, row: Row) -> Thread | Damaged:
     if isinstance(found, BadRow):
         return Damaged(str(row["id"]), found.reason, _moment(row["active_at"]))
     return found
-
-
-def _literal(text: str) -> str:
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
 def move_notices(tx: Tx, old: Conversation, new: Conversation) -> None:
