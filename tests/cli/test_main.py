@@ -201,3 +201,15 @@ def test_permission_denied_names_the_file_without_a_traceback(
     monkeypatch.setattr("clew.cli.main._run", refuse)
     assert main() == 1
     assert "you may not open /home/ann/.clew/run/clew.lock" in capsys.readouterr().err
+
+
+@pytest.mark.process
+def test_a_home_below_a_file_is_an_error_without_a_traceback(clew: Clew, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for command in (["status"], ["threads"], ["run", "hi"], ["doctor"]):
+        result = clew.run(*command, env={"CLEW_HOME": str(tmp_path / "file" / "home")})
+        assert (
+            result.code in (1, 3)
+            and "Traceback" not in result.err
+            and str(tmp_path / "file") in result.err + result.out
+        )

@@ -64,7 +64,8 @@ def follow_turn(
     `at_gate` is called with the open gates after each change, once they are shown. If it returns True while the turn
     waits for a person, this returns before the end of the turn.
     """
-    renderer, gates = renderer or EventRenderer(), Gates(client, thread, how)
+    renderer = renderer or EventRenderer()
+    gates = Gates(client, thread, how, renderer)
     for event in client.events(thread, after):
         after = event.seq or after
         what = event.what
@@ -116,7 +117,7 @@ class ThreadRenderer:
         self.handle = thread  # its id until its handle is known
         self.running: str | None = None
         self.renderer = EventRenderer()
-        self.gates = Gates(client, thread, hints)
+        self.gates = Gates(client, thread, hints, self.renderer)
 
     def render(self, event: Event) -> list[Piece]:
         self.after = event.seq or self.after
@@ -167,7 +168,7 @@ class Watcher:
         if frame.kind == EventKind.HELLO:
             if self._thread and not is_again:  # what ends later comes as an event
                 self._at_first = self._client.ask(requests.thread(self._thread))
-            self._screen.say(phrase("cli_threads.reconnected") if is_again else phrase("cli_threads.watching"))
+            self._screen.say(phrase("cli_threads.reconnected" if is_again else "cli_threads.watching"))
             self._hellos += 1
         if self._as_json:
             data = json.loads(frame.data) | ({"again": is_again} if frame.kind == EventKind.HELLO else {})

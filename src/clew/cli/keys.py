@@ -16,7 +16,7 @@ from clew.cli.language import in_locale, phrase
 from clew.cli.output import Out
 from clew.cli.shown_gates import ShownGates, name_gate
 from clew.cli.view.events import PLAIN
-from clew.cli.view.gates import refuse_secrets, typing_hint
+from clew.cli.view.gates import is_on_its_way, refuse_secrets, typing_hints
 from clew.client import requests
 from clew.support.errors import ClewError
 
@@ -50,7 +50,8 @@ class GatePrompt:
             if bool(gates) != bool(was):  # the spinner would overwrite the typed text
                 self._screen.wait(None if gates else working())
             if is_new:
-                self._screen.write_line(f"  {typing_hint(gates)}", PLAIN)
+                for line in typing_hints(gates[-1], gates):
+                    self._screen.write_line(line, PLAIN)
                 self._start_reader()
             os.write(self._wake_write, b"!")
             return False
@@ -79,7 +80,8 @@ class GatePrompt:
             self._screen.say(phrase("cli_gates.type_again", why_held=self._shown.why_held()))
         elif text:
             with self._reply_lock:
-                self._screen.say(self._send(text, gates))
+                if reply := self._send(text, gates):
+                    self._screen.say(reply)
         elif not line:
             self._screen.say(phrase("cli_gates.how_to_list"))
         return bool(line)
@@ -88,7 +90,8 @@ class GatePrompt:
         try:
             refuse_secrets(text, gates)
             line, sees = name_gate(text, gates), [view.id for view in gates]
-            return in_locale(self._client.ask(requests.send(self._thread, line, sees=sees)).reply)
+            accepted = self._client.ask(requests.send(self._thread, line, sees=sees))
+            return "" if is_on_its_way(accepted) else in_locale(accepted.reply)
         except ClewError as error:
             return f"clew: {in_locale(error.words)}"
 

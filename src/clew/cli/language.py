@@ -81,10 +81,13 @@ def word(code: str) -> str:
     """A state, a kind or an outcome, which the API names by a code, in the language of the terminal. A code that this
     version does not know is shown as it is."""
     if not reads_chinese(os.environ):
-        return code
+        return _IN_ENGLISH.get(code, code)
     from clew.texts.catalogue import sentences
 
     return sentences("cli_words").get(code, (code, code))[1]
+
+
+_IN_ENGLISH = {"interrupted": "stopped"}  # codes that people know by another word
 
 
 def labels(*names: str) -> tuple[str, ...]:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 
+BOLD = 1
+_COLOURS = {"+": 32, "-": 31, "@": 36}
+_HEADS = ("+++", "---", "diff ")
 TIMEOUT = 120.0  # seconds that a command waits for a response
 
 
@@ -128,6 +131,11 @@ def terminal_columns() -> int | None:
 def painted(text: str, code: int, stream: TextIO) -> str:
     """Text in a colour, on a terminal without NO_COLOR (https://no-color.org)."""
     return f"\x1b[{code}m{text}\x1b[0m" if code and is_terminal(stream) and not os.environ.get("NO_COLOR") else text
+
+
+def diff_colour(line: str) -> int:
+    """The colour of a line of a diff."""
+    return BOLD if line.startswith(_HEADS) else _COLOURS.get(line[:1], 0)
 
 
 def moment(millis: int | None) -> str:

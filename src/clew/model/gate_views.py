@@ -24,11 +24,11 @@ class QuestionShown(Struct, frozen=True):
 
 class GateShown(Struct, frozen=True):
     """The texts of a gate as a person must see them: invisible and lookalike characters are escapes such as `\\u0441`.
-    Lines of code stay lines."""
+    Lines of code stay lines. Paths of a change inside the thread's workspace are relative to it."""
 
     title: str
     detail: str  # shortened if the gate's detail is
-    folder: str | None
+    folder: str | None  # None too if it is the thread's workspace
     reason: str
     questions: tuple[QuestionShown, ...]
     rule: str | None

@@ -52,6 +52,14 @@ def how_to_answer(code: str) -> Bilingual:
     )
 
 
+def how_to_stop_too(code: str) -> Bilingual:
+    """For a card that does not show "decline and stop"."""
+    return Bilingual(
+        f"Reply `{code} y` or `{code} n`, `{code} stop` to decline and stop, or `{code}` and a number.",
+        f"回复 `{code} y` 或 `{code} n`，`{code} stop` 表示拒绝并停止，或 `{code}` 加编号。",
+    )
+
+
 def how_to_answer_each(code: str) -> Bilingual:
     return Bilingual(f"Reply `{code} 1 2 …`: a number for each question.", f"回复 `{code} 1 2 …`：每个问题一个编号。")
 

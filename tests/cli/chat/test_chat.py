@@ -120,7 +120,7 @@ def test_a_running_turn_is_steered_queued_behind_or_stopped_by_ctrl_c(chat: Term
     chat.read_until("· Queued: it runs next.")
     chat.type("half a line\x03")
     chat.read_until("· stopping the turn…")
-    chat.read_until("turn interrupted")
+    chat.read_until("turn stopped")
     chat.read_until("turn completed")
     assert "queued" in chat.shown
     chat.type("\x03\x03\x03")  # clears the line, then says how to leave

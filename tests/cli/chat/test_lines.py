@@ -53,6 +53,8 @@ def test_a_command_may_be_typed_in_chinese_and_with_a_full_width_slash() -> None
     assert parsed("／状态") == Command("status", in_chinese=True)
     assert parsed("／resume　2") == Command("resume", "2")
     assert parsed("/exit") == Command("quit")
+    assert parsed("help") == Command("help") and parsed("帮助") == Command("help", in_chinese=True)
+    assert parsed("help me") == Message("help me")
 
 
 def test_a_mistyped_command_suggests_the_nearest_and_is_no_message() -> None:
@@ -175,25 +177,22 @@ def lines(flow: Flow, *pieces: TextChunk | InfoLine, columns: int = 20) -> list[
     return [each.text if isinstance(each, TextChunk) else f"[{each.line}]" for each in flow.take(pieces, columns)]
 
 
-def test_a_line_is_emitted_when_complete() -> None:
+def test_a_paragraph_is_emitted_when_complete() -> None:
     flow = Flow()
-    assert lines(flow, TextChunk("one\ntw", fresh=True)) == ["one"]
+    assert lines(flow, TextChunk("one\n\ntw", fresh=True)) == ["one"]
     assert flow.pending == "tw"
     assert lines(flow, TextChunk("o\n\nthree"), InfoLine("· turn completed")) == [
-        "two",
-        "",
-        "three",
+        *("", "two"),
+        *("", "three"),
         "[· turn completed]",
     ]
 
 
-def test_a_long_line_is_emitted_row_by_row() -> None:
+def test_of_a_paragraph_that_is_not_complete_the_last_row_is_shown() -> None:
     flow = Flow()
-    assert lines(flow, TextChunk("never lose the thread that leads you back")) == [
-        "never lose the",
-        "thread that leads",
-    ]
+    assert lines(flow, TextChunk("never lose the thread that leads you back")) == []
     assert flow.pending == "you back"
+    assert lines(flow, InfoLine("x")) == ["never lose the", "thread that leads", "you back", "[x]"]
 
 
 def test_a_new_text_starts_on_its_own_line() -> None:

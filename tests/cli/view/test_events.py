@@ -156,7 +156,7 @@ def test_the_end_of_a_turn_shows_time_and_tokens() -> None:
     turn = turn_view(started_at=1000, ended_at=4210, usage=usage)
     assert summary(turn) == "completed in 3.2 s, 1,234 tokens (1,000 in, 234 out)"
     assert summary(replace(turn, state="failed", usage=None, ended_at=66_000)) == "failed after 1 min 05 s"
-    assert summary(replace(turn, state="interrupted", started_at=None)) == "interrupted"
+    assert summary(replace(turn, state="interrupted", started_at=None)) == "stopped"
 
 
 def test_the_text_of_a_stopped_turn_is_not_repeated_as_its_answer() -> None:

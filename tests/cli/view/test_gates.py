@@ -10,12 +10,20 @@ import pytest
 from msgspec.structs import replace
 
 from clew.cli.chat.prompt import toolbar
-from clew.cli.commands.gates import _ask_all, _ask_one, _one_line_summary
-from clew.cli.view.events import BOLD, InfoLine
-from clew.cli.view.gates import Gates, command_hints, refuse_secrets, request_lines, typing_hint, typing_hints
+from clew.cli.commands.gates import _ask_all, _one_line_summary
+from clew.cli.view.events import BOLD, PLAIN, EventRenderer, InfoLine
+from clew.cli.view.gates import (
+    Gates,
+    command_hints,
+    refuse_secrets,
+    request_lines,
+    request_rows,
+    typing_hint,
+    typing_hints,
+)
 from clew.client.events import Event
 from clew.client.requests import Request
-from clew.model.gate_views import GateView
+from clew.model.gate_views import GateShown, GateView
 from clew.support.errors import Refused
 from tests.helpers.views import gate_view as gate
 from tests.helpers.views import question_view as question
@@ -74,8 +82,8 @@ def test_blank_lines_in_agent_text_are_folded_and_counted() -> None:
     view = gate(kind="question", detail=gap, reason=gap, questions=[question(gap, "a")])
     assert request_lines(view)[1:] == [
         *("  why:", "  │ tests", "  │ ⏎×299", "  │ x"),
-        *("    tests", "    ⏎×299", "    x"),
         *("  301 lines:", "  tests", "  ⏎×299", "  x", "    1 a"),
+        *("    tests", "    ⏎×299", "    x"),
     ]
 
 
@@ -98,7 +106,7 @@ def test_gates_shortened_in_a_list_are_fetched_before_display() -> None:
 
 def test_the_typing_hint_names_the_accepted_answers() -> None:
     one = gate(kind="question", questions=[question("Which?", "red")])
-    assert typing_hint([gate()]) == "y, n, n REASON or a number; any other text goes to the agent"
+    assert typing_hint([gate()]) == "or y, n, n REASON; any other text goes to the agent"
     assert typing_hint([one]) == "a number, or K7Q2 and your own text"
     assert typing_hint([gate(kind="question", questions=[question("Which?", "red", free=False)])]) == "a number"
     assert typing_hint([gate(kind="question", questions=[question()])]) == "your next line answers it"
@@ -153,10 +161,10 @@ def event(kind: str, **data: Any) -> Event:
 def test_a_gate_is_shown_once_and_again_if_it_is_reopened() -> None:
     gates = Gates(GateClient(gate()), "T", typing_hints)
     first = gates.catch_up()
-    assert first[0] == InfoLine("K7Q2: the agent asks to run a command", BOLD)
+    assert first[0] == InfoLine("K7Q2: the agent asks to run a command", BOLD, is_request=True)
     assert gates.take(event("gate.opened")) == [] and [view.code for view in gates.open] == ["K7Q2"]
-    told = gates.take(event("gate.answered", decision="accept", by="ann", title="make all"))
-    assert (told, gates.open) == ([InfoLine("· K7Q2: yes by ann: make all")], ())
+    assert gates.take(event("gate.answered", decision="accept", by="ann", title="make all")) == []
+    assert gates.open == ()
     assert gates.take(event("gate.opened")) == first and len(gates.open) == 1
 
 
@@ -169,30 +177,111 @@ def test_the_toolbar_names_open_gates() -> None:
     assert toolbar(5, "T", 0, None, 0, ["K7Q2"]).startswith("? K7Q2 waits for you")
 
 
-def test_numeric_options_are_marked_when_asking_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    monkeypatch.setattr("click.prompt", lambda *_, **__: "#1")
-    assert _ask_one(Namespace(say=told.append), question("How many?", "2", "1")) == "#1"  # type: ignore[arg-type]
-    assert told == ["  #1 2", "  #2 1"]
-
-
-def test_options_are_explained_before_an_answer_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    view = gate(kind="question", detail="red: stop everything", questions=[question("Which?", "red", "blue")])
+def asked_in_a_terminal(monkeypatch: pytest.MonkeyPatch, view: GateView) -> list[str]:
+    """The lines of `clew answer`, with what it asks at the prompt."""
     told: list[str] = []
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
 
-    class Heard:
-        def say(self, line: str) -> None:
-            told.append(line)
-
     def prompt(text: str, **_: object) -> str:
         told.append(text)
-        return "1"
+        return "#1"
 
     monkeypatch.setattr("click.prompt", prompt)
+    assert _ask_all(Namespace(say=told.append), view) == [["#1"] for _ in view.questions]  # type: ignore[arg-type]
+    return told
 
-    assert _ask_all(Heard(), view) == [["1"]]  # type: ignore[arg-type]
-    assert told == ["    red: stop everything", "  1 red", "  2 blue", "Which?"]
+
+def test_numeric_options_are_marked_when_asking_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = asked_in_a_terminal(monkeypatch, gate(kind="question", questions=[question("How many?", "2", "1")]))
+    assert told[1:] == ["  How many?", "    #1 2", "    #2 1", "›"]
+
+
+def test_a_question_comes_first_then_its_options_and_what_explains_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = gate(kind="question", detail="red: stop everything", questions=[question("Which?", "red", "blue")])
+    lines = ["  Which?", "    1 red", "    2 blue", "    red: stop everything"]
+    assert request_lines(view)[1:] == lines
+    assert asked_in_a_terminal(monkeypatch, view)[1:] == [*lines, "›"]
+
+
+def test_of_several_questions_each_is_named_at_the_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = gate(kind="question", questions=[question("Which?", "red"), question("Where?")])
+    assert asked_in_a_terminal(monkeypatch, view)[-2:] == ["Which?", "Where?"]
+
+
+def test_an_approval_takes_three_lines_beside_its_request() -> None:
+    gates = Gates(GateClient(gate(options=LABELS)), "T", typing_hints)
+    asked = gates.catch_up()
+    answered = gates.take(event("gate.answered", decision="accept", by="you", title="make all"))
+    taken = gates.take(event("gate.taken"))
+    shown = [piece.line for piece in (*asked, *answered, *taken) if isinstance(piece, InfoLine)]
+    assert shown == [
+        "K7Q2: the agent asks to run a command",
+        "    make all",
+        "  1 yes · 2 no · 3 in this thread · 4 by a rule (or y, n, n REASON, stop; any other text goes to the agent)",
+        "· K7Q2: yes by you",
+    ]
+
+
+LABELS = ["yes", "no", "in this thread", "by a rule", "no, and stop"]
+
+
+def test_at_most_four_answers_are_shown_at_first_sight() -> None:
+    view = gate(options=LABELS, rule="make *")
+    assert [line.split()[1:3] for line in command_hints(view)] == [
+        *(["approve", "K7Q2"], ["deny", "K7Q2"]),
+        *(["approve", "K7Q2"], ["approve", "K7Q2"]),
+    ]
+    assert "5" not in typing_hints(view, [view])[0]
+
+
+def activity(phase: str, outcome: str | None = None) -> Event:
+    data = {"item": "i", "activity": "command", "phase": phase, "title": "make all", "outcome": outcome}
+    return Event("activity", 1, turn="U", data=data)
+
+
+def test_what_a_rule_allowed_takes_one_line() -> None:
+    work = EventRenderer()
+    gates = Gates(GateClient(gate(state="answered")), "T", typing_hints, work)
+    events = [
+        activity("started"),
+        event("gate.opened"),
+        event("gate.answered", decision="accept", by="the rule allow make *", title="make all"),
+        event("gate.taken"),
+        activity("done", "ok"),
+    ]
+    shown = [piece for each in events for piece in (*work.take(each), *gates.take(each))]
+    assert [piece.line for piece in shown if isinstance(piece, InfoLine)] == ["· command: make all"]
+
+
+def test_what_a_rule_forbade_takes_one_more_line_that_says_so() -> None:
+    work = EventRenderer()
+    gates = Gates(GateClient(gate(state="answered")), "T", typing_hints, work)
+    events = [
+        activity("started"),
+        event("gate.opened"),
+        event("gate.answered", decision="decline", by="the rule deny make *", title="make all"),
+        event("gate.taken"),
+        activity("done", "declined"),
+    ]
+    shown = [piece for each in events for piece in (*work.take(each), *gates.take(each))]
+    assert [piece.line for piece in shown if isinstance(piece, InfoLine)] == [
+        "· command: make all",
+        "· K7Q2: no by the rule deny make *: make all",
+    ]
+
+
+def test_paths_and_the_folder_are_shown_as_the_daemon_shows_them() -> None:
+    texts = GateShown("src/b.txt", "+++ src/b.txt", None, "", (), None, ())
+    view = gate(kind="change", title="/p/src/b.txt", detail="+++ /p/src/b.txt", folder="/p", shown=texts)
+    assert request_lines(view)[1:] == ["    +++ src/b.txt", "    src/b.txt"]
+
+
+def test_a_diff_is_coloured_and_other_details_are_not() -> None:
+    def weights(kind: str) -> list[int]:
+        return [row.weight for row in request_rows(gate(kind=kind, detail="+++ b\n@@ -1 +1 @@\n-old\n+new"))]
+
+    assert weights("change")[1:5] == [BOLD, 36, 31, 32]
+    assert weights("command")[1:5] == [PLAIN] * 4
 
 
 def test_an_approval_says_what_it_allowed_and_where() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clew.cli.view.text_width import age, duration, fit, rows_of, table
 from clew.cli.view.threads import thread_table
-from clew.cli.view.transcript import entry_text, print_formatted
+from clew.cli.view.transcript import entry_text
 from clew.model.views import Passage, ThreadView
 from clew.support.coded import coded_in
 from clew.support.display.width import width
@@ -73,12 +73,6 @@ def test_without_a_terminal_no_header_and_a_question_replaces_the_answer() -> No
     view = thread("01ABCDEFGHJ", handle="a-title", status="suspended", suspend_message="go\non?")
     (line,) = thread_table([view], 61, None)
     assert line == "a-title  suspended  a title  codex  1m  go on?"
-
-
-def test_markdown_character_references_cannot_change_text_direction(capsys: pytest.CaptureFixture[str]) -> None:
-    print_formatted("it says &#x202e;no&#x2069; &#x1b;[2J")
-    shown = capsys.readouterr().out
-    assert r"it says \u202eno\u2069" in shown and not set(shown) & set("\u202e\u2069\x1b")
 
 
 def test_a_list_shows_sentences_of_clew_in_the_language_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from clew.cli.view.transcript import entry_text, fenced, tail_of
+import re
+
+from clew.cli.view.transcript import entry_text, fenced, for_terminal, tail_of
 from clew.model.views import ItemView, Passage
+from tests.helpers.views import thread_view
 
 
 def answer(*items: ItemView) -> Passage:
@@ -35,6 +38,13 @@ def test_a_short_output_is_shown_whole() -> None:
 
 def test_a_message_of_a_person_keeps_its_line_breaks() -> None:
     assert "one  \ntwo" in entry_text(Passage("person", "ann", "one\ntwo", 0, "T"))
+
+
+def test_on_a_terminal_a_person_s_text_is_shown_as_typed_and_an_agent_s_is_laid_out() -> None:
+    typed = "# no head\n**stars**\n\n```\ncode\n```"
+    entries = [Passage("person", "ann", typed, 0, "T"), Passage("agent", "codex", "**bold**", 0, "T", "completed")]
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", for_terminal(thread_view("T", title="x"), entries, columns=60))
+    assert f"\n\n{typed}\n\n" in shown and "\nbold\n" in shown
 
 
 def test_an_answer_before_an_activity_is_shown_once() -> None:

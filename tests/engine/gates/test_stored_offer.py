@@ -69,7 +69,8 @@ async def test_a_stop_keeps_its_number_if_the_files_change(tmp_path: Path) -> No
         test.parent.mkdir()
         test.write_text("")
         (view,) = await chat.asks(COMMAND)
-        assert "5. decline and stop" in chat.card(view).text
+        text = chat.card(view).text
+        assert "5." not in text and f"`{view.code} stop` to decline and stop" in text
         test.unlink()
         test.symlink_to(tmp_path.parent)
         assert (await chat.says("5")).fate is Fate.ANSWER

@@ -313,7 +313,7 @@ async def test_the_buttons_of_a_gate_send_what_could_be_typed(tmp_path: Path) ->
         [gate] = await rig.engine.gates.all()
         await rig.delivered(f"{gate.id}:ask")
         [card] = [sent for sent in room.sent if sent.kind == "ask"]
-        assert [button.says.partition(" ")[2] for button in card.buttons] == ["y", "n", "thread", "rule", "stop"]
+        assert [button.says.partition(" ")[2] for button in card.buttons] == ["y", "n", "thread", "rule"]
         answer = await say(rig, card.buttons[0].says, pressed=True, quoted=f"message-{room.sent.index(card) + 1}")
         assert (answer.fate, answer.thread) == (Fate.ANSWER, accepted.thread)
         await rig.ended(accepted.turn)

@@ -19,7 +19,10 @@ from clew.texts.bilingual import Bilingual, zh
 from clew.texts.slash_commands import Mistake, Place, Typed
 
 _RESUME = slash_commands.find("resume")
-_LEAVING = frozenset({"exit", "quit", ":q", "退出"})  # alone in a line, as in other programs
+_BARE = {  # alone in a line, as in other programs
+    **dict.fromkeys(("exit", "quit", ":q", "退出"), "quit"),
+    **dict.fromkeys(("help", "帮助"), "help"),
+}
 
 IMAGE = "data:image/"
 SUFFIXES = {"png": ".png", "jpeg": ".jpg", "gif": ".gif", "webp": ".webp"}
@@ -80,8 +83,8 @@ def parse_line(line: str, is_file: Callable[[Path], bool] = is_file) -> Parsed |
         return None
     if is_image(text):
         return _image(text)
-    if text in _LEAVING:
-        return Command("quit")
+    if text in _BARE:
+        return Command(_BARE[text], in_chinese=not text.isascii())
     match slash_commands.parse(text, Place.TERMINAL):
         case Typed(spec, argument, in_chinese):
             return Command(spec.name, argument, in_chinese)

@@ -79,7 +79,8 @@ class PlainChat:
             if self._out.as_json or reply.failed or line.startswith("·"):
                 self._screen.write_line(line)
             else:
-                self._screen.write_text(f"{line}\n", fresh=True)
+                self._screen.end_line()
+                self._screen.write_plain(f"{line}\n")
         if self._out.as_json and reply.failed:
             print(json_text({"error": {"code": "refused", "message": " ".join(reply.lines)}}), flush=True)
 

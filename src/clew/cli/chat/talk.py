@@ -31,12 +31,12 @@ from clew.cli.chat.setting_commands import SettingCommands
 from clew.cli.chat.thread_file import file_lines
 from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.commands.run import ThreadOptions, absolute, start_request
-from clew.cli.commands.threads import state_words, status_words, trace_words, waits_for
+from clew.cli.commands.threads import policy_words, state_words, status_words, trace_words, waits_for
 from clew.cli.completion import newest_in
 from clew.cli.language import in_locale, phrase, row_name, sentence
 from clew.cli.output import moment
 from clew.cli.shown_gates import name_gate
-from clew.cli.view.gates import is_secret, refuse_secrets, secret_message
+from clew.cli.view.gates import is_on_its_way, is_secret, refuse_secrets, secret_message
 from clew.cli.view.text_width import one_line, table
 from clew.cli.view.threads import gate_table, named, thread_table
 from clew.client import requests
@@ -135,6 +135,8 @@ class Talk(SettingCommands):
 
     def _accepted_lines(self, accepted: Sent) -> tuple[str, ...]:
         """Explain steering once; report a queued message or an open gate each time."""
+        if is_on_its_way(accepted):
+            return ()
         if accepted.fate != "steer" or accepted.state == "waiting":
             return (f"· {in_locale(accepted.reply)}",) if accepted.words else ()
         explained, self._steer_explained = self._steer_explained, True
@@ -274,6 +276,8 @@ class Talk(SettingCommands):
         accepted = self.client.ask(requests.send(view.thread, clean(text), sees=[view.id]))
         if accepted.fate == "refused":
             raise Refused(accepted.reply)
+        if view.thread == self.thread and is_on_its_way(accepted):
+            return Reply((), accepted.turn)
         lines = (f"· {in_locale(accepted.reply)}",) if accepted.words else ()
         return Reply(lines, accepted.turn if view.thread == self.thread else None)
 
@@ -306,7 +310,7 @@ class Talk(SettingCommands):
             (row_name("row_status"), f"{status_words(view)}{queued}"),
             (row_name("row_waits_for"), one_line(waits_for(view))),
             (row_name("row_runtime"), " ".join(part for part in (view.runtime, view.model, view.effort) if part)),
-            (row_name("row_policy"), view.policy),
+            (row_name("row_policy"), policy_words(view)),
             (row_name("row_workspace"), view.workspace),
             (row_name("row_attached"), _names(self.files)),
         ]

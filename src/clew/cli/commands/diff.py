@@ -10,15 +10,11 @@ import click
 
 from clew.cli.completion import thread_argument
 from clew.cli.language import phrase
-from clew.cli.output import Out, json_option, painted
+from clew.cli.output import BOLD, Out, diff_colour, json_option, painted
 from clew.support.text import visible
 
 if TYPE_CHECKING:
     from clew.model.views import Passage
-
-_COLOURS = {"+": 32, "-": 31, "@": 36}
-_HEADS = ("+++", "---", "diff ")
-BOLD = 1
 
 
 @click.command("diff", short_help="Show the changes that the agent of a thread made.")
@@ -42,7 +38,7 @@ def diff_command(out: Out, thread: str, last_turn: bool) -> None:
     for change in found:
         print(painted(visible(f"diff {change['paths']}"), BOLD, sys.stdout))
         for line in str(change["diff"]).splitlines():
-            print(coloured(line))
+            print(painted(visible(line), diff_colour(line), sys.stdout))
     if not found:
         out.say(phrase("cli_threads.no_file_changes"))
     else:
@@ -54,9 +50,3 @@ def _changes(passages: tuple[Passage, ...]) -> Iterator[dict[str, object]]:
         for item in passage.items:
             if item.kind == "change" and item.outcome in (None, "ok"):
                 yield {"turn": passage.turn, "at": passage.at, "paths": item.title, "diff": item.body}
-
-
-def coloured(line: str) -> str:
-    """A line of a diff for the terminal."""
-    colour = BOLD if line.startswith(_HEADS) else _COLOURS.get(line[:1], 0)
-    return painted(visible(line), colour, sys.stdout)

@@ -11,8 +11,9 @@ import click
 
 from clew.cli.completion import check_thread_id, gate_codes, thread_ids
 from clew.cli.language import phrase, sentence
-from clew.cli.output import Out, json_option, prompt_text, terminal_columns
+from clew.cli.output import Out, json_option, painted, prompt_text, terminal_columns
 from clew.cli.view.threads import gate_table, gate_title
+from clew.support.text import visible
 
 if TYPE_CHECKING:
     from clew.client.requests import Request
@@ -66,12 +67,14 @@ def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
 
 
 def _show_one(out: Out, view: GateView) -> None:
-    from clew.cli.view.gates import command_hints, request_lines
+    from clew.cli.view.gates import command_hints, request_rows
 
     if out.as_json:
         out.json(view)
         return
-    for line in [*request_lines(view), *command_hints(view)]:
+    for row in request_rows(view):
+        print(painted(visible(row.line), row.weight, sys.stdout), flush=True)
+    for line in command_hints(view):
         out.line(line)
 
 
@@ -252,20 +255,19 @@ def _split_reply(question: QuestionView, reply: str) -> list[str]:
 def _ask_all(out: Out, view: GateView) -> list[list[str]]:
     if not sys.stdin.isatty():
         raise click.UsageError(sentence("cli_gates.give_answer"))
-    from clew.cli.view.gates import detail_lines, request_lines
+    from clew.cli.view.gates import request_lines
 
-    for line in request_lines(view) if view.about else detail_lines(view):
+    for line in request_lines(view):
         out.say(line)
-    return [_split_reply(question, _ask_one(out, question)) for question in view.questions]
+    is_one = len(view.questions) == 1
+    return [_split_reply(question, _ask_one(question, is_one=is_one)) for question in view.questions]
 
 
-def _ask_one(out: Out, question: QuestionView) -> str:
-    from clew.cli.view.gates import option_lines
+def _ask_one(question: QuestionView, *, is_one: bool) -> str:
+    """Ask at the prompt. Of several questions each is named again: all were shown before."""
     from clew.support.display import escape_hidden
 
-    for line in option_lines(question, 2):
-        out.say(line)
-    text = escape_hidden(question.text, lines=False)
+    text = "›" if is_one else escape_hidden(question.text, lines=False)
     return str(click.prompt(text, prompt_suffix=" ", hide_input=question.secret, err=True))
 
 

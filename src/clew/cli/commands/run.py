@@ -107,7 +107,7 @@ def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> N
     from clew.cli.follow import follow_turn, working
     from clew.cli.keys import GatePrompt
     from clew.cli.view.events import InfoLine, summary
-    from clew.cli.view.gates import choices, command_hints
+    from clew.cli.view.gates import command_hints, no_hints
     from clew.cli.view.screen import Screen
 
     with Screen() as screen:
@@ -121,7 +121,7 @@ def run_command(out: Out, /, prompt: str, **options: Unpack[ThreadOptions]) -> N
         show = (lambda pieces: None) if out.as_json else screen.show
         with add_way_back(name):
             keys = GatePrompt(out, screen, client, accepted.thread)
-            how = choices if keys.is_interactive else command_hints
+            how = no_hints if keys.is_interactive else command_hints
             turn, _ = follow_turn(client, accepted.thread, accepted.turn or "", show, how=how, at_gate=keys.at_gate)
         screen.wait(None)
         show([InfoLine(f"· {summary(turn)}")] if turn.state != "waiting" else [])

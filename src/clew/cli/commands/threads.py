@@ -148,7 +148,7 @@ def _described(view: ThreadView) -> list[tuple[str, str]]:
         (row_name("row_waits_for"), waits_for(view)),
         (row_name("row_kind"), word(view.kind)),
         (row_name("row_runtime"), " ".join(part for part in (view.runtime, view.model, view.effort) if part)),
-        (row_name("row_policy"), view.policy),
+        (row_name("row_policy"), policy_words(view)),
         (row_name("row_priority"), view.priority if view.priority != "normal" else ""),
         (row_name("row_workspace"), view.workspace),
         (
@@ -164,6 +164,11 @@ def _described(view: ThreadView) -> list[tuple[str, str]]:
         (row_name("row_trouble"), said(view, "notification_error")),
         (row_name("row_head"), view.head or ""),
     ]
+
+
+def policy_words(view: ThreadView) -> str:
+    """The policy; if turns run under another one, that, with the reason."""
+    return f"{view.policy_now}: {said(view, 'policy_reason')}" if view.policy_now else view.policy
 
 
 def status_words(view: ThreadView) -> str:
@@ -235,14 +240,11 @@ def read_command(out: Out, thread: str, limit: int, plain: bool, full: bool, tol
     if out.as_json:
         out.json(entries)
         return
-    from clew.cli.view.transcript import markdown, print_formatted
+    from clew.cli.view.transcript import for_terminal, markdown
 
     view = client.ask(requests.thread(thread))
-    text = markdown(view, entries, full=full)
-    if plain or not is_terminal(sys.stdout):
-        print(text, end="")
-    else:
-        print_formatted(text)
+    layout = markdown if plain or not is_terminal(sys.stdout) else for_terminal
+    print(layout(view, entries, full=full), end="")
     out.hint(next_step(view, was_read=True))
 
 

@@ -36,7 +36,9 @@ class InfoLine(Struct, frozen=True):
     """One line about the work. Lines that need attention are not dim."""
 
     line: str
-    weight: int = DIM
+    weight: int = DIM  # or a colour
+    gives_way: bool = False  # it names work that has begun: a request about it, right after, says it all
+    is_request: bool = False  # the head of a request
 
 
 Piece = TextChunk | InfoLine
@@ -50,6 +52,7 @@ class EventRenderer:
         self._cut: Key | None = None  # a text that the agent gave up; told if it begins another one in the same turn
         self._activities: dict[Key, bool] = {}  # started activities, and whether they have ended
         self._over: set[str] = set()  # turns that have ended
+        self._declined: set[str] = set()  # turns in which an answer was a no, which was shown
 
     def take(self, event: Event) -> list[Piece]:
         """Render an event with text, an activity or a notice, of any turn."""
@@ -71,6 +74,14 @@ class EventRenderer:
             case RuntimeNotice() as notice:
                 return [InfoLine(f"· {said(notice, 'text')}")]
         return []
+
+    def is_working(self, turn: str) -> bool:
+        """Whether a shown activity of the turn has not ended."""
+        return any(not ended for (of, _), ended in self._activities.items() if of == turn)
+
+    def expect_declined(self, turn: str) -> None:
+        """What this turn may not do is shown by its gate."""
+        self._declined.add(turn)
 
     def catch_up(self, turn: TurnView) -> list[Piece]:
         """Render the text and activities of an open turn so far."""
@@ -165,10 +176,12 @@ class EventRenderer:
         ends = phase == "done"
         begun, ended = key in self._activities, self._activities.get(key, False)
         self._activities[key] = ends or ended
-        says_more = ends and outcome not in (None, "ok")
+        is_told = outcome == "declined" and key[0] in self._declined
+        says_more = ends and outcome not in (None, "ok") and not is_told
         if ended or (begun and not says_more) or not title:
             return []
-        return [InfoLine(activity_line(activity, phase if says_more else "started", title, outcome))]
+        line = activity_line(activity, phase if says_more else "started", title, outcome)
+        return [InfoLine(line, gives_way=not ends)]
 
 
 def _find_shown(text: str, shown: dict[Key, str]) -> Key | None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clew.cli.language import as_called, in_locale, person, phrase, said, word
-from clew.cli.view.events import BOLD, PLAIN, InfoLine, Piece
+from clew.cli.output import diff_colour
+from clew.cli.view.events import BOLD, PLAIN, EventRenderer, InfoLine, Piece
 from clew.cli.view.text_width import one_line, rows_of, table
 from clew.client import requests
 from clew.client.events import GateAnswered, GateExpired, GateOpened, GateTaken, GateVoid
@@ -29,9 +30,11 @@ from clew.support.errors import Refused
 
 if TYPE_CHECKING:
     from clew.client.events import Event
+    from clew.client.requests import Sent
     from clew.client.sync import Asks
 
 BAR, REASON_COLUMNS = "│ ", 70  # before each row of an agent's reason, and the width of a row after it
+AT_FIRST = 4  # answers that are shown; others can be typed
 REASON_LINES, REASON_CHARS = 6, 500  # how much of a reason is shown at most
 AnswerHints = Callable[[GateView, Sequence[GateView]], list[str]]  # lines on how to answer a gate, given all open ones
 
@@ -42,11 +45,13 @@ class Gates:
     `open` are the gates shown as open, oldest first. Any Python thread may read it.
     """
 
-    def __init__(self, client: Asks, thread: str, hints: AnswerHints) -> None:
+    def __init__(self, client: Asks, thread: str, hints: AnswerHints, work: EventRenderer | None = None) -> None:
         self._client = client
         self._thread = thread
         self._hints = hints
+        self._work = work or EventRenderer()
         self._shown: set[str] = set()
+        self._answered: dict[str, str] = {}  # the line about an answer, until the agent has taken it
         self.open: tuple[GateView, ...] = ()
 
     def catch_up(self, turn: str | None = None) -> list[Piece]:
@@ -60,11 +65,34 @@ class Gates:
         match event.what:
             case GateOpened(gate):
                 return self._opened(self._client.ask(requests.gate(gate)))
-            case GateAnswered(gate) | GateTaken(gate) | GateVoid(gate) | GateExpired(gate) as closed:
-                self.open = tuple(view for view in self.open if view.id != gate)
-                self._shown.discard(gate)  # it may be opened again
+            case GateAnswered(gate) as answered:
+                return self._take_answer(answered, event.turn or "", self._close(gate))
+            case GateTaken(gate, code):
+                received = phrase("cli_gates.received", code=code) if self._close(gate) else ""
+                line = self._answered.pop(gate, received)
+                return [InfoLine(line)] if line else []
+            case GateVoid(gate) | GateExpired(gate) as closed:
+                self._close(gate)
                 return [InfoLine(closing_line(closed))]
         return []
+
+    def _close(self, gate: str) -> bool:
+        """Returns whether it was shown."""
+        was_shown = gate in self._shown
+        self.open = tuple(view for view in self.open if view.id != gate)
+        self._shown.discard(gate)  # it may be opened again
+        return was_shown
+
+    def _take_answer(self, answered: GateAnswered, turn: str, was_shown: bool) -> list[Piece]:
+        """One line when the agent has taken the answer. Of a gate that a rule answered at once: one line, which is that
+        of the work that goes on by a yes."""
+        if answered.decision in ("decline", "cancel"):
+            self._work.expect_declined(turn)
+        if was_shown:
+            self._answered[answered.gate] = closing_line(answered)
+            return []
+        goes_on = answered.decision == "accept" and self._work.is_working(turn)
+        return [] if goes_on else [InfoLine(f"{closing_line(answered)}: {one_line(script_shown(answered.title))}")]
 
     def _opened(self, view: GateView) -> list[Piece]:
         if view.state != "open":
@@ -76,23 +104,23 @@ class Gates:
         if view.id in self._shown:
             return []
         self._shown.add(view.id)
-        head, *rest = [*request_lines(view), *self._hints(view, self.open)]
-        return [InfoLine(head, BOLD), *(InfoLine(line, PLAIN) for line in rest)]
+        return [*request_rows(view), *map(_plain, self._hints(view, self.open))]
 
 
-def closing_line(closed: GateAnswered | GateTaken | GateVoid | GateExpired) -> str:
+def is_on_its_way(accepted: Sent) -> bool:
+    """Whether a message was an answer, about which a line comes when the agent has taken it."""
+    code = accepted.texts.get("words")
+    return code is not None and code.code in _ON_THEIR_WAY
+
+
+_ON_THEIR_WAY = frozenset({"gates.on_its_way", "gates.all_on_their_way", "gates.all_on_their_way_many"})
+
+
+def closing_line(closed: GateAnswered | GateVoid | GateExpired) -> str:
     """One line about the outcome of a gate."""
     match closed:
-        case GateAnswered(_, code, decision, by, title):
-            return phrase(
-                "cli_gates.decided",
-                code=code,
-                decision=decision_words(decision),
-                who=person(by),
-                title=one_line(script_shown(title)),
-            )
-        case GateTaken(_, code):
-            return phrase("cli_gates.received", code=code)
+        case GateAnswered(_, code, decision, by):
+            return phrase("cli_gates.decided", code=code, decision=decision_words(decision), who=person(by))
         case GateVoid(_, code):
             return phrase("cli_gates.void", code=code, why=said(closed, "why"))
         case GateExpired(_, code):
@@ -100,8 +128,12 @@ def closing_line(closed: GateAnswered | GateTaken | GateVoid | GateExpired) -> s
 
 
 def request_lines(view: GateView) -> list[str]:
+    return [row.line for row in request_rows(view)]
+
+
+def request_rows(view: GateView) -> list[InfoLine]:
     """The complete request with nothing hidden: who types `y` below it has seen what that allows."""
-    return [_headline(view), *_body(view)]
+    return [InfoLine(_headline(view), BOLD, is_request=True), *_body(view)]
 
 
 def shown_as(view: GateView) -> str:
@@ -109,27 +141,61 @@ def shown_as(view: GateView) -> str:
     return view.about or view.kind
 
 
-def _body(view: GateView) -> Iterator[str]:
-    """The agent's reason first, and what it would do last: that is on the screen when one answers."""
+def _body(view: GateView) -> Iterator[InfoLine]:
+    """The agent's reason first, and what it would do last: that is on the screen when one answers. A question stands
+    before what explains its options."""
     if view.reason:
-        yield phrase("cli_gates.why")
-        yield from (f"  {row}" for row in _reason_rows(view.reason))
-    yield from detail_lines(view)
+        yield _plain(phrase("cli_gates.why"))
+        yield from (_plain(f"  {row}") for row in _reason_rows(view.reason))
+    is_question = shown_as(view) == "question"
+    if not is_question:
+        yield from _detail_rows(view)
+    yield from map(_plain, _notes(view))
+    if not is_question:
+        yield from map(_plain, _indented(_title(view), 4))
+    yield from map(_plain, _question_lines(view))
+
+
+def _plain(line: str) -> InfoLine:
+    return InfoLine(line, PLAIN)
+
+
+def _notes(view: GateView) -> Iterator[str]:
+    """What a person must know about the request."""
     if view.leaves_sandbox:
         yield phrase("cli_gates.outside_sandbox")
     if view.warning:
         yield f"  ⚠ {said(view, 'warning')}"
-    if view.folder:
-        yield phrase("cli_gates.in_folder", folder=as_code(view.folder, lines=False))
+    if folder := _folder(view):
+        yield phrase("cli_gates.in_folder", folder=folder)
     if count := many_lines(shown_as(view), view.title):
         yield phrase("cli_gates.lines", count=f"{count:,}")
     if length := long_line(shown_as(view), view.title):
         yield phrase("cli_gates.long_line", length=f"{length:,}")
-    if shown_as(view) != "question":
-        yield from _indented(title_shown(shown_as(view), view.title), 4)
+
+
+def _question_lines(view: GateView) -> Iterator[str]:
+    """The questions with their options, then what explains these."""
     for question in view.questions:
         yield from _indented(as_prose(_with_line_count(question.text)), 2)
         yield from option_lines(question, 4)
+    if shown_as(view) == "question" and view.detail:
+        yield from _indented(_detail(view), 4)
+
+
+def _title(view: GateView) -> str:
+    return view.shown.title if view.shown else title_shown(shown_as(view), view.title)
+
+
+def _detail(view: GateView) -> str:
+    return view.shown.detail if view.shown else detail_shown(shown_as(view), view.detail)
+
+
+def _folder(view: GateView) -> str:
+    """Where it would run, unless that is the workspace of its thread."""
+    if view.shown is not None:
+        return view.shown.folder or ""
+    return as_code(view.folder, lines=False) if view.folder else ""
 
 
 def _reason_rows(reason: str) -> Iterator[str]:
@@ -152,9 +218,11 @@ def _with_line_count(words: str) -> str:
     return phrase("cli_gates.lines_of", count=f"{count:,}", words=words) if count else words
 
 
-def detail_lines(view: GateView) -> list[str]:
-    """The diff, or the explanation of the options of a question."""
-    return _indented(detail_shown(shown_as(view), view.detail), 4) if view.detail else []
+def _detail_rows(view: GateView) -> Iterator[InfoLine]:
+    """The diff of a change in colours, or other details."""
+    is_diff = shown_as(view) == "change"
+    for line in _detail(view).split("\n") if view.detail else ():
+        yield InfoLine(f"    {line}", diff_colour(line) if is_diff else PLAIN)
 
 
 def option_lines(question: QuestionView, margin: int) -> list[str]:
@@ -172,13 +240,17 @@ def _has_numeric_options(question: QuestionView) -> bool:
     return any(option.isascii() and option.isdigit() and option != str(place) for place, option in options)
 
 
+def no_hints(view: GateView, others: Sequence[GateView]) -> list[str]:
+    """For a prompt that shows the hints by itself, when it can read an answer."""
+    return []
+
+
 def typing_hints(view: GateView, others: Sequence[GateView]) -> list[str]:
-    """For a prompt."""
-    return [*choices(view), f"  {typing_hint(others)}"]
-
-
-def choices(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
-    return [] if view.kind == "question" else numbered(_options(view), 2)
+    """For a prompt: one line."""
+    if view.kind == "question":
+        return [f"  {typing_hint(others)}"]
+    choices = " · ".join(numbered(_options(view)[:AT_FIRST], 0))
+    return [f"  {choices} ({typing_hint(others)})"]
 
 
 def _options(view: GateView) -> list[str]:
@@ -195,7 +267,7 @@ def typing_hint(shown: Sequence[GateView]) -> str:
     (view,) = shown
     if view.kind == "question":
         return _question_hint(view)
-    return phrase("cli_gates.how_to_choose")
+    return phrase("cli_gates.how_to_choose" if len(view.options) <= AT_FIRST else "cli_gates.how_to_choose_more")
 
 
 def _question_hint(view: GateView) -> str:
@@ -223,7 +295,7 @@ def command_hints(view: GateView, others: Sequence[GateView] = ()) -> list[str]:
     thread = [] if view.only_once else [f"approve {code} --thread"]
     rule = [f"approve {code} --rule"] if view.rule is not None else []
     commands = [f"approve {code}", f"deny {code}", *thread, *rule, f"deny {code} --stop"]
-    rows = zip(commands, map(escape_hidden, _options(view)), strict=True)
+    rows = [*zip(commands, map(escape_hidden, _options(view)), strict=True)][:AT_FIRST]
     return table([(as_called(f"  clew {command}"), label) for command, label in rows])
 
 

@@ -1,5 +1,5 @@
-"""Output of `run` and `watch`: the agent's text to stdout, everything else to stderr, and on a terminal a spinner
-line with the waiting time. The spinner is erased before anything else is written."""
+"""Output of `run` and `watch`: the agent's text to stdout, laid out if that is a terminal, everything else to stderr,
+and on a terminal a spinner line with the waiting time. The spinner is erased before anything else is written."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from types import TracebackType
 from clew.cli.language import in_locale
 from clew.cli.output import is_terminal, painted
 from clew.cli.view.events import DIM, InfoLine, Piece, TextChunk
+from clew.cli.view.markdown import Blocks, laid_out
 from clew.cli.view.text_width import duration, fit
+from clew.support.display.width import width
 from clew.support.text import visible
 
 TICK = 0.12  # seconds
+UP = "\x1b[A\x1b[K"  # erases the line above
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -27,9 +30,12 @@ class Screen:
     def __init__(self) -> None:
         self._lock = threading.RLock()  # several threads and a signal handler write
         self._mid_line = False
+        self._blocks = Blocks()  # of the text that is being written
+        self._has_blocks = False  # whether one of them was written
         self._waiting: str | None = None
         self._since = 0.0
         self._drawn = False
+        self._may_be_replaced = False  # the last line on the terminal names work that a request may now ask about
         self._over = threading.Event()
         self._ticking: threading.Thread | None = None
 
@@ -48,13 +54,36 @@ class Screen:
             match piece:
                 case TextChunk(text, fresh):
                     self.write_text(text, fresh)
-                case InfoLine(line, weight):
-                    self.write_line(line, weight)
+                case InfoLine() as info:
+                    self._write_info(info)
+
+    def _write_info(self, info: InfoLine) -> None:
+        with self._lock:
+            if info.is_request and self._may_be_replaced:
+                self._write(lambda: print(UP, end="", file=sys.stderr, flush=True))
+            self.write_line(info.line, info.weight)
+            self._may_be_replaced = info.gives_way and is_terminal(sys.stderr) and _is_one_row(info.line)
 
     def write_text(self, text: str, fresh: bool) -> None:
+        """Write Markdown of an agent: laid out on a terminal, each block when it is complete."""
         with self._lock:
             if fresh:
                 self.end_line()
+                self._blocks.clear()
+                self._has_blocks = False
+            if not is_terminal(sys.stdout):
+                self.write_plain(text)
+                return
+            for block in self._blocks.take(visible(text)):
+                self._write_block(block)
+
+    def _write_block(self, block: str) -> None:
+        between = "\n" if self._has_blocks else ""
+        self._has_blocks = True
+        self._write(lambda: print(f"{between}{laid_out(block)}", end="", flush=True))
+
+    def write_plain(self, text: str) -> None:
+        with self._lock:
             self._write(lambda: print(visible(text), end="", flush=True))
             self._mid_line = not text.endswith("\n")
 
@@ -73,6 +102,8 @@ class Screen:
 
     def end_line(self) -> None:
         with self._lock:
+            if block := self._blocks.flush():
+                self._write_block(block)
             if self._mid_line:
                 self._write(lambda: print(flush=True))
                 self._mid_line = False
@@ -89,6 +120,7 @@ class Screen:
 
     def _write(self, write: Callable[[], None]) -> None:
         with self._lock:
+            self._may_be_replaced = False
             self._erase()
             write()
 
@@ -112,3 +144,9 @@ class Screen:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
             self._drawn = False
+
+
+def _is_one_row(line: str) -> bool:
+    import shutil
+
+    return width(visible(line)) < shutil.get_terminal_size().columns

@@ -67,7 +67,8 @@ def _gate_row(gate: GateView, name: str, now: float) -> tuple[str, ...]:
 def gate_title(gate: GateView) -> str:
     from clew.support.display.as_code import title_shown  # only gates need it
 
-    return title_shown(gate.about or gate.kind, gate.title, lines=False)
+    kind = gate.about or gate.kind
+    return title_shown(kind, gate.shown.title if gate.shown and kind == "change" else gate.title, lines=False)
 
 
 def suspension_words(thread: ThreadView, now: float) -> str:

@@ -1,4 +1,4 @@
-"""A transcript as Markdown, and as formatted text for a terminal."""
+"""A transcript as Markdown, and laid out for a terminal. What a person typed is shown as typed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from clew.cli.language import person, phrase, said, word
 from clew.cli.output import moment
 from clew.cli.view.events import activity_line
+from clew.cli.view.markdown import laid_out
 from clew.cli.view.text_width import one_line
 from clew.cli.view.threads import named
-from clew.support.text import agent_name, escape_direction_marks, visible
+from clew.support.text import agent_name, visible
 
 if TYPE_CHECKING:
     from clew.model.views import ItemView, Passage, ThreadView
@@ -22,11 +23,29 @@ TAIL = 5  # lines of the output of a command that failed
 
 def markdown(thread: ThreadView, entries: Sequence[Passage], *, full: bool = False) -> str:
     """Control characters are shown as escapes. `full`: with the output of commands and with diffs."""
-    head = f"# {one_line(thread.title)}\n\n{named(thread)}, {thread.runtime}, {thread.workspace}\n"
-    return visible("\n".join([head, *(entry_text(entry, full=full) for entry in entries)]))
+    return visible("\n".join([_head(thread), *(entry_text(entry, full=full) for entry in entries)]))
+
+
+def for_terminal(
+    thread: ThreadView, entries: Sequence[Passage], *, full: bool = False, columns: int | None = None
+) -> str:
+    """The same, laid out for a terminal."""
+    parts = [(_head(thread), False), *(part for entry in entries for part in _parts(entry, full=full))]
+    shown = [visible(text) if is_typed else laid_out(visible(text), columns).rstrip("\n") for text, is_typed in parts]
+    return "\n\n".join(shown) + "\n"
+
+
+def _head(thread: ThreadView) -> str:
+    return f"# {one_line(thread.title)}\n\n{named(thread)}, {thread.runtime}, {thread.workspace}\n"
 
 
 def entry_text(entry: Passage, *, full: bool = False) -> str:
+    parts = [_with_line_breaks(text) if is_typed else text for text, is_typed in _parts(entry, full=full)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _parts(entry: Passage, *, full: bool) -> list[tuple[str, bool]]:
+    """The parts of an entry: Markdown, or a text as a person typed it."""
     outside = phrase("cli_threads.outside_clew") if entry.outside else ""
     parts = [f"## {person(entry.author or entry.role)}, {moment(entry.at)}{_state(entry)}{outside}"]
     if entry.prelude is not None:
@@ -46,13 +65,11 @@ def entry_text(entry: Passage, *, full: bool = False) -> str:
             if output := _output(item, full=full):
                 parts += [*_listed(activities), output]
                 activities = []
-    text = _answer(entry) if entry.role == "agent" else _with_line_breaks(said(entry, "text"))
-    parts += [
-        *_listed(activities),
-        text,
-        phrase("cli_threads.attached", files=", ".join(entry.files)) if entry.files else "",
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    parts += _listed(activities)
+    text = _answer(entry) if entry.role == "agent" else said(entry, "text")
+    attached = phrase("cli_threads.attached", files=", ".join(entry.files)) if entry.files else ""
+    shown = [*((part, False) for part in parts), (text, entry.role != "agent"), (attached, False)]
+    return [(part, is_typed) for part, is_typed in shown if part]
 
 
 def _answer(entry: Passage) -> str:
@@ -97,15 +114,3 @@ def _state(entry: Passage) -> str:
 
 def _listed(activities: Sequence[str]) -> list[str]:
     return ["\n".join(activities)] if activities else []
-
-
-def print_formatted(text: str) -> None:
-    """Print Markdown on the terminal with rich, which is slow to import. Character references such as `&#x202e;` become
-    characters only here; rich keeps those that change the text direction, so they are removed afterwards."""
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    console = Console(highlight=False)
-    with console.capture() as formatted:
-        console.print(Markdown(text, hyperlinks=False))
-    print(escape_direction_marks(formatted.get()), end="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clew.engine.gates.choices import ChoiceKind, choices, has_numeric_options
+from clew.engine.gates.choices import AT_FIRST, ChoiceKind, choices, has_numeric_options
 from clew.model.delivery import Button
 from clew.model.gates import Gate, GateKind, GateState
 from clew.model.threads import SuspendedBy
@@ -54,9 +54,9 @@ def suspension_buttons(by: SuspendedBy, other: str | None = None) -> tuple[Butto
 
 
 def card_buttons(shown: Sequence[Gate]) -> tuple[Button, ...]:
-    """The buttons of a card: every choice for one gate, yes and no for several. A gate that is not shown completely
-    gets no button that allows it. No button moves while a gate of the card is open: a second tap in the same place must
-    not mean another gate, so the buttons of settled ones stay too."""
+    """The buttons of a card: the first choices for one gate, yes and no for several. A gate that is not shown
+    completely gets no button that allows it. No button moves while a gate of the card is open: a second tap in the same
+    place must not mean another gate, so the buttons of settled ones stay too."""
     if not any(gate.state is GateState.OPEN for gate in shown):
         return ()
     if len(shown) == 1:
@@ -70,7 +70,7 @@ def card_buttons(shown: Sequence[Gate]) -> tuple[Button, ...]:
 def _buttons_of_one(gate: Gate) -> tuple[Button, ...]:
     questions = gate.asked.questions
     if gate.asked.kind is not GateKind.QUESTION:
-        offered = [choice for choice in choices(gate) if gate.whole_in or not choice.answer.is_yes]
+        offered = [choice for choice in choices(gate)[:AT_FIRST] if gate.whole_in or not choice.answer.is_yes]
         return tuple(_approval(gate, choice.word, choice.label) for choice in offered)
     if len(questions) != 1 or questions[0].several or questions[0].secret or not gate.whole_in:
         return ()

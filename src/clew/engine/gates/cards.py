@@ -20,7 +20,7 @@ from clew.engine.delivery.enqueue import (
 )
 from clew.engine.delivery.language import CHINESE, language_of
 from clew.engine.gates import button_labels
-from clew.engine.gates.choices import choices, has_numeric_options
+from clew.engine.gates.choices import AT_FIRST, choices, has_numeric_options
 from clew.engine.gates.status_lines import chat_status_line, in_english, title_line
 from clew.engine.gates.visibility import (
     MessageLimit,
@@ -328,9 +328,9 @@ def _reply_hints(gate: Gate, say: Say) -> list[str]:
     """How to reply."""
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:
-        labels = [say(each.label) for each in choices(gate)]
-        numbered = "\n".join(f"{number}. {label}" for number, label in enumerate(labels, 1))
-        return [numbered, say(card_messages.how_to_answer(code))]
+        first, more = choices(gate)[:AT_FIRST], choices(gate)[AT_FIRST:]
+        numbered = "\n".join(f"{number}. {say(each.label)}" for number, each in enumerate(first, 1))
+        return [numbered, say(card_messages.how_to_stop_too(code) if more else card_messages.how_to_answer(code))]
     if len(asked.questions) != 1:
         return [say(card_messages.how_to_answer_each(code))]
     return [_question_hint(asked.questions[0], code, say)]

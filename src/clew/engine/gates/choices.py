@@ -17,6 +17,9 @@ from clew.texts.catalogue import say
 DEFAULT_RULE_LIFETIME = 2 * 3600 * 1000  # milliseconds; of a rule that is made by `rule` or a button
 
 
+AT_FIRST = 4  # choices of an approval that are shown at first sight; the others can be typed
+
+
 class ChoiceKind(StrEnum):
     """The name of a choice in the API."""
 

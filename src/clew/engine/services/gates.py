@@ -36,11 +36,12 @@ from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, Ga
 from clew.model.messages import Conversation, Inbound
 from clew.model.threads import Thread
 from clew.store import Tx
-from clew.store.tables import gates
+from clew.store.tables import gates, threads
 from clew.store.tables import rules as rows
 from clew.support.coded import Coded, Text, coded_of, with_texts
 from clew.support.display import escape_hidden, shortened
 from clew.support.display.as_code import as_code, as_command, as_prose, detail_shown, title_shown
+from clew.support.display.relative import relative, relative_diff, relative_title
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
 from clew.texts import gate_messages
@@ -57,17 +58,17 @@ class GateService:
 
     async def all(self) -> list[GateView]:
         """All open gates of all threads, oldest first."""
-        return await self._core.store.read(lambda tx: [_brief(gate) for gate in gates.all_open(tx)])
+        return await self._core.store.read(lambda tx: [_brief(tx, gate) for gate in gates.all_open(tx)])
 
     async def count(self) -> int:
         return await self._core.store.read(gates.count_open)
 
     async def of_thread(self, thread: str, limit: int = 100) -> list[GateView]:
         """All gates of a thread, open or not, newest first."""
-        return await self._core.store.read(lambda tx: [_brief(gate) for gate in gates.of_thread(tx, thread, limit)])
+        return await self._core.store.read(lambda tx: [_brief(tx, gate) for gate in gates.of_thread(tx, thread, limit)])
 
     async def one(self, name: str) -> GateView:
-        return await self._core.store.read(lambda tx: _view(find_gate(tx, name)))
+        return await self._core.store.read(lambda tx: _view(tx, find_gate(tx, name)))
 
     async def answer(self, name: str, given: AnswerGate) -> GateView:
         """Answer a gate. Raises Refused, with who answered, if it is not open any more."""
@@ -82,7 +83,7 @@ class GateService:
             answered = apply_choice(tx, self._core, gate, chosen, given.sender)
             if not gate.asked.blocking and chosen.answer.decision is Decision.REPLY:
                 self._say(tx, gate, thread, chosen.answer, given.sender)
-            return _view(answered)
+            return _view(tx, answered)
 
         view = await self._core.store.write(body)
         await apply_new_rules(self._core)
@@ -110,7 +111,7 @@ class GateService:
                 for each in gates.open_in(tx, existing_thread(tx, thread).id)
                 if codes is None or each.code in codes
             ]
-            return [_brief(gate) for gate in accept_all(tx, self._core, found, sender)]
+            return [_brief(tx, gate) for gate in accept_all(tx, self._core, found, sender)]
 
         return await self._core.store.write(body)
 
@@ -251,23 +252,28 @@ def _check_wildcards(gate: Gate, thread: Thread, new: NewRule) -> None:
         raise BadInput(gate_messages.wildcards_in_pattern(gate.code, new.pattern))
 
 
-def _brief(gate: Gate) -> GateView:
+def _brief(tx: Tx, gate: Gate) -> GateView:
     brief = shortened(gate.asked.detail, DETAIL)
-    return _with_shown(replace(_raw(gate), detail=brief, cut=brief != gate.asked.detail))
+    return _with_shown(tx, gate, replace(_raw(gate), detail=brief, cut=brief != gate.asked.detail))
 
 
-def _view(gate: Gate) -> GateView:
-    return _with_shown(_raw(gate))
+def _view(tx: Tx, gate: Gate) -> GateView:
+    return _with_shown(tx, gate, _raw(gate))
 
 
-def _with_shown(view: GateView) -> GateView:
-    """Add the texts as people must see them, with deceptive characters escaped, so that no client has to do that."""
+def _with_shown(tx: Tx, gate: Gate, view: GateView) -> GateView:
+    """Add the texts as people must see them, with deceptive characters escaped and paths relative to the workspace, so
+    that no client has to do that."""
+    workspace, kind = threads.workspace_of(tx, gate.thread), view.about or view.kind
+    is_change = kind == GateKind.CHANGE
+    title = relative_title(view.title, gate.asked.paths, workspace) if is_change else view.title
+    folder = relative(view.folder, workspace) if view.folder not in (None, workspace) else None
     return replace(
         view,
         shown=GateShown(
-            title=title_shown(view.about or view.kind, view.title),
-            detail=detail_shown(view.about or view.kind, view.detail),
-            folder=as_code(view.folder, lines=False) if view.folder is not None else None,
+            title=title_shown(kind, title),
+            detail=detail_shown(kind, relative_diff(view.detail, workspace) if is_change else view.detail),
+            folder=as_code(folder, lines=False) if folder is not None else None,
             reason=as_prose(view.reason),
             questions=tuple(QuestionShown(as_prose(each.text), _lines(each.options)) for each in view.questions),
             rule=as_command(view.rule, lines=False) if view.rule is not None else None,

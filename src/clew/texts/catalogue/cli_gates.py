@@ -34,7 +34,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "command": ("the command", "命令"),
     "cut_here": ("what ends in … is cut here: ", "以 … 结尾的在这里被截断："),
-    "decided": ("· {code}: {decision} by {who}: {title}", "· {code}：{decision}，由 {who} 答复：{title}"),
+    "decided": ("· {code}: {decision} by {who}", "· {code}：{decision}，由 {who} 答复"),
     "expired": ("· {code} expired without an answer", "· {code} 已过期，没有答复"),
     "for_ever": ("for ever", "永久"),
     "gates_shows": (
@@ -43,8 +43,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "give_answer": ("give an ANSWER; there is no terminal to ask at", "请给出 ANSWER；没有终端可以询问"),
     "how_to_choose": (
-        "y, n, n REASON or a number; any other text goes to the agent",
-        "y、n、n 理由，或一个数字；其他文字发给智能体",
+        "or y, n, n REASON; any other text goes to the agent",
+        "或 y、n、n 理由；其他文字发给智能体",
+    ),
+    "how_to_choose_more": (
+        "or y, n, n REASON, stop; any other text goes to the agent",
+        "或 y、n、n 理由、stop；其他文字发给智能体",
     ),
     "how_to_list": (
         "clew gates lists open gates; clew approve and clew deny answer them",
