@@ -35,7 +35,7 @@ export class GateElement extends HTMLElement {
     this.setAttribute("tabindex", "-1");
     this.setAttribute("data-gate", gate.id);
     this.setAttribute("aria-label", `${this.#kindName()}: ${gate.shown.title}`);
-    setContent(this, this.#header(inThread), this.#request(), this.#answers(), this.#extra);
+    setContent(this, this.#header(inThread), this.#request(), this.#answers(), this.#explanation(), this.#extra);
     this.#setAllowDisabled(!this.#isComplete);
   }
 
@@ -79,8 +79,14 @@ export class GateElement extends HTMLElement {
       gate.warning && h("p", { class: "warning" }, said(gate, "warning")),
       reason && h("p", { class: "note" }, t("gate.agent_says", { reason })),
       folder && h("p", { class: "note gate-folder" }, t("gate.in", { folder })),
-      gate.detail && this.#detail(),
+      kind !== "question" && gate.detail && this.#detail(),
     ].filter(Boolean);
+  }
+
+  /** What explains the options of a question, below the question. */
+  #explanation() {
+    const { gate } = this;
+    return (gate.about ?? gate.kind) === "question" && gate.detail && this.#detail();
   }
 
   /** Open and complete: nobody allows what they do not see. Lists of gates shorten it; then the rest is fetched, and

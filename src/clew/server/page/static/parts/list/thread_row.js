@@ -1,5 +1,5 @@
 // @ts-check
-/** One thread in the list: its title, status, last line, runtime, folder and surfaces. */
+/** One thread in the list: its title, status, last line, handle, runtime, folder and surfaces. */
 
 import { h } from "/page/lib/dom.js";
 import { folderName, formatDate } from "/page/lib/format.js";
@@ -26,7 +26,7 @@ const surfaceNames = (thread) => (thread.bound ?? []).map(({ surface }) => tOr(`
 
 /** @param {Thread} thread */
 export function threadRow(thread) {
-  const where = [thread.runtime, folderName(thread.workspace), ...surfaceNames(thread)].filter(Boolean).join(" · ");
+  const where = [thread.handle, thread.runtime, folderName(thread.workspace), ...surfaceNames(thread)].filter(Boolean).join(" · ");
   return h("li", { "data-thread": thread.id }, threadLink(thread, where));
 }
 

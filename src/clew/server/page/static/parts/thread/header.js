@@ -3,7 +3,7 @@
 
 import { h, isComposing, setContent } from "/page/lib/dom.js";
 import { folderName } from "/page/lib/format.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 import { statusBadge } from "/page/parts/list/thread_row.js";
 
 /** @param {(title: string) => unknown} save */
@@ -48,7 +48,7 @@ export function titleLine(save) {
 }
 
 /**
- * Status, agent, folder, policy, where it is bound, and what it was forked from.
+ * Status, handle, agent, folder, policy, where it is bound, and what it was forked from.
  * @param {Thread} thread
  */
 export function threadFacts(thread) {
@@ -60,11 +60,13 @@ export function threadFacts(thread) {
       t(drives ? "where.drives" : "where.follows", { surface: tOr(`surface.${surface}`, surface) }),
     ),
   );
+  const policy = thread.policy_now ?? thread.policy;
   return [
     statusBadge(thread),
+    thread.handle && h("code", { title: t("handle") }, thread.handle),
     h("span", {}, agent),
     h("span", { title: thread.workspace }, folderName(thread.workspace)),
-    h("span", { title: t(`policy.${thread.policy}.words`) }, tOr(`policy.${thread.policy}`, thread.policy)),
+    h("span", { title: said(thread, "policy_reason") || t(`policy.${policy}.words`) }, tOr(`policy.${policy}`, policy)),
     bound,
     thread.forked_from && h("a", { href: `#/threads/${thread.forked_from}`, "data-row": "source" }, t("forked")),
   ];

@@ -109,8 +109,10 @@ export class RunningTurn extends HTMLElement {
     const known = this.#activities.get(update.item);
     const element = known?.element ?? h("div", {});
     if (!known) this.#body.append(element);
-    this.#activities.set(update.item, { element, item: { ...known?.item, ...update } });
+    const item = { ...known?.item, ...update };
+    this.#activities.set(update.item, { element, item });
     this.#changed.add(update.item);
+    if (item.kind === "gate") for (const name of this.#activities.keys()) this.#changed.add(name); // it may be on the card
     if (update.phase === "done" && update.body === undefined && update.kind !== "notice") this.#fetchSoon();
     this.#scheduleDraw();
   }
@@ -141,6 +143,16 @@ export class RunningTurn extends HTMLElement {
   }
 
   /**
+   * Whether the card of an open gate shows it: a gate, or the work that waits for its answer.
+   * @param {ItemUpdate} item
+   */
+  #isOnCard({ kind, phase, title }) {
+    if (phase === "done") return false;
+    const asked = [...this.#activities.values()].map((each) => each.item).filter((each) => each.kind === "gate");
+    return kind === "gate" || asked.some((gate) => gate.phase !== "done" && gate.title === title);
+  }
+
+  /**
    * A fold that a person opened or closed stays so.
    * @param {string} name
    */
@@ -149,7 +161,7 @@ export class RunningTurn extends HTMLElement {
     if (!activity) return;
     const before = activity.element;
     const item = /** @type {Item} */ ({ body: "", outcome: null, exit_code: null, ...activity.item });
-    const element = newActivity(item, this.#turn);
+    const element = this.#isOnCard(item) ? h("div", { hidden: true }) : newActivity(item, this.#turn);
     if (before instanceof HTMLDetailsElement && element instanceof HTMLDetailsElement) element.open = before.open;
     const hadFocus = before.contains(focused());
     before.replaceWith(element);
