@@ -167,7 +167,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "rebuilt": (", rebuilt from clew's history", "，由 clew 的历史重建"),
     "reconnected": ("reconnected", "已重新连接"),
     "reopens": ("clew resume {thread} '…' reopens it", "clew resume {thread} '…' 重新打开它"),
-    "reconnected": ("reconnected", "已重新连接"),
     "restarted": (", restarted {restarts} times", "，重启了 {restarts} 次"),
     "retry_failed": ("clew notify --retry-failed retries what failed", "clew notify --retry-failed 重试失败的"),
     "running_goes_on": ("the running turn goes on with {agent}", "正在运行的这一轮仍由 {agent} 继续"),
