@@ -72,7 +72,9 @@ def advance(progress: Progress, event: Event) -> Progress:
             return _with(replace(progress, images=images), _activity(event))
         case GateOpened(ref, asked):
             held = replace(progress, gates=progress.gates | {ref}) if asked.blocking else progress
-            return _with(held, Item(gate_item(ref), GATE, Phase.STARTED, script_shown(asked.title)))
+            held_up = progress.items.get(asked.item or "")
+            parent = held_up.parent if held_up is not None else None
+            return _with(held, Item(gate_item(ref), GATE, Phase.STARTED, script_shown(asked.title), parent=parent))
         case GateClosed(ref):
             return replace(progress, gates=progress.gates - {ref})
         case Usage(tokens):
@@ -128,6 +130,7 @@ def _activity(event: Activity) -> Item:
         event.outcome,
         event.exit_code,
         event.folder,
+        parent=event.parent,
     )
 
 

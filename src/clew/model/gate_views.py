@@ -33,6 +33,7 @@ class GateShown(Struct, frozen=True):
     questions: tuple[QuestionShown, ...]
     rule: str | None
     replies: tuple[tuple[str, ...], ...]
+    agents: tuple[str, ...] = ()
 
 
 class GateView(Struct, frozen=True):
@@ -66,7 +67,8 @@ class GateView(Struct, frozen=True):
     leaves_sandbox: bool = False  # a command that would run outside the sandbox of the rest of the turn
     about: str | None = None  # of a question whose options allow a command or a change: that kind; show it as such
     cut: bool = False  # `detail` is shortened
-    only_once: bool = False  # it does not show what it would do, so it cannot be allowed for the thread
+    only_once: bool = False  # a yes is for once: a sub-agent asks, or it does not show what it would do
+    agents: tuple[str, ...] = ()  # the sub-agents for which it is asked, outermost first; empty: the agent itself
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 

@@ -95,6 +95,12 @@ class Asked(Struct, frozen=True):
     may_touch: tuple[str, ...] = ()  # paths that it may change, for rules that deny or ask
     mentions: tuple[str, ...] = ()  # other words in it: if they are those of such a rule, a person is asked
     unshown: bool = False  # it only has a name, and does not show what it would do: a yes is for once
+    agents: tuple[str, ...] = ()  # the sub-agents for which it is asked, outermost first; empty: the agent itself
+
+    @property
+    def only_once(self) -> bool:
+        """Whether a yes is for this one request, and no rule is offered with it."""
+        return self.unshown or bool(self.agents)
 
     @property
     def shown_as(self) -> GateKind:

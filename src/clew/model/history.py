@@ -61,6 +61,7 @@ class Deed(Struct, frozen=True):
     exit_code: int | None = None
     folder: str | None = None
     said: Coded | None = None  # the title, if it is a sentence of clew; None: of the agent, or of an older version
+    parent: int | None = None  # the deed that began the sub-agent that did it, by its place among the deeds
 
     @property
     def text(self) -> str:

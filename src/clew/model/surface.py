@@ -76,6 +76,7 @@ class Outgoing(Struct, frozen=True):
     live: str = ""  # shown below the text: what is being written now; only if the surface streams
     headline: str = ""  # the same in one line, with what to do; only if the surface shows no more
     again: bool = False  # it may have been sent before, under the same id
+    silent: bool = False  # it must not ring: only sub-agents ask
     # The platform's id of the message that it answers, if the surface has replies. If that message is gone, the
     # delivery is sent all the same.
     reply_to: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -182,3 +183,20 @@ class Item(Struct, frozen=True):
     exit_code: int | None = None
     folder: str | None = None
     position: int = 0  # in the order in which they started
+    parent: str | None = None  # the item under which it is shown: what a sub-agent does, under its own
+
+
+def in_tree_order(items: Iterable[Item]) -> list[Item]:
+    """Each item right after its parent and that one's other items; otherwise in the order given."""
+    seen: set[str] = set()
+    under: dict[str | None, list[Item]] = {}
+    for item in items:
+        under.setdefault(item.parent if item.parent in seen else None, []).append(item)
+        seen.add(item.item)
+    return list(_subtree(None, under))
+
+
+def _subtree(parent: str | None, under: Mapping[str | None, Sequence[Item]]) -> Iterator[Item]:
+    for item in under.get(parent, ()):
+        yield item
+        yield from _subtree(item.item, under)

@@ -139,7 +139,7 @@ class LocalSurface:
             return "terminal"
         if self._announce(outgoing):
             return "terminal"
-        if await self._desktop.show("clew", line):
+        if not outgoing.silent and await self._desktop.show("clew", line):
             return "desktop"
         return "receipt"
 

@@ -30,6 +30,10 @@ def agent_says(reason: str) -> Bilingual:
     return Bilingual(f"The agent says: {reason}", f"智能体说：{reason}")
 
 
+def asked_by(agents: str) -> Bilingual:
+    return Bilingual(f"asked by the sub-agent {agents}", f"提出请求的子智能体：{agents}")
+
+
 def in_folder(folder: str) -> Bilingual:
     return Bilingual(f"in {folder}", f"目录：{folder}")
 

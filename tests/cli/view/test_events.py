@@ -189,3 +189,18 @@ def test_a_text_that_begins_again_under_the_same_name_is_shown_again() -> None:
     assert written(pieces) == "wrong\nright"
     assert info_lines(pieces) == ["· (the agent discarded this text and starts again)"]
     assert renderer.settle(ended("right")) == []
+
+
+def test_what_a_sub_agent_does_is_indented_under_the_call_that_began_it() -> None:
+    def below(item: str, parent: str | None) -> Event:
+        data = {"item": item, "activity": "command", "phase": "started", "title": item, "parent": parent}
+        return Event("activity", 1, turn="T", data=data)
+
+    live = render(EventRenderer(), below("a", None), below("b", "a"), below("c", "b"), below("d", None))
+    lines = ["· command: a", "  · command: b", "    · command: c", "· command: d"]
+    assert info_lines(live) == lines
+    items = [
+        ItemView(name, "command", "started", name, "", parent=up)
+        for name, up in zip("abcd", (None, "a", "b", None), strict=True)
+    ]
+    assert info_lines(EventRenderer().catch_up(turn_view(ended_at=None, items=items))) == lines

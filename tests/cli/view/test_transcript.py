@@ -50,3 +50,9 @@ def test_on_a_terminal_a_person_s_text_is_shown_as_typed_and_an_agent_s_is_laid_
 def test_an_answer_before_an_activity_is_shown_once() -> None:
     text = entry_text(answer(ItemView("0", "text", "done", "", "done", None, None), CHANGE))
     assert text.count("done") == 1 and text.index("done") < text.index("a.py")
+
+
+def test_what_a_sub_agent_did_is_a_list_in_the_list() -> None:
+    under = ItemView("2", "command", "done", "ls", "", "ok", 0, parent="1")
+    text = entry_text(answer(ItemView("1", "tool", "done", "Agent look", "", "ok"), under))
+    assert "- tool: Agent look (ok)\n  - command: ls (ok)" in text

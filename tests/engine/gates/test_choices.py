@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from clew.engine.gates.choices import ChoiceKind, accept_choice, choices
 from clew.engine.gates.choices import _approvals as approvals
@@ -24,3 +25,8 @@ def test_on_a_card_of_an_earlier_version_the_number_of_no_still_means_no(offer: 
     gate = Gate("G", "K7Q2", "T", "t", "r", ASKED, GateState.OPEN, 1, offer=offer, choice_order=0)
     assert choices(gate)[number - 1].word is ChoiceKind.DECLINE
     assert [choice.word for choice in choices(gate)][:2] == [ChoiceKind.ACCEPT, ChoiceKind.THREAD]
+
+
+def test_a_sub_agent_is_never_offered_a_rule() -> None:
+    words = [choice.word for choice in approvals(replace(ASKED, agents=("look around",)), "pytest …")]
+    assert words == [ChoiceKind.ACCEPT, ChoiceKind.DECLINE, ChoiceKind.CANCEL]

@@ -438,6 +438,11 @@ async def test_only_answers_and_gates_make_a_sound(surface: TelegramSurface, bot
     assert (await bot.shown(1))[0]["silent"]
 
 
+async def test_what_only_sub_agents_ask_makes_no_sound(surface: TelegramSurface, bot: Bot) -> None:
+    await surface.send(replace(words("May I?", DeliveryKind.ASK), silent=True))
+    assert (await bot.shown(1))[0]["silent"]
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("text", ["x" * 4096, "🧶" * 2048, "", "  \n", "a\x00b\ud800", "**", "\u202eabc\u200b"])
 async def test_any_text_can_be_delivered(surface: TelegramSurface, bot: Bot, text: str) -> None:

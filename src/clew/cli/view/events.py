@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clew.model.views import TurnView
 
 TITLE = 160  # columns of the title of an activity
+DEEPEST = 8  # levels of sub-agents that are shown as such
 PLAIN, BOLD, DIM = range(3)  # the codes of terminals
 
 
@@ -51,6 +52,7 @@ class EventRenderer:
         self._current: Key | None = None  # the text that was shown last
         self._cut: Key | None = None  # a text that the agent gave up; told if it begins another one in the same turn
         self._activities: dict[Key, bool] = {}  # started activities, and whether they have ended
+        self._depths: dict[Key, int] = {}  # of activities: those of a sub-agent are indented
         self._over: set[str] = set()  # turns that have ended
         self._declined: set[str] = set()  # turns in which an answer was a no, which was shown
 
@@ -69,7 +71,8 @@ class EventRenderer:
                 return []
             case TextDone(item, text):
                 return self._complete((turn, item), text)
-            case ActivityChanged(item, activity, phase, outcome=outcome) as changed:
+            case ActivityChanged(item, activity, phase, outcome=outcome, parent=parent) as changed:
+                self._place((turn, item), parent)
                 return self._activity((turn, item), activity, phase, said(changed, "title"), outcome)
             case RuntimeNotice() as notice:
                 return [InfoLine(f"· {said(notice, 'text')}")]
@@ -90,6 +93,7 @@ class EventRenderer:
             if item.kind == "text":
                 pieces += self._complete((turn.id, item.item), item.body)
             elif item.kind != "gate":  # `Gates` shows these
+                self._place((turn.id, item.item), item.parent)
                 pieces += self._activity((turn.id, item.item), item.kind, item.phase, said(item, "title"), item.outcome)
         return pieces
 
@@ -112,6 +116,7 @@ class EventRenderer:
         """Show nothing more of this turn."""
         self._over.add(turn)
         self._activities = {key: ended for key, ended in self._activities.items() if key[0] != turn}
+        self._depths = {key: depth for key, depth in self._depths.items() if key[0] != turn}
         self._shown = {key: text for key, text in self._shown.items() if key[0] != turn}
         self._current = None
 
@@ -171,6 +176,10 @@ class EventRenderer:
         shown = self._shown.get(key)
         return shown.text() if shown else ""
 
+    def _place(self, key: Key, parent: str | None) -> None:
+        """Indent an activity of a sub-agent more than the call that began the sub-agent."""
+        self._depths[key] = self._depths.get((key[0], parent), 0) + 1 if parent is not None else 0
+
     def _activity(self, key: Key, activity: str, phase: str, title: str, outcome: str | None) -> list[Piece]:
         """Show the start of an activity, and its end if that was not simply ok. A late watcher sees the same line."""
         ends = phase == "done"
@@ -181,7 +190,7 @@ class EventRenderer:
         if ended or (begun and not says_more) or not title:
             return []
         line = activity_line(activity, phase if says_more else "started", title, outcome)
-        return [InfoLine(line, gives_way=not ends)]
+        return [InfoLine(indent(line, self._depths.get(key, 0)), gives_way=not ends)]
 
 
 def _find_shown(text: str, shown: dict[Key, str]) -> Key | None:
@@ -197,6 +206,11 @@ def activity_line(activity: str, phase: str, title: str, outcome: str | None) ->
     end = f" ({word(outcome or 'done')})" if phase == "done" else ""
     shown = escape_hidden(title) if activity in _EXACT else title
     return f"· {word(activity)}: {fit(one_line(shown), TITLE)}{end}"
+
+
+def indent(line: str, depth: int) -> str:
+    """The line of an activity, below that of the call that began its sub-agent."""
+    return f"{'  ' * min(depth, DEEPEST)}{line}"
 
 
 _EXACT = frozenset({"command", "change", "tool"})  # kinds whose look-alike characters must be visible

@@ -144,6 +144,8 @@ def shown_as(view: GateView) -> str:
 def _body(view: GateView) -> Iterator[InfoLine]:
     """The agent's reason first, and what it would do last: that is on the screen when one answers. A question stands
     before what explains its options."""
+    if view.agents:
+        yield _plain(phrase("cli_gates.asked_by", agents=as_code(" › ".join(view.agents), lines=False)))
     if view.reason:
         yield _plain(phrase("cli_gates.why"))
         yield from (_plain(f"  {row}") for row in _reason_rows(view.reason))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from clew.cli.language import person, phrase, said, word
 from clew.cli.output import moment
-from clew.cli.view.events import activity_line
+from clew.cli.view.events import activity_line, indent
 from clew.cli.view.markdown import laid_out
 from clew.cli.view.text_width import one_line
 from clew.cli.view.threads import named
@@ -54,14 +54,16 @@ def _parts(entry: Passage, *, full: bool) -> list[tuple[str, bool]]:
     if entry.asked is not None:
         parts.append(phrase("cli_threads.asked_by", by=person(entry.asked.by), question=one_line(entry.asked.question)))
     activities: list[str] = []
+    depths: dict[str, int] = {}
     for item in entry.items:
+        depths[item.item] = depths.get(item.parent, 0) + 1 if item.parent is not None else 0
         if item.kind == "text":
             parts += _listed(activities)
             activities = []
             parts.append(item.body)
         elif item.title:
             line = activity_line(item.kind, item.phase, said(item, "title"), item.outcome)
-            activities.append(line.replace("·", "-", 1))
+            activities.append(indent(line.replace("·", "-", 1), depths[item.item]))
             if output := _output(item, full=full):
                 parts += [*_listed(activities), output]
                 activities = []

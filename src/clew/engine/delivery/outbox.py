@@ -24,7 +24,7 @@ from clew.model.events.logged import DeliveryFailed, DeliverySent
 from clew.model.messages import Conversation
 from clew.model.surface import Down, Gone, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
 from clew.store import Entry, Tx
-from clew.store.tables import deliveries
+from clew.store.tables import deliveries, gates
 from clew.support import crash
 from clew.support.files import delete
 from clew.support.histogram import Histogram
@@ -190,6 +190,9 @@ class Outbox:
 
     async def _send(self, delivery: Delivery, surface: Surface) -> Receipt:
         outgoing = outgoing_of(delivery)
+        if delivery.kind is DeliveryKind.ASK:
+            is_silent = await self._core.read_with_retry(lambda tx: _is_asked_by_sub_agents(tx, delivery))
+            outgoing = replace(outgoing, silent=is_silent)
         if delivery.in_doubt:
             return await self._resend(delivery, surface, outgoing)
         if delivery.first_sent_at is None:
@@ -332,6 +335,13 @@ async def _edit_into_answer(placeholder: Receipt, recovered: Outgoing, surface: 
         return False
     crash.point("outbox.edited-not-recorded")
     return True
+
+
+def _is_asked_by_sub_agents(tx: Tx, card: Delivery) -> bool:
+    """Whether all gates that it shows are those of sub-agents, which never ring."""
+    own = gates.get(tx, card.gate) if card.gate is not None else None
+    shown = gates.on_card(tx, card.id) or ([own] if own is not None else [])
+    return bool(shown) and all(gate.asked.agents for gate in shown)
 
 
 def outgoing_of(delivery: Delivery) -> Outgoing:

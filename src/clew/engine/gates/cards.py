@@ -292,6 +292,7 @@ def _render_open(gate: Gate, say: Say) -> str:
     kind = asked.shown_as
     head = [
         f"{say(card_messages.HEADS[kind])} ({gate.code})",
+        *([say(card_messages.asked_by(_render_name(" › ".join(asked.agents))))] if asked.agents else ()),
         *(_render_request(gate, say) if gate.whole_in == 1 else ()),
     ]
     reason = _prose_with_line_count(asked.reason, say)

@@ -87,9 +87,9 @@ def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
     yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
     exact = NewRule(RuleKind.EXACT, decide.exact_pattern(asked), Scope.THREAD)
     found = [Choice(ChoiceKind.ACCEPT, card_messages.ALLOW, yes), Choice(ChoiceKind.DECLINE, card_messages.DECLINE, no)]
-    if not asked.unshown:
+    if not asked.only_once:
         found.append(Choice(ChoiceKind.THREAD, card_messages.IN_THREAD, yes, exact))
-    if offer is not None:
+    if offer is not None and not asked.agents:
         rule = NewRule(decide.RULE_KINDS[asked.kind], offer, Scope.WORKSPACE, DEFAULT_RULE_LIFETIME)
         found.append(Choice(ChoiceKind.RULE, _rule_label(offer), yes, rule))
     found.append(Choice(ChoiceKind.CANCEL, card_messages.AND_STOP, Answer(Decision.CANCEL)))

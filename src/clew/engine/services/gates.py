@@ -207,6 +207,8 @@ def _chosen(gate: Gate, given: AnswerGate) -> Choice:
         _check_yes(gate, given)
     if given.decision is not Decision.ACCEPT or given.extent == "once":
         return Choice(ChoiceKind.ACCEPT, "", Answer(given.decision, clean(given.reason)))
+    if gate.asked.agents:
+        raise BadInput(say("gates.sub_agent_once", code=gate.code))
     if given.extent == "thread":
         return accept_choice(gate.asked, gate.offer, ChoiceKind.THREAD)
     return _with_rule(gate, given)
@@ -278,6 +280,7 @@ def _with_shown(tx: Tx, gate: Gate, view: GateView) -> GateView:
             questions=tuple(QuestionShown(as_prose(each.text), _lines(each.options)) for each in view.questions),
             rule=as_command(view.rule, lines=False) if view.rule is not None else None,
             replies=tuple(map(_lines, view.replies)),
+            agents=_lines(view.agents),
         ),
     )
 
@@ -319,7 +322,8 @@ def _raw(gate: Gate) -> GateView:
             ),
             leaves_sandbox=asked.leaves_sandbox,
             about=asked.about,
-            only_once=asked.unshown,
+            only_once=asked.only_once,
+            agents=asked.agents,
             questions=tuple(_question_view(question) for question in asked.questions),
             blocking=asked.blocking,
             replies=tuple(said for _, said in gate.answer.replies) if gate.answer else (),

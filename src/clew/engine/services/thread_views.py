@@ -17,7 +17,7 @@ from clew.model.delivery import DeliveryState
 from clew.model.gate_views import Verdict
 from clew.model.history import Node
 from clew.model.threads import ListPosition, SessionKey, SuspendedBy, Thread, ThreadFilter
-from clew.model.turns import Turn, TurnState
+from clew.model.turns import Turn, TurnState, in_tree_order
 from clew.model.views import (
     BoundView,
     ContinuityView,
@@ -438,13 +438,26 @@ def _turn_view(tx: Tx, row: Turn) -> TurnView:
 
 def open_items(tx: Tx, name: str) -> tuple[ItemView, ...]:
     return tuple(
-        with_texts(ItemView(item.item, item.kind, item.phase, item.title, item.body, item.outcome, item.exit_code))
-        for item in items.of_turn(tx, name)
+        with_texts(
+            ItemView(
+                item.item,
+                item.kind,
+                item.phase,
+                item.title,
+                item.body,
+                item.outcome,
+                item.exit_code,
+                parent=item.parent,
+            )
+        )
+        for item in in_tree_order(items.of_turn(tx, name))
     )
 
 
 def deeds(outcome: history.Outcome) -> tuple[ItemView, ...]:
-    return tuple(
-        with_texts(ItemView(str(number), deed.kind, "done", deed.text, deed.body, deed.outcome, deed.exit_code))
-        for number, deed in enumerate(outcome.deeds)
-    )
+    return tuple(with_texts(_deed_view(str(number), deed)) for number, deed in enumerate(outcome.deeds))
+
+
+def _deed_view(name: str, deed: history.Deed) -> ItemView:
+    parent = str(deed.parent) if deed.parent is not None else None
+    return ItemView(name, deed.kind, "done", deed.text, deed.body, deed.outcome, deed.exit_code, parent=parent)

@@ -37,7 +37,19 @@ from clew.model.events.logged import StatusChanged, SteerQueued, TurnEnded, Turn
 from clew.model.history import Deed
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadKind, ThreadStatus
-from clew.model.turns import TEXT, USAGE_LIMIT, Item, Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
+from clew.model.turns import (
+    TEXT,
+    USAGE_LIMIT,
+    Item,
+    Origin,
+    Problem,
+    Steer,
+    SteerState,
+    Turn,
+    TurnState,
+    Usage,
+    in_tree_order,
+)
 from clew.store import Tx
 from clew.store.tables import bindings, continuity, gates, inbox, items, nodes, threads, turns
 from clew.support.clock import Clock
@@ -283,11 +295,13 @@ def _was_refused(tx: Tx, turn: Turn, end: End) -> bool:
 
 
 def activities(done: Sequence[Item], answer: str) -> tuple[Deed, ...]:
-    """All that the turn did and said, without the final answer."""
-    kept = [item for item in done if item.body or item.kind != TEXT]
+    """All that the turn did and said, without the final answer. What a sub-agent did follows the call that began it."""
+    kept = [item for item in in_tree_order(done) if item.body or item.kind != TEXT]
     if kept and _is_answer(kept[-1], answer):
         kept.pop()
-    return tuple(_deed(item) for item in kept if item.kind != ActivityKind.THOUGHT or item.body)
+    kept = [item for item in kept if item.kind != ActivityKind.THOUGHT or item.body]
+    places = {item.item: place for place, item in enumerate(kept)}
+    return tuple(_deed(item, places.get(item.parent or "")) for item in kept)
 
 
 def _is_answer(item: Item, answer: str) -> bool:
@@ -296,13 +310,12 @@ def _is_answer(item: Item, answer: str) -> bool:
     return item.kind == TEXT and (item.body == answer or begins_it)
 
 
-def _deed(item: Item) -> Deed:
+def _deed(item: Item, parent: int | None) -> Deed:
     """An item that started and has no recorded end gets the outcome `unended`."""
     unended = item.kind != TEXT and item.phase != Phase.DONE
     outcome = UNENDED if unended else item.outcome
-    return Deed(
-        item.kind, str.__str__(item.title), item.body, outcome, item.exit_code, item.folder, coded_of(item.title)
-    )
+    title, said = str.__str__(item.title), coded_of(item.title)
+    return Deed(item.kind, title, item.body, outcome, item.exit_code, item.folder, said, parent)
 
 
 def _settle_steers(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> str | None:

@@ -206,7 +206,7 @@ class TurnConsumer:
     async def _activity(self, event: Activity) -> None:
         """Store the start and the end of an activity, since recovery needs them; updates are only published live."""
         if event.phase is Phase.UPDATED:
-            output = ActivityOutput(event.item, event.kind, event.phase, event.title, event.detail)
+            output = ActivityOutput(event.item, event.kind, event.phase, event.title, event.detail, event.parent)
             self._core.live.say(self.thread.id, self.turn.id, output)
             return
         item = self._progress.items[event.item]
@@ -255,7 +255,7 @@ class TurnConsumer:
                 items.put(tx, self.turn.id, item)
             if logged is not None:
                 title = clean(logged.title)
-                happened = ActivityChanged(logged.item, logged.kind, logged.phase, title, logged.outcome)
+                happened = ActivityChanged(logged.item, logged.kind, logged.phase, title, logged.outcome, logged.parent)
                 tx.log(self.thread.id, self.turn.id, self._core.clock.now(), happened)
 
         await self._core.write_with_retry(body)

@@ -78,6 +78,7 @@ class Activity(Struct, frozen=True):
     exit_code: int | None = None
     folder: str | None = None
     image: str | None = None  # the path of an image that it made
+    parent: str | None = None  # the activity that began the sub-agent that does it; None: the agent itself does it
 
 
 class GateOpened(Struct, frozen=True):

@@ -64,6 +64,7 @@ class ActivityOutput(TurnOutput, frozen=True):
     phase: str
     title: str
     detail: str
+    parent: str | None = None  # the activity that began the sub-agent that does it
 
 
 class OpenText(TurnOutput, frozen=True):

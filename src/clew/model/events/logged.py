@@ -163,6 +163,7 @@ class ActivityChanged(Logged, frozen=True):
     phase: str
     title: str
     outcome: str | None = None
+    parent: str | None = None  # the activity that began the sub-agent that does it
 
 
 class RuntimeNotice(Logged, frozen=True):

@@ -261,9 +261,9 @@ def _item_inputs(item: Item) -> Iterator[Input]:
         yield TextDone(item.item, item.body) if item.phase == Phase.DONE else TextPiece(item.item, 0, item.body)
     elif item.kind not in NOT_ACTIVITIES:
         title = safe(item.title)
-        yield ActivityChanged(item.item, item.kind, Phase.STARTED, title)
+        yield ActivityChanged(item.item, item.kind, Phase.STARTED, title, parent=item.parent)
         if item.phase == Phase.DONE:
-            yield ActivityChanged(item.item, item.kind, item.phase, title, item.outcome)
+            yield ActivityChanged(item.item, item.kind, item.phase, title, item.outcome, item.parent)
 
 
 def _encode(frames: Iterable[Frame]) -> bytes:

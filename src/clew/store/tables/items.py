@@ -21,6 +21,7 @@ class _ItemRow(Struct):
     exit_code: Count | None
     folder: str | None
     position: Count
+    parent: str | None
 
 
 _COLUMNS = ", ".join(_ItemRow.__struct_fields__)
@@ -28,8 +29,8 @@ _COLUMNS = ", ".join(_ItemRow.__struct_fields__)
 
 def put(tx: Tx, turn: str, item: Item) -> None:
     tx.run(
-        "INSERT INTO items (turn, item, kind, phase, title, body, outcome, exit_code, folder, position)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO items (turn, item, kind, phase, title, body, outcome, exit_code, folder, position, parent)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (turn, item) DO UPDATE SET phase = excluded.phase, title = excluded.title, body = excluded.body,"
         " outcome = excluded.outcome, exit_code = excluded.exit_code, folder = excluded.folder",
         turn,
@@ -42,6 +43,7 @@ def put(tx: Tx, turn: str, item: Item) -> None:
         item.exit_code,
         item.folder,
         item.position,
+        item.parent,
     )
 
 
@@ -80,6 +82,7 @@ def _item(row: Row) -> Item:
         row["exit_code"],
         row["folder"],
         row["position"],
+        row["parent"],
     )
 
 

@@ -116,7 +116,7 @@ class TelegramSurface:
 
     async def _send(self, where: Place, outgoing: Outgoing, follow: bool = True) -> Receipt:
         """Send a delivery. If the group became a supergroup, follow it to its new number."""
-        quiet = outgoing.kind not in _LOUD or None
+        quiet = outgoing.silent or outgoing.kind not in _LOUD or None
         try:
             if outgoing.file is not None:
                 message = await self._send_file(where, outgoing, outgoing.file, disable_notification=quiet)

@@ -54,6 +54,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "clew gates lists open gates; clew approve and clew deny answer them",
         "clew gates 列出未答复的事项； clew approve 和 clew deny 答复它们",
     ),
+    "asked_by": ("  asked by the sub-agent {agents}", "  提出请求的子智能体：{agents}"),
     "in_folder": ("  in {folder}", "  在 {folder}"),
     "is_secret": (
         "the answer to {code} is secret: give it with `clew answer {again}`, not here",

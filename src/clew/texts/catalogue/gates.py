@@ -230,6 +230,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "There is no safe rule to make from `{title}`; accept it once, or write one: `clew rules add`.",
         "无法从 `{title}` 得出安全的规则；请只同意这一次，或自己写一条：`clew rules add`。",
     ),
+    "sub_agent_once": (
+        "A sub-agent asks {code}, so a yes is for this once; a rule of your own is made with `clew rules add`.",
+        "{code} 由子智能体提出，只能同意这一次；需要规则时请用 `clew rules add` 自己写一条。",
+    ),
     "answers_count": (
         "There are {questions} questions and {answers} answers; give one to each.",
         "有 {questions} 个问题和 {answers} 个答复；请逐一回答。",

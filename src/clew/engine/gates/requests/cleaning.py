@@ -41,6 +41,7 @@ def clean_request(asked: Asked) -> Asked:
         may_touch=tuple(map(clean, asked.may_touch)),
         mentions=tuple(map(clean, asked.mentions)),
         questions=tuple(map(_clean_question, asked.questions)),
+        agents=tuple(map(clean, asked.agents)),
     )
 
 

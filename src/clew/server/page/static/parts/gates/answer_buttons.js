@@ -21,7 +21,7 @@ export function answerButtons(gate, { isOneOfSeveral, onChosen }) {
   const button = (/** @type {Act} */ act, /** @type {number | null} */ number) =>
     answerButton(act, number, () => onChosen(act));
   const numbered = numberedAnswers(gate).map((act, index) => button(act, index + 1));
-  const others = [...(gate.rule ? [] : [button("rule", null)]), ...(isOneOfSeveral ? [button("all", null)] : [])];
+  const others = [...(gate.rule || gate.agents.length ? [] : [button("rule", null)]), ...(isOneOfSeveral ? [button("all", null)] : [])];
   const hidden = [...numbered.splice(MOST_ANSWERS), ...others];
   return h(
     "div",

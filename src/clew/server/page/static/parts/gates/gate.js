@@ -66,12 +66,13 @@ export class GateElement extends HTMLElement {
   /** Shows the agent's texts as `shown` has them: without invisible characters, and none that look like another. */
   #request() {
     const { gate } = this;
-    const { title, reason, folder } = gate.shown;
+    const { title, reason, folder, agents } = gate.shown;
     const kind = gate.about ?? gate.kind;
     const lines = kind === "command" ? gate.title.replace(/\n+$/, "").split("\n") : [];
     const shown = kind === "command" ? title.split("\n") : [];
     const longest = shown.reduce((most, line) => Math.max(most, [...line].length), 0);
     return [
+      agents.length > 0 && h("p", { class: "note gate-agents" }, t("gate.asked_by", { agents: agents.join(" › ") })),
       lines.length > MANY_LINES && h("p", { class: "note" }, t("gate.lines", { n: lines.length })),
       longest > LONG_LINE && h("p", { class: "note" }, t("gate.long_line", { n: longest })),
       ...(kind !== "question" ? scrollBox(h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title))) : []),
@@ -203,6 +204,7 @@ export class GateElement extends HTMLElement {
   }
 
   showRuleForm() {
+    if (this.#gate.agents.length) return;
     if (this.#gate.kind === "question" || !this.#isComplete) return;
     const submit = (/** @type {import("/page/parts/rules/rule_form.js").RuleOfAnswer} */ rule) => {
       const text = t("gate.ruled", { pattern: rule.pattern });

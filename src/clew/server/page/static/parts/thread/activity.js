@@ -30,6 +30,42 @@ export function newActivity(item, turn) {
   return details;
 }
 
+/** @type {WeakMap<Element, HTMLElement>} an activity that began a sub-agent → what that one does */
+const places = new WeakMap();
+
+/**
+ * The place for what the sub-agent does that this activity began: right below it, indented.
+ * @param {Element} element of the activity, in the page
+ * @param {Element} [former] which it replaces
+ */
+export function placeUnder(element, former = element) {
+  const place = places.get(former) ?? h("div", { class: "activity-under" });
+  if (element.nextSibling !== place) element.after(place);
+  places.set(element, place);
+  return place;
+}
+
+/** @param {Element} element */
+export const hasPlaceUnder = (element) => places.has(element);
+
+/**
+ * The elements of items, those of sub-agents under the call that began them.
+ * @param {Item[]} items
+ * @param {(item: Item) => HTMLElement} newElement
+ */
+export function nested(items, newElement) {
+  const parent = h("div", {});
+  /** @type {Map<string, Element>} */
+  const known = new Map();
+  for (const item of items) {
+    const element = newElement(item);
+    const above = item.parent ? known.get(item.parent) : undefined;
+    (above ? placeUnder(above) : parent).append(element);
+    known.set(item.item, element);
+  }
+  return [...parent.childNodes];
+}
+
 /** @param {Item} item */
 const line = (item) => h("p", { class: `activity activity-${item.kind}`, "data-item": item.item }, summary(item));
 

@@ -5,7 +5,7 @@ import { get } from "/page/lib/api.js";
 import { h, icon, setContent } from "/page/lib/dom.js";
 import { formatCompactNumber, formatDate, formatDuration, formatFullDate, formatNumber } from "/page/lib/format.js";
 import { agentName, said, t, tOr } from "/page/lib/words.js";
-import { newActivity } from "/page/parts/thread/activity.js";
+import { nested, newActivity } from "/page/parts/thread/activity.js";
 import { newText } from "/page/parts/thread/text.js";
 
 /**
@@ -64,7 +64,9 @@ const authorName = ({ author, role }) => (author === "you" ? t("you") : author |
 function agentEntry(entry, { onFork, onGoToTurn }) {
   const texts = entry.items.filter((item) => item.kind === "text");
   const isAmongItems = texts.some((item) => item.body === entry.text); // it stands where it was said
-  const items = entry.items.map((item) => (item.kind === "text" ? newText(item.body) : newActivity(item, entry.turn)));
+  const items = nested(entry.items, (item) =>
+    item.kind === "text" ? newText(item.body) : newActivity(item, entry.turn),
+  );
   return h(
     "article",
     {

@@ -8,7 +8,7 @@ import { liveText, textsOfTurn } from "/page/lib/live_text.js";
 import { events } from "/page/lib/stream.js";
 import { coalesce, oncePerFrame } from "/page/lib/timing.js";
 import { said, t } from "/page/lib/words.js";
-import { newActivity } from "/page/parts/thread/activity.js";
+import { hasPlaceUnder, newActivity, placeUnder } from "/page/parts/thread/activity.js";
 import { growingText } from "/page/parts/thread/text.js";
 import { newWorkTimer } from "/page/parts/thread/work_timer.js";
 
@@ -108,13 +108,19 @@ export class RunningTurn extends HTMLElement {
   #addActivity(update) {
     const known = this.#activities.get(update.item);
     const element = known?.element ?? h("div", {});
-    if (!known) this.#body.append(element);
+    if (!known) this.#placeOf(update.parent).append(element);
     const item = { ...known?.item, ...update };
     this.#activities.set(update.item, { element, item });
     this.#changed.add(update.item);
     if (item.kind === "gate") for (const name of this.#activities.keys()) this.#changed.add(name); // it may be on the card
     if (update.phase === "done" && update.body === undefined && update.kind !== "notice") this.#fetchSoon();
     this.#scheduleDraw();
+  }
+
+  /** @param {string | null} [parent] the item under which it is shown */
+  #placeOf(parent) {
+    const above = parent ? this.#activities.get(parent)?.element : undefined;
+    return above ? placeUnder(above) : this.#body;
   }
 
   /** Output and diffs are not in the events. */
@@ -165,6 +171,7 @@ export class RunningTurn extends HTMLElement {
     if (before instanceof HTMLDetailsElement && element instanceof HTMLDetailsElement) element.open = before.open;
     const hadFocus = before.contains(focused());
     before.replaceWith(element);
+    if (hasPlaceUnder(before)) placeUnder(element, before);
     if (hadFocus) element.querySelector("summary")?.focus();
     activity.element = element;
   }
