@@ -416,15 +416,42 @@ async def test_a_warm_turn_starts_no_process(runtime: ClaudeRuntime, session: Cl
     assert (await runtime.health()).pid == before
 
 
-@pytest.mark.heavy
-async def test_what_a_sub_agent_does_and_asks_names_it(session: ClaudeSession) -> None:
-    call = {"description": "look around", "subagent_type": "general-purpose", "run_in_background": False}
-    script = {**call, "prompt": "!approve echo from-below\n!text below"}
-    events = await play(session, f"!tool Agent {json.dumps(script)}\n!text above")
+def agent(name: str, script: str, **more: object) -> str:
+    """A call that begins a sub-agent."""
+    given = {"description": name, "subagent_type": "general-purpose", "prompt": script, **more}
+    return f"!tool Agent {json.dumps(given)}"
+
+
+async def test_what_a_sub_agent_of_a_sub_agent_does_and_asks_is_under_its_parents(session: ClaudeSession) -> None:
+    deep = agent("third", "!approve echo from-third\n!text three")
+    script = agent("look around", f"{agent('dig deeper', deep)}\n!text below")
+    events = await play(session, f"{script}\n!text above")
     (gate,) = only(events, GateOpened)
-    assert gate.asked.title == "echo from-below" and "look around" in gate.asked.reason
-    titles = [act.title for act in done([*events])]
-    assert titles == ["look around: echo from-below", "Agent look around"]
+    assert (gate.asked.title, gate.asked.agents) == ("echo from-third", ("look around", "dig deeper", "third"))
+    command, third, second, first = done([*events])
+    assert (command.title, command.outcome, command.exit_code) == ("echo from-third", Outcome.OK, 0)
+    assert (command.parent, third.parent, second.parent) == (third.item, second.item, first.item)
+    assert gate.asked.item == command.item and first.parent is None
+    assert ended(events).text == "above"
+    record = await session.record("turn")
+    assert record is not None
+    assert [(act.item, act.parent) for act in record.activities] == [
+        (first.item, None),
+        (second.item, first.item),
+        (third.item, second.item),
+        (command.item, third.item),
+    ]
+
+
+@pytest.mark.parametrize("wishes", [{}, {"run_in_background": True}])
+async def test_a_sub_agent_ends_before_its_turn_so_that_it_can_ask(
+    session: ClaudeSession, wishes: dict[str, object]
+) -> None:
+    """Otherwise Claude runs it in the background, and ends the turn meanwhile."""
+    script = agent("look around", "!approve echo one\n!approve echo two\n!text below", **wishes)
+    events = await play(session, f"{script}\n!text above")
+    assert [gate.asked.title for gate in only(events, GateOpened)] == ["echo one", "echo two"]
+    assert [act.title for act in done([*events])] == ["echo one", "echo two", "Agent look around"]
     assert ended(events).text == "above"
 
 

@@ -26,17 +26,17 @@ _NAMES = ("file_path", "notebook_path", "path", "url", "query", "pattern", "skil
 LONGEST_TITLE = 300  # characters
 
 
-def started(block: Block, folder: str, agent: str = "") -> Activity:
-    """`agent`: the sub-agent that does it."""
+def started(block: Block, folder: str, parent: str | None = None) -> Activity:
+    """`parent`: the call that began the sub-agent that does it."""
     name, given = block.name or "", arguments(block)
-    title = title_of(name, given)
     return Activity(
         item=block.id or "",
         kind=kind_of(name),
         phase=Phase.STARTED,
-        title=f"{agent}: {title}" if agent else title,
+        title=title_of(name, given),
         detail=_detail(name, given),
         folder=folder if name in COMMANDS else None,
+        parent=parent,
     )
 
 

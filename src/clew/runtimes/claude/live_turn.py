@@ -55,6 +55,7 @@ class Live:
         elif self.is_interrupted:
             pending.deny(answers.CANCELLED)
         else:
+            self._put(self.translation.begin_asked(pending.request))
             self.gates[pending.ref] = pending
             task = asyncio.get_running_loop().create_task(self._look_and_ask(pending))
             self._looking.add(task)
@@ -89,7 +90,7 @@ class Live:
             return None
         is_plan = request.tool_name == items.PLAN_READY
         plan = self.translation.detail_of(request.tool_use_id) or self.translation.said if is_plan else ""
-        return requests.read(request, self._workspace, plan, self.translation.agent_of_call(request.tool_use_id))
+        return requests.read(request, self._workspace, plan, self.translation.agents_of(request))
 
     def closed(self, ref: str) -> None:
         """Claude has read the answer, or wants none any more."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
+
 from clew.model.events import (
     Activity,
     ActivityKind,
@@ -17,6 +19,7 @@ from clew.model.events import (
     Limits,
     Notice,
     NoticeKind,
+    Outcome,
     Phase,
     TextDelta,
     TextDone,
@@ -31,7 +34,8 @@ from clew.runtimes import claude_limits
 from clew.runtimes.claude import items, problems, wire
 from clew.runtimes.claude.record import lookup
 from clew.runtimes.claude.record.transcript import STEERED
-from clew.runtimes.claude.wire import Block, Frame, StreamEvent
+from clew.runtimes.claude.sub_agents import SubAgents
+from clew.runtimes.claude.wire import Block, Frame, Request, StreamEvent
 from clew.runtimes.claude_limits import ClaudeLimits
 from clew.support.text import LONGEST, clean
 from clew.texts.catalogue import say
@@ -65,8 +69,7 @@ class Translation:
         self._open: tuple[str, GrowingText] | None = None  # the text that is being written
         self._thought: Activity | None = None
         self._activities: dict[str, Activity] = {}
-        self._agents: dict[str, str] = {}  # what each sub-agent is for, by the call that began it
-        self._callers: dict[str, str] = {}  # the sub-agent that made a call
+        self._sub_agents = SubAgents()
         self._answers: list[str] = []
         self._said = ""  # the newest complete text
         self._spent = Tokens()
@@ -105,9 +108,18 @@ class Translation:
         act = self._activities.get(item or "")
         return act.detail if act is not None else ""
 
-    def agent_of_call(self, item: str | None) -> str:
-        """The sub-agent that made the call; empty: the main agent."""
-        return self._callers.get(item or "", "")
+    def agents_of(self, request: Request) -> tuple[str, ...]:
+        """The sub-agents for which Claude asks, outermost first; empty: it asks for itself."""
+        return self._sub_agents.names(request.tool_use_id, request.agent_id)
+
+    def begin_asked(self, request: Request) -> list[Event]:
+        """Begin the activity for which Claude asks: what a sub-agent does may be asked before it is told."""
+        parent = self._sub_agents.call_of(request.agent_id)
+        if parent is None:
+            return []
+        given = wire.read(request.input, object)
+        block = Block("tool_use", request.tool_use_id, name=request.tool_name, input=given)
+        return list(self._begin_tool(block, parent))
 
     @property
     def said(self) -> str:
@@ -207,20 +219,20 @@ class Translation:
     # Tools
 
     def _begin_tool(self, block: Block, parent: str | None) -> Iterable[Event]:
-        if block.name in items.SILENT or block.id is None:
+        if block.name in items.SILENT or block.id is None or self._sub_agents.is_known(block.id):
             return
-        if block.name in items.AGENTS:
-            self._agents[block.id] = clean(str(items.arguments(block).get("description") or block.name))
-        if agent := self._agents.get(parent or "", ""):
-            self._callers[block.id] = agent
-        act = items.started(block, self._folder, agent)
+        name = clean(str(items.arguments(block).get("description") or block.name))
+        self._sub_agents.add_call(block.id, parent, name if block.name in items.AGENTS else "")
+        act = items.started(block, self._folder, parent)
         self._activities[block.id] = act
         yield act
 
     def _user(self, frame: Frame) -> Iterable[Event]:
         """Results of tools; our own messages, repeated when Claude reads them."""
         for block in wire.message(frame.message).blocks if not frame.is_replay else ():
-            act = self._activities.pop(block.tool_use_id or "", None) if block.type == "tool_result" else None
+            if block.type != "tool_result" or self._sub_agents.is_in_background(block.tool_use_id):
+                continue  # the result of a sub-agent in the background only says that it was begun
+            act = self._activities.pop(block.tool_use_id or "", None)
             if act is not None:
                 yield items.done(act, block, frame.tool_use_result, frame.tool_result_meta)
 
@@ -231,6 +243,16 @@ class Translation:
             yield Notice(NoticeKind.COMPACTED, COMPACTED)
         elif frame.subtype == "api_retry":
             yield from self._retry(frame)
+        elif frame.subtype == "task_started":
+            self._sub_agents.begin(frame)
+        elif frame.subtype == "task_notification" and self._sub_agents.is_in_background(frame.tool_use_id):
+            yield from self._end_in_background(frame)
+
+    def _end_in_background(self, frame: Frame) -> Iterable[Event]:
+        act = self._activities.pop(frame.tool_use_id or "", None)
+        if act is not None:
+            outcome = Outcome.OK if frame.status == "completed" else Outcome.FAILED
+            yield replace(act, phase=Phase.DONE, detail=clean(str(frame.summary or "")), outcome=outcome)
 
     def _retry(self, frame: Frame) -> Iterable[Event]:
         yield from self._cut_open_text()

@@ -51,7 +51,10 @@ class Frame(Wire, frozen=True):
     user_message_uuids: Any = None
     usage: Any = None
     errors: Any = None
-    # of a background task
+    # of a task, such as a sub-agent or a command in the background
+    task_id: str | None = None
+    parent_task_id: str | None = None
+    is_backgrounded: bool | None = None
     tool_use_id: str | None = None
     description: Any = None
     summary: Any = None

@@ -80,7 +80,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Claude 表示它此前已完成这一轮，但它的记录中没有这一轮。",
     ),
     # Requests
-    "for_agent": ("asked by the sub-agent {agent}", "由子智能体 {agent} 请求"),
     "plan_above": ("The plan is in the text above.", "计划见上文。"),
     "plan_is_for_people": (
         "whether a plan is good, no rule can tell",

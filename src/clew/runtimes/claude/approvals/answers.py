@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from clew.model.gates import Answer, Asked, Decision, GateKind, Question
+from clew.runtimes.claude import items
 from clew.runtimes.claude.approvals import requests
 from clew.runtimes.claude.wire import Request
 from clew.support.errors import BadInput
@@ -22,7 +23,11 @@ CANCELLED = "The person stopped the turn."
 
 
 def allow(request: Request) -> dict[str, Any]:
-    return {"behavior": "allow", "updatedInput": request.input}
+    """A sub-agent works in the foreground: what one in the background asks after the end of its turn reaches nobody."""
+    given: object = request.input
+    if request.tool_name in items.AGENTS:
+        given = {**requests.arguments(request), "run_in_background": False}
+    return {"behavior": "allow", "updatedInput": given}
 
 
 def deny(message: str) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from clew.runtimes import file_changes
 from clew.runtimes.claude import items, wire
 from clew.runtimes.claude.wire import Request
 from clew.runtimes.file_changes import Found
-from clew.support.display.as_code import as_code
 from clew.texts import doubts
 from clew.texts.catalogue import say
 
@@ -68,14 +67,10 @@ def is_free(request: Request, workspace: str) -> bool:
     return is_reader and all(isinstance(path, str) and _is_inside(workspace, path) for path in named)
 
 
-def read(request: Request, workspace: str, plan: str = "", agent: str = "") -> Checked:
-    """Return what to ask a person. `plan`: what Claude wants to have approved; `agent`: the sub-agent that asks."""
+def read(request: Request, workspace: str, plan: str = "", agents: tuple[str, ...] = ()) -> Checked:
+    """Return what to ask a person. `plan`: what Claude wants to have approved; `agents`: the sub-agents that ask."""
     checked = _read(request, workspace, plan)
-    if not agent and request.agent_id is None:
-        return checked
-    words = " · ".join(filter(None, (say("claude.for_agent", agent=as_code(agent or "?", lines=False)),)))
-    reason = "\n".join(filter(None, (words, checked.asked.reason)))
-    return replace(checked, asked=replace(checked.asked, reason=reason))
+    return replace(checked, asked=replace(checked.asked, agents=agents))
 
 
 def _read(request: Request, workspace: str, plan: str) -> Checked:

@@ -229,9 +229,12 @@ def _not_found(path: str, folder: str, error: OSError) -> RuntimeTrouble:
     return problems.folder_gone(folder) if error.filename == folder else problems.missing(path)
 
 
+_WISHES: dict[str, object] = {"hooks": None, "forwardNestedSubagentToolCalls": True}  # what sub-agents of sub-agents do
+
+
 async def _handshake(connection: Connection, path: str, time_limit: float) -> None:
     try:
-        told = wire.read(await connection.ask("initialize", time_limit, hooks=None), wire.Initialized)
+        told = wire.read(await connection.ask("initialize", time_limit, **_WISHES), wire.Initialized)
         connection.models = _models(told or wire.Initialized())
     except Refused as error:
         await connection.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -15,6 +17,7 @@ from clew.runtimes.claude.record import transcript
 from clew.runtimes.claude.record.transcript import STEERED, Said, SaidTurn
 from clew.support.text import LONGEST
 
+NONE: Mapping[str, Path] = MappingProxyType({})
 NOBODY_LEFT = "Tool permission stream closed before response received"  # Claude's own words
 
 
@@ -23,7 +26,7 @@ def look(path: Path, turn: str, longest_text: int = LONGEST) -> TurnRecord | Non
     found = transcript.newest_turn(path, turn)
     if found is None:
         return None
-    record = as_record(found, longest_text)
+    record = replace(as_record(found, longest_text), activities=tuple(activities(found, transcript.sub_agents(path))))
     folded = (id.removeprefix(f"{turn}{STEERED}") for id in transcript.folded_in(path, turn))
     return replace(record, messages=record.messages.union(folded))
 
@@ -53,15 +56,24 @@ def answer(found: SaidTurn) -> str:
     return "\n\n".join(filter(None, ends))
 
 
-def activities(found: SaidTurn) -> list[Activity]:
+def activities(found: SaidTurn, sub_agents: Mapping[str, Path] = NONE) -> list[Activity]:
+    """What has ended. `sub_agents`: their files, by the call that began each."""
+    return [each for each in _activities(found.rows, None, sub_agents) if each.phase is Phase.DONE]
+
+
+def _activities(said: Sequence[Said], parent: str | None, sub_agents: Mapping[str, Path]) -> Iterator[Activity]:
     known: dict[str, Activity] = {}
-    for row in found.rows:
+    for row in said:
         for block in row.message.blocks:
             if block.type == "tool_use" and block.name not in items.SILENT:
-                known[block.id or ""] = items.started(block, row.row.cwd or "")
+                known[block.id or ""] = items.started(block, row.row.cwd or "", parent)
             elif block.type == "tool_result" and (begun := known.get(block.tool_use_id or "")) is not None:
                 known[begun.item] = items.done(begun, block, row.row.tool_use_result)
-    return [each for each in known.values() if each.phase is Phase.DONE]
+    for act in known.values():
+        yield act
+        if (path := sub_agents.get(act.item)) is not None:
+            left = {call: file for call, file in sub_agents.items() if call != act.item}
+            yield from _activities(transcript.said_by_sub_agent(path), act.item, left)
 
 
 def usage(found: SaidTurn) -> Usage | None:

@@ -27,6 +27,13 @@ _IN_TREE = b'"parentUuid"'
 _decoder = msgspec.json.Decoder(Row)
 
 
+class _AboutSubAgent(Struct, frozen=True, rename="camel"):
+    tool_use_id: str
+
+
+_about = msgspec.json.Decoder(_AboutSubAgent)
+
+
 class Said(Struct, frozen=True):
     """A row that a person, a tool or the model wrote."""
 
@@ -104,7 +111,26 @@ def all_files(config: ClaudeConfig) -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def rows(path: Path) -> Iterator[Row]:
+def sub_agents(path: Path) -> dict[str, Path]:
+    """The files of a session's sub-agents, by the call that began each."""
+    found: dict[str, Path] = {}
+    for about in (path.with_suffix("") / "subagents").glob("agent-*.meta.json"):
+        try:
+            call = _about.decode(about.read_bytes()).tool_use_id
+        except (OSError, msgspec.DecodeError) as error:
+            log.info("%s cannot be read: %s", about.name, error)
+            continue
+        found[call] = about.with_name(f"{about.name.removesuffix('.meta.json')}.jsonl")
+    return found
+
+
+def said_by_sub_agent(path: Path) -> list[Said]:
+    """What was said in the file of a sub-agent, which has one conversation."""
+    found = rows(path, of_sub_agent=True) if path.exists() else ()
+    return [Said(row, wire.message(row.message)) for row in found if row.type in ("user", "assistant")]
+
+
+def rows(path: Path, *, of_sub_agent: bool = False) -> Iterator[Row]:
     """The rows of the tree, in the order in which they were written. The last line may be cut."""
     with path.open("rb") as lines:
         for line in lines:
@@ -115,7 +141,7 @@ def rows(path: Path) -> Iterator[Row]:
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 log.info("a row of %s cannot be read: %s", path.name, error)
                 continue
-            if row.uuid and not row.is_sidechain:
+            if row.uuid and bool(row.is_sidechain) is of_sub_agent:
                 yield row
 
 
