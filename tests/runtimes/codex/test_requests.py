@@ -15,8 +15,8 @@ from clew.model.gates import Answer, Asked, Decision, Effect, GateKind, Policy, 
 from clew.runtimes.codex import items, wire
 from clew.runtimes.codex.approvals import answers, forms, requests
 from clew.runtimes.codex.approvals.pending import Gates, Pending
-from clew.runtimes.codex.live_turn import Live
 from clew.runtimes.codex.translate import Translation
+from clew.runtimes.codex.turn.live_turn import Live
 from clew.support.coded import Coded, coded_of
 from clew.support.errors import BadInput
 

@@ -14,14 +14,19 @@ from clew.runtimes import file_changes
 from clew.runtimes.codex.wire import Change, ChangeKind, Item
 from clew.runtimes.file_changes import Found
 from clew.support.display.as_code import script_shown
+from clew.support.text import clean
 from clew.texts import doubts
 from clew.texts.catalogue import say
+
+LONGEST_NAME = 80  # characters of the name of a sub-agent
 
 _KINDS = {
     "commandExecution": ActivityKind.COMMAND,
     "fileChange": ActivityKind.CHANGE,
     "mcpToolCall": ActivityKind.TOOL,
     "dynamicToolCall": ActivityKind.TOOL,
+    "collabAgentToolCall": ActivityKind.TOOL,
+    "subAgentActivity": ActivityKind.TOOL,
     "webSearch": ActivityKind.SEARCH,
     "reasoning": ActivityKind.THOUGHT,
     "plan": ActivityKind.PLAN,
@@ -124,12 +129,22 @@ def _title(item: Item) -> str:
             return ", ".join(change.path for change in item.changes or ())
         case "mcpToolCall" | "dynamicToolCall":
             return ".".join(part for part in (item.server or item.namespace, item.tool) if part)
+        case "collabAgentToolCall":
+            return f"{item.tool} {task_name(item.prompt or '')}".strip()
+        case "subAgentActivity":
+            return f"{item.agent_path} {item.kind}"
         case "webSearch":
             return item.query or ""
         case "reasoning" | "plan":
             return item.type
         case _:
             return " ".join(part for part in (item.type, item.tool or item.path or item.review) if part)
+
+
+def task_name(prompt: str) -> str:
+    """What a sub-agent is for, in a few words."""
+    line = next((line.strip() for line in clean(prompt).splitlines() if line.strip()), "")
+    return line if len(line) <= LONGEST_NAME else f"{line[:LONGEST_NAME]}…"
 
 
 def _detail(item: Item) -> str:
@@ -142,6 +157,8 @@ def _detail(item: Item) -> str:
             return "\n".join(_lines(item.summary) or _lines(item.content))
         case "mcpToolCall" | "dynamicToolCall":
             return _result(item)
+        case "collabAgentToolCall":
+            return item.prompt or ""
         case _:
             return item.text or ""
 

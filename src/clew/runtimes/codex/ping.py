@@ -11,10 +11,10 @@ from clew.model.runtime import Seat
 from clew.process.scan import Marks
 from clew.runtimes.codex import problems, threads, wire
 from clew.runtimes.codex.approvals.pending import Pending
-from clew.runtimes.codex.live_turn import Live
 from clew.runtimes.codex.server import binary
 from clew.runtimes.codex.server.connection import Connection, connect
 from clew.runtimes.codex.settings import CodexConfig
+from clew.runtimes.codex.turn.live_turn import Live
 from clew.runtimes.jsonrpc import RpcError
 from clew.runtimes.probe import PROMPT, TIME_LIMIT, PingStep, answer
 from clew.runtimes.turn_events import follow
@@ -65,6 +65,9 @@ class _Listener:
 
     def on_request(self, pending: Pending) -> bool:
         return False
+
+    def for_sub_agent(self, thread: str, root_turn: str) -> None:
+        pass
 
     def resolved(self, pending: Pending) -> None:
         pass

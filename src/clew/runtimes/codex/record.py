@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 
-from clew.model.events import Phase
+from msgspec.structs import replace
+
+from clew.model.events import Activity, Phase
 from clew.model.runtime import RecordState, TurnRecord
 from clew.runtimes.codex import wire
 from clew.runtimes.codex.items import SILENT, activity
 from clew.runtimes.codex.problems import problem
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.translate import final_text
+from clew.runtimes.codex.turn.sub_agents import Spawned, spawned
 from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, RpcError
 from clew.support.text import LONGEST
+
+log = logging.getLogger(__name__)
 
 PAGE = 20
 ATTEMPTS, PAUSE = 100, 0.05  # to read a turn that is just starting, and seconds between them
@@ -63,9 +69,44 @@ def as_record(turn: wire.Turn, longest_text: int = LONGEST, workspace: str = "")
         runtime_turn=turn.id,
         text=final_text(items, longest_text),
         problem=problem(turn.error) if state is RecordState.FAILED else None,
-        activities=tuple(activity(item, Phase.DONE, workspace) for item in items if item.type not in SILENT),
+        activities=tuple(activity(item, Phase.DONE, workspace) for item in _acts(turn)),
         messages=messages(turn),
     )
+
+
+async def of_sub_agents(connection: Connection, turn: wire.Turn, workspace: str = "") -> list[Activity]:
+    """What the sub-agents of a turn did, each under the item that began it."""
+    found: list[Activity] = []
+    known: set[str] = set()
+    left = list(_spawned(turn))
+    while left:
+        agent = left.pop(0)
+        if agent.thread in known:
+            continue
+        known.add(agent.thread)
+        for each in await _turns_below(connection, agent.thread, turn.id):
+            done = (activity(item, Phase.DONE, workspace) for item in _acts(each))
+            found += [replace(act, parent=agent.item) for act in done]
+            left += _spawned(each)
+    return found
+
+
+def _spawned(turn: wire.Turn) -> list[Spawned]:
+    return [each for item in map(wire.read_item, turn.items) for each in spawned(item)]
+
+
+async def _turns_below(connection: Connection, thread: str, root: str) -> list[wire.Turn]:
+    """The turns of a sub-agent that belong to this turn, oldest first."""
+    try:
+        below = [each async for each in turns(connection, thread) if each.root_turn_id == root]
+    except RpcError as error:
+        log.info("Codex does not tell what a sub-agent did: %s", error.message)
+        return []
+    return below[::-1]
+
+
+def _acts(turn: wire.Turn) -> list[wire.Item]:
+    return [item for item in map(wire.read_item, turn.items) if item.type not in SILENT]
 
 
 async def turns(connection: Connection, thread: str) -> AsyncIterator[wire.Turn]:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
+from msgspec.structs import replace
 
 from clew.model.events import Event, Notice, NoticeKind, TurnStarted
 from clew.model.gates import Answer, Decision
@@ -20,9 +21,10 @@ from clew.model.threads import Continuity, SessionBegan
 from clew.runtimes.codex import problems, record, threads, wire
 from clew.runtimes.codex.approvals import answers
 from clew.runtimes.codex.approvals.pending import Pending
-from clew.runtimes.codex.live_turn import Live
-from clew.runtimes.codex.server.connection import Connection
+from clew.runtimes.codex.server.connection import ACCOUNT_LIMITS, Connection, Route
 from clew.runtimes.codex.settings import CodexConfig
+from clew.runtimes.codex.translate import Translation
+from clew.runtimes.codex.turn.live_turn import Live
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 from clew.runtimes.server import Server
 from clew.runtimes.turn_events import follow
@@ -125,7 +127,7 @@ class CodexSession:
             return await self._cancel(connection, live, pending)
         is_taken = pending.answer(answer)
         if is_taken and answer.decision is Decision.DECLINE and answer.reason:
-            await self._steer(connection, live, _explanation(pending, answer))
+            await self._explain(connection, live, pending, answer)
         return is_taken
 
     async def record(self, turn: str) -> TurnRecord | None:
@@ -156,7 +158,7 @@ class CodexSession:
             return
         live.feed(method, params)
         if live.is_over:
-            self._server.mark_idle(live, succeeded=True)
+            self._note_end(live)
 
     def on_request(self, pending: Pending) -> bool:
         """Pass the request to the running turn. If none is followed, keep it for a turn that may be joined soon."""
@@ -166,6 +168,18 @@ class CodexSession:
             return False
         self._unclaimed.append(pending)
         return True
+
+    def for_sub_agent(self, thread: str, root_turn: str) -> Route | None:
+        live = self._live
+        if live is None or live.is_over or live.translation.runtime_turn != root_turn:
+            return None
+        return _SubAgentRoute(live, thread, self._note_end)
+
+    def _note_end(self, live: Live) -> None:
+        """The turn is over: its sub-agents are no longer heard."""
+        if self._connection is not None:
+            self._connection.forget_sub_agents(live.agents.threads)
+        self._server.mark_idle(live, succeeded=True)
 
     def resolved(self, pending: Pending) -> None:
         self._unclaimed = [each for each in self._unclaimed if each is not pending]
@@ -245,9 +259,20 @@ class CodexSession:
                 pending.answer(answers.NO)
 
     async def _steer(self, connection: Connection, live: Live, message: PromptMessage) -> bool:
+        return await self._send_into(connection, self._thread, live.translation, message)
+
+    async def _explain(self, connection: Connection, live: Live, pending: Pending, answer: Answer) -> None:
+        """Tell who asked, the agent or a sub-agent, why the answer was no."""
+        message, agent = _explanation(pending, answer), live.agents.get(pending.thread)
+        if agent is None:
+            await self._steer(connection, live, message)
+        else:
+            await self._send_into(connection, pending.thread, agent.translation, message)
+
+    async def _send_into(self, connection: Connection, thread: str, turn: Translation, message: PromptMessage) -> bool:
         params = {
-            "threadId": self._thread,
-            "expectedTurnId": live.translation.runtime_turn,
+            "threadId": thread,
+            "expectedTurnId": turn.runtime_turn,
             "input": threads.as_input([message]),
             "clientUserMessageId": message.id,
         }
@@ -270,7 +295,9 @@ class CodexSession:
         live.cancel_gates()
         params = {"threadId": self._thread, "turnId": live.translation.runtime_turn}
         try:
-            if not live.is_ending:
+            for thread, turn in live.running_agents():
+                await self._stop_agent(connection, thread, turn)
+            if not live.is_ending and not live.translation.is_ended:
                 await connection.ask("turn/interrupt", params, dict, time_limit=self._config.interrupt_timeout)
             # The interrupt ends the turn, but not the command that it runs.
             await connection.ask("thread/backgroundTerminals/clean", {"threadId": self._thread}, dict)
@@ -280,9 +307,19 @@ class CodexSession:
             if not live.is_over:
                 raise
 
+    async def _stop_agent(self, connection: Connection, thread: str, turn: str) -> None:
+        given = {"threadId": thread, "turnId": turn}
+        with contextlib.suppress(RpcError):
+            await connection.ask("turn/interrupt", given, dict, time_limit=self._config.interrupt_timeout)
+            await connection.ask("thread/backgroundTerminals/clean", {"threadId": thread}, dict)
+
     async def _look(self, turn: str) -> TurnRecord | None:
         found = await self._find_turn(turn)
-        return None if found is None else record.as_record(found, self._seat.longest_text, self._seat.workspace)
+        if found is None:
+            return None
+        told, workspace = record.as_record(found, self._seat.longest_text, self._seat.workspace), self._seat.workspace
+        below = await record.of_sub_agents(await self._ready(), found, workspace)
+        return replace(told, activities=(*told.activities, *below))
 
     async def _find_turn(self, turn: str) -> wire.Turn | None:
         connection = await self._ready()
@@ -338,6 +375,36 @@ class CodexSession:
         if self._live is not None and not self._live.is_over:
             self._live.lose(reason)
             self._server.mark_idle(self._live, succeeded=False)
+
+
+class _SubAgentRoute:
+    """Receives what concerns the thread of a sub-agent, for the turn in which it works."""
+
+    def __init__(self, live: Live, thread: str, on_end: Callable[[Live], None]) -> None:
+        self._live = live
+        self._thread = thread
+        self._on_end = on_end
+        live.agents.begin(thread)
+
+    def on_notification(self, method: str, params: msgspec.Raw) -> None:
+        if self._live.is_over or method == ACCOUNT_LIMITS:
+            return
+        self._live.feed_agent(self._thread, method, params)
+        if self._live.is_over:
+            self._on_end(self._live)
+
+    def on_request(self, pending: Pending) -> bool:
+        return not self._live.is_over and self._live.ask(pending)
+
+    def for_sub_agent(self, thread: str, root_turn: str) -> None:
+        """Its own sub-agents name the same turn as itself."""
+
+    def resolved(self, pending: Pending) -> None:
+        if not self._live.is_over:
+            self._live.resolved(pending)
+
+    def lost(self, reason: str) -> None:
+        """The session is told itself."""
 
 
 def _began(*, is_forked: bool, is_untold: bool) -> SessionBegan:

@@ -58,7 +58,7 @@ class Translation:
 
     def __init__(self, runtime_turn: str | None = None, longest_text: int = LONGEST, workspace: str = "") -> None:
         self._longest = longest_text
-        self._workspace = workspace
+        self.workspace = workspace
         self.runtime_turn = runtime_turn
         self.is_started = self._is_joined = runtime_turn is not None
         self._done: set[str] = set()  # items that have ended
@@ -132,7 +132,7 @@ class Translation:
             self._texts.setdefault(item.id, GrowingText(self._longest))
         elif item.type not in SILENT:
             self._items[item.id] = item
-            self._acts[item.id] = act = activity(item, Phase.STARTED, self._workspace)
+            self._acts[item.id] = act = activity(item, Phase.STARTED, self.workspace)
             yield act
 
     def _item_completed(self, params: msgspec.Raw) -> Iterable[Event]:
@@ -155,7 +155,7 @@ class Translation:
         else:
             self._acts.pop(item.id, None)
             self._items.pop(item.id, None)
-            yield activity(item, Phase.DONE, self._workspace)
+            yield activity(item, Phase.DONE, self.workspace)
 
     def _text_delta(self, params: msgspec.Raw) -> Iterable[Event]:
         if (note := wire.read(params, wire.DeltaNote)) is None:

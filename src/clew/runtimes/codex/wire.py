@@ -57,6 +57,13 @@ class Item(Wire, frozen=True):
     content_items: Any = None
     error: Any = None
     questions: Any = None  # non-blocking questions in a message
+    # of a call about sub-agents
+    prompt: str | None = None
+    receiver_thread_ids: tuple[str, ...] = ()
+    agents_states: Any = None
+    kind: Any = None
+    agent_thread_id: str | None = None
+    agent_path: str | None = None
 
 
 class _BareItem(Wire, frozen=True):
@@ -72,6 +79,7 @@ class TurnError(Wire, frozen=True):
 
 class Turn(Wire, frozen=True):
     id: str
+    root_turn_id: str | None = None  # of a sub-agent's turn: the turn that began the first one
     status: str = "inProgress"
     items: tuple[msgspec.Raw, ...] = ()
     error: TurnError | None = None

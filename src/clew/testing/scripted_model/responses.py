@@ -11,6 +11,7 @@ from clew.testing.scripted_model.request import Request
 from clew.testing.scripted_model.script import Aside, Ask, Error, Patch, Permit, Plan, Say, Shell, Status, Tool
 
 CODE_MODE = "exec"  # newer models have only this tool, and write JavaScript that calls the others
+OWN = frozenset({"multi_agent_v1"})  # namespaces of Codex's own tools
 SHELLS = ("exec_command", "shell_command", "shell")
 
 
@@ -102,7 +103,8 @@ def call(request: Request, step: SingleAct) -> dict[str, Any]:
         case Patch(path, text):
             return patch_call(request, path, text)
         case Tool(server, name, arguments):
-            return {**function(name, json.loads(arguments)), "namespace": f"mcp__{server}"}
+            namespace = server if server in OWN else f"mcp__{server}"
+            return {**function(name, json.loads(arguments)), "namespace": namespace}
         case Permit(path):
             asked = {"network": {"enabled": True}, "file_system": {"write": [path]}}
             return function("request_permissions", {"reason": "the script says so", "permissions": asked})

@@ -7,6 +7,7 @@ kept.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -44,6 +45,9 @@ class Route(AnyRoute, Protocol):
 
     def resolved(self, pending: Pending) -> None:
         """Codex needs no answer to this request any more."""
+
+    def for_sub_agent(self, thread: str, root_turn: str) -> Route | None:
+        """A route for the thread of a sub-agent; None: this turn is not ours."""
 
 
 class Connection(AnyConnection[Route]):
@@ -167,8 +171,10 @@ class Connection(AnyConnection[Route]):
         if method == "thread/status/changed" and (status := wire.read(params, wire.StatusNote)) is not None:
             self._on_status(address.thread_id if address else None, status.status.is_active)
         route = self._routes.get(address.thread_id) if address and address.thread_id else None
+        if route is None and method == "turn/started" and address and address.thread_id:
+            route = self._route_to_sub_agent(address.thread_id, params)
         if method == ACCOUNT_LIMITS:
-            for each in list(self._routes.values()):  # of the account, not of one thread
+            for each in dict.fromkeys(self._routes.values()):  # of the account, not of one thread
                 each.on_notification(method, params)
         elif route is not None:
             route.on_notification(method, params)
@@ -189,6 +195,20 @@ class Connection(AnyConnection[Route]):
         route = self._routes.get(pending.thread)
         if route is None or not route.on_request(pending):
             pending.answer(answers.NO)
+
+    def _route_to_sub_agent(self, thread: str, params: msgspec.Raw) -> Route | None:
+        """Find the route of the turn in which a sub-agent began to work, and let it listen to that one too."""
+        note = wire.read(params, wire.TurnNote)
+        root = note.turn.root_turn_id if note else None
+        found = (each.for_sub_agent(thread, root) for each in list(self._routes.values())) if root else ()
+        route = next((each for each in found if each is not None), None)
+        if route is not None:
+            self.listen(thread, route)
+        return route
+
+    def forget_sub_agents(self, threads: Iterable[str]) -> None:
+        for thread in threads:
+            self._routes.pop(thread, None)
 
     def _refuse(self, id: RequestId, code: int, message: str) -> None:
         log.warning("refused a request of Codex: %s", message)

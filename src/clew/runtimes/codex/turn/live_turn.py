@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec.structs import replace
 
-from clew.model.events import GateClosed, GateOpened, Notice, NoticeKind
+from clew.model.events import Event, GateClosed, GateOpened, Notice, NoticeKind, TurnEnded
 from clew.model.gates import Asked, GateKind
+from clew.model.turns import TurnState
 from clew.runtimes.codex import wire
 from clew.runtimes.codex.approvals import overwriting, requests
 from clew.runtimes.codex.approvals.pending import CANCELLED, Pending
 from clew.runtimes.codex.translate import Translation
+from clew.runtimes.codex.turn.sub_agents import SubAgents
 from clew.runtimes.file_changes import Found
 from clew.runtimes.process import within
 from clew.runtimes.turn_events import Events
@@ -41,7 +43,9 @@ class Live:
         self._workspace = workspace
         self._is_sandboxed = is_sandboxed  # then Codex asks only before it runs something outside its sandbox
         self.translation = Translation(runtime_turn, longest_text, workspace)
+        self.agents = SubAgents(workspace)
         self.events: Events = asyncio.Queue()
+        self._end: TurnEnded | None = None  # held back until the sub-agents have ended
         self.gates: dict[str, Pending] = {}  # open requests
         self._unasked: set[str] = set()  # those whose files are looked at first
         self._looking: set[asyncio.Task[None]] = set()
@@ -50,21 +54,41 @@ class Live:
         self.is_over = False
         self.is_interrupted = False
         self.is_ending = False  # a cancelled request ends the turn by itself
+        self.ending_agents: set[str] = set()  # the same of sub-agents, by thread
+        self._is_told = False  # of the end
         self._signal()
 
     def feed(self, method: str, params: msgspec.Raw) -> None:
-        for event in self.translation.feed(method, params):
-            self.events.put_nowait(event)
+        self._put(self.translation.feed(method, params))
+        if method == "item/completed" and (note := wire.read(params, wire.ItemNote)) is not None:
+            self._put(self.agents.place([wire.read_item(note.item)]))
         self._signal()
+
+    def feed_agent(self, thread: str, method: str, params: msgspec.Raw) -> None:
+        """The same of a sub-agent, which has a thread of its own."""
+        self._put(self.agents.feed(thread, method, params))
+        self._signal()
+
+    def _put(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if isinstance(event, TurnEnded):
+                self._end = event
+            else:
+                self.events.put_nowait(event)
+        if self._end is not None and not self.agents.is_working:
+            ended, self._end = self._end, None
+            was_stopped = self.is_interrupted and ended.state is TurnState.COMPLETED
+            self.events.put_nowait(replace(ended, state=TurnState.INTERRUPTED) if was_stopped else ended)
+            self._is_told = True
 
     def catch_up(self, thread: str, turn: wire.Turn) -> None:
         """Add the events of items that ended before this session listened."""
-        for event in self.translation.catch_up(thread, turn):
-            self.events.put_nowait(event)
+        self._put(self.translation.catch_up(thread, turn))
+        self._put(self.agents.place(map(wire.read_item, turn.items)))
 
     def ask(self, pending: Pending) -> bool:
         """Open a gate for the request, once. False: no person can be asked this, or it belongs to another turn."""
-        if pending.request.turn_id not in (None, self.translation.runtime_turn):
+        if pending.request.turn_id not in (None, self._translation(pending).runtime_turn):
             return False
         if self.is_interrupted:
             return self.cancel(pending)
@@ -85,8 +109,13 @@ class Live:
         self.events.put_nowait(GateOpened(pending.ref, pending.asked))
         return True
 
+    def _translation(self, pending: Pending) -> Translation:
+        """Of the turn that asks: ours, or that of a sub-agent."""
+        agent = self.agents.get(pending.thread)
+        return agent.translation if agent is not None else self.translation
+
     def _targets(self, pending: Pending) -> tuple[str, ...]:
-        return requests.targets(pending.method, pending.request, self.translation)
+        return requests.targets(pending.method, pending.request, self._translation(pending))
 
     async def _look_and_ask(self, pending: Pending, targets: tuple[str, ...]) -> None:
         """Look at the files that the request may overwrite, then open the gate, unless it was answered meanwhile."""
@@ -118,7 +147,9 @@ class Live:
             return self._read(pending, dict.fromkeys(targets, overwriting.UNKNOWN))
 
     def _read(self, pending: Pending, there: Mapping[str, Found]) -> Asked | None:
-        asked = requests.read(pending.method, pending.request, self.translation, there)
+        asked = requests.read(pending.method, pending.request, self._translation(pending), there)
+        if asked is not None:
+            asked = replace(asked, agents=self.agents.names(pending.thread))
         is_command = asked is not None and asked.kind is GateKind.COMMAND
         return replace(asked, leaves_sandbox=True) if asked and is_command and self._is_sandboxed else asked
 
@@ -132,8 +163,25 @@ class Live:
         """False: it was already answered."""
         if not pending.answer(CANCELLED):
             return False
-        self.is_ending = self.is_ending or pending.cancel_ends_the_turn
+        if pending.cancel_ends_the_turn:
+            self._note_ending(pending)
         return True
+
+    def _note_ending(self, pending: Pending) -> None:
+        if self.agents.get(pending.thread) is None:
+            self.is_ending = True
+        else:
+            self.ending_agents.add(pending.thread)
+
+    def running_agents(self) -> list[tuple[str, str]]:
+        """The threads and the turns of sub-agents that have to be interrupted."""
+        found = ((thread, self.agents.get(thread)) for thread in self.agents.threads)
+        return [
+            (thread, agent.translation.runtime_turn)
+            for thread, agent in found
+            if agent is not None and agent.is_working and agent.translation.runtime_turn is not None
+            if thread not in self.ending_agents
+        ]
 
     def cancel_gates(self) -> None:
         for pending in self.gates.values():
@@ -166,7 +214,7 @@ class Live:
         self.events.put_nowait(Notice(NoticeKind.DECLINED, say("codex.declined", about=clean(about))))
 
     def _signal(self) -> None:
-        self.is_over = self.is_over or self.translation.is_ended
+        self.is_over = self.is_over or self._is_told
         if self.is_over or self.translation.runtime_turn is not None:
             self._id_known.set()
         if self.is_over or self.translation.is_started:

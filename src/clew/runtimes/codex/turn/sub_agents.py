@@ -1,0 +1,121 @@
+"""The sub-agents of one turn. Codex runs each in a thread of its own, which names the turn that began it all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clew.model.events import Activity, Event, GateOpened
+from clew.runtimes.codex import wire
+from clew.runtimes.codex.items import task_name
+from clew.runtimes.codex.translate import Translation
+from clew.runtimes.codex.wire import Item
+from clew.support.text import clean
+
+UNKNOWN = "?"
+_GONE = frozenset({"interrupted", "completed", "errored", "shutdown", "notFound"})
+
+
+class Spawned(Struct, frozen=True):
+    """A sub-agent, and the item that began it."""
+
+    thread: str
+    item: str
+    name: str
+    is_working: bool = True
+
+
+def spawned(item: Item) -> Iterator[Spawned]:
+    """The sub-agents that an item began."""
+    if item.type == "collabAgentToolCall" and item.tool == "spawnAgent":
+        for thread in item.receiver_thread_ids:
+            yield Spawned(thread, item.id, task_name(item.prompt or "") or UNKNOWN, _is_working(item, thread))
+    elif item.type == "subAgentActivity" and item.kind == "started" and item.agent_thread_id:
+        yield Spawned(item.agent_thread_id, item.id, clean(item.agent_path or UNKNOWN))
+
+
+def _is_working(item: Item, thread: str) -> bool:
+    states = item.agents_states if isinstance(item.agents_states, dict) else {}
+    state = states.get(thread)
+    return not (isinstance(state, dict) and state.get("status") in _GONE)
+
+
+class SubAgent:
+    """A thread of a sub-agent in this turn. Its item is known only when its call has ended, maybe after it began."""
+
+    def __init__(self, workspace: str) -> None:
+        self.began_by: Spawned | None = None
+        self.caller: str | None = None  # the thread of the sub-agent that began it
+        self.translation = Translation(workspace=workspace)
+        self.is_working = True
+        self._early: list[Event] = []
+
+    def feed(self, method: str, params: msgspec.Raw) -> list[Event]:
+        """What is shown of it: its activities and its questions. It may have several turns, one after another."""
+        if method == "turn/started" and self.translation.is_ended:
+            self.translation = Translation(workspace=self.translation.workspace)
+        self._early += (
+            event for event in self.translation.feed(method, params) if isinstance(event, Activity | GateOpened)
+        )
+        self.is_working = not self.translation.is_ended
+        return self.take()
+
+    def take(self) -> list[Event]:
+        """The events that can be placed by now."""
+        if self.began_by is None:
+            return []
+        events, self._early = self._early, []
+        return [_placed(event, self.began_by.item) for event in events]
+
+
+def _placed(event: Event, item: str) -> Event:
+    return replace(event, parent=item) if isinstance(event, Activity) else event
+
+
+class SubAgents:
+    def __init__(self, workspace: str) -> None:
+        self._workspace = workspace
+        self._agents: dict[str, SubAgent] = {}  # by thread
+
+    @property
+    def is_working(self) -> bool:
+        return any(agent.is_working for agent in self._agents.values())
+
+    @property
+    def threads(self) -> tuple[str, ...]:
+        return tuple(self._agents)
+
+    def get(self, thread: str) -> SubAgent | None:
+        return self._agents.get(thread)
+
+    def begin(self, thread: str) -> SubAgent:
+        return self._agents.setdefault(thread, SubAgent(self._workspace))
+
+    def place(self, items: Iterable[Item], caller: str | None = None) -> list[Event]:
+        """Note which sub-agents these items began, and return what those did until now. `caller`: the thread of the
+        sub-agent that has the items."""
+        events: list[Event] = []
+        for found in (each for item in items for each in spawned(item)):
+            agent = self.begin(found.thread)
+            if agent.began_by is None:
+                agent.began_by, agent.caller = found, caller
+                agent.is_working = agent.is_working and (found.is_working or agent.translation.is_started)
+                events += agent.take()
+        return events
+
+    def feed(self, thread: str, method: str, params: msgspec.Raw) -> list[Event]:
+        agent = self.begin(thread)
+        events = agent.feed(method, params)
+        note = wire.read(params, wire.ItemNote) if method == "item/completed" else None
+        return [*events, *(self.place([wire.read_item(note.item)], thread) if note is not None else ())]
+
+    def names(self, thread: str | None) -> tuple[str, ...]:
+        """The sub-agent of this thread and those above it, outermost first."""
+        found: list[str] = []
+        while thread is not None and (agent := self._agents.get(thread)) is not None and len(found) < len(self._agents):
+            found.append(agent.began_by.name if agent.began_by is not None else UNKNOWN)
+            thread = agent.caller
+        return tuple(reversed(found))
