@@ -67,6 +67,7 @@ class Session:
             await self.say("Queued for the next turn. (1 queued)")
             return "end_turn"
         self.keep(text)
+        text = text.replace("@\u200b", "@")  # clew breaks it, so that it names no file; scripts have commands with it
         try:
             await self._player.play(text)
             if "!" not in text:
@@ -127,6 +128,11 @@ class Session:
                 raise Failed(rest)
             case "mode":
                 self.update(sessionUpdate="current_mode_update", currentModeId=rest)
+            case "option":
+                option = {"id": "how", "category": "mode", "currentValue": rest, "options": [{"value": rest}]}
+                self.update(sessionUpdate="config_option_update", configOptions=[option])
+            case "greeted":
+                await self.say(json.dumps(self._agent.greeting | {"folder": str(Path.cwd())}))
             case "context":
                 self.update(sessionUpdate="usage_update", used=int(rest), size=200_000)
             case "recall":
@@ -344,6 +350,7 @@ class Agent:
     async def _do(self, method: str, params: dict[str, Any]) -> Any:
         match method:
             case "initialize":
+                self.greeting = params
                 version = next((int(each[8:]) for each in self.what if each.startswith("version=")), 1)
                 can = {"loadSession": "load" in self.what, "promptCapabilities": {"image": "blind" not in self.what}}
                 more: dict[str, Any] = {"sessionCapabilities": {"resume": {}}} if "resume" in self.what else {}

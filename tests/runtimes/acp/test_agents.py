@@ -99,6 +99,46 @@ async def test_an_agent_of_any_entry_is_known_by_its_own_name(make: Make, seat: 
     assert failed.state is TurnState.FAILED and failed.problem is not None and failed.problem.code == "rate_limit"
 
 
+@pytest.mark.process
+async def test_a_wrapped_agent_is_started_as_the_agent_that_it_is(make: Make, seat: Seat) -> None:
+    """Goose takes one thread for each process, and no terminals. Its command does not say that it is Goose."""
+    runtime = make("name=goose")
+    one, two = await runtime.open(seat), await runtime.open(replace(seat, thread="other"))
+    greetings = [ended(await collect(each.run(request("!greeted")))).text for each in (one, two)]
+    assert all(msgspec.json.decode(each)["clientCapabilities"]["terminal"] is False for each in greetings)
+    assert one._connection is not None and two._connection is not None
+    assert one._connection.pid != two._connection.pid
+
+
+@pytest.mark.process
+async def test_an_unknown_agent_is_started_once(make: Make, seat: Seat) -> None:
+    session = await make("name=new").open(seat)
+    assert msgspec.json.decode(ended(await collect(session.run(request("!greeted")))).text)["folder"] == seat.workspace
+    assert session._server.starts == 1
+
+
+# What people write
+
+
+def test_only_agents_that_were_tried_get_an_at_sign_as_it_is() -> None:
+    left = {name for name, entry in KNOWN.items() if entry.quirks.leaves_at}
+    assert left == {"opencode", "codex-acp", "copilot", "qwen", "goose", "kimi"}
+    assert not PLAIN.leaves_at
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("name", "said"), [("new", "see @\u200b/etc/passwd"), ("Copilot", "see @/etc/passwd")])
+async def test_an_unknown_agent_is_named_no_file(make: Make, seat: Seat, name: str, said: str) -> None:
+    session = await make(f"name={name}").open(seat)
+    assert said in ended(await collect(session.run(request("see @/etc/passwd\n!recall")))).text
+    steering = await make(f"name={name}", "steers").open(replace(seat, thread="steered"))
+    turn, holds = Followed(steering, "!hold here\n!recall"), PipeStage(Path(seat.workspace))
+    await holds.wait_held("here")
+    assert await steering.steer(PromptMessage("more", "ann", "see @/etc/passwd"))
+    holds.release("here")
+    assert said in (await turn.end()).text
+
+
 # Errors
 
 
@@ -225,6 +265,41 @@ async def test_an_agent_that_leaves_its_asking_mode_is_put_back(make: Make, seat
     holds.release("here")
     await turn.end()
     assert '"modeId": "ask"' in str(turn.events), "it was not put back"
+
+
+@pytest.mark.process
+async def test_an_agent_that_tells_its_mode_as_an_option_is_put_back(make: Make, seat: Seat) -> None:
+    session = await make("mode=auto", quirks=ASKS).open(seat)
+    turn = Followed(session, "!option auto\n!hold here\n!text done")
+    holds = PipeStage(Path(seat.workspace))
+    await holds.wait_held("here")
+    holds.release("here")
+    await turn.end()
+    assert '"modeId": "ask"' in str(turn.events), "it was not put back"
+
+
+def test_an_option_that_allows_everything_again_is_noticed() -> None:
+    asking = Asking("ask", frozenset({"auto"}), ("allow_all", "off"))
+    both = (wire.Choice("on"), wire.Choice("off"))
+    on, off = (
+        wire.Entered("s", config_options=(wire.ConfigOption("allow_all", "x", now, both),)) for now in ("on", "off")
+    )
+    assert modes.asks(asking, off, "ask")
+    assert not modes.asks(asking, on, "ask") and not modes.asks(asking, off, "auto")
+
+
+@pytest.mark.parametrize("argument", ["--auto", "--auto=high", "--skip-permissions-unsafe"])
+def test_an_agent_is_not_started_with_an_argument_that_stops_its_questions(argument: str) -> None:
+    entry = replace(KNOWN["droid"], command=("droid", "exec", argument))
+    with pytest.raises(RuntimeTrouble, match="does not ask before it acts if it is started with --"):
+        list(modes.changes(entry, opened(""), "", AcpConfig(), Policy.CAREFUL))
+    assert list(modes.changes(entry, opened(""), "", AcpConfig(), Policy.YOLO)) == []
+
+
+def test_opencode_asks_whatever_its_own_settings_say() -> None:
+    asked = msgspec.json.decode(KNOWN["opencode"].quirks.asking.env["OPENCODE_PERMISSION"])
+    assert next(iter(asked.items())) == ("*", "ask"), "the last rule that fits counts"
+    assert not {"bash", "edit", "webfetch"} & asked.keys()
 
 
 def test_the_model_option_is_the_one_that_offers_the_model() -> None:
@@ -398,6 +473,55 @@ async def test_ten_seconds_without_a_sign_of_life_are_told_once() -> None:
     watching.cancel()
 
 
+class Hours(SystemClock):
+    """A clock of which only the silence of a turn knows that its time passes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ahead = 0.0
+        self.waits: list[tuple[float, asyncio.Event]] = []
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead
+
+    async def sleep(self, seconds: float) -> None:
+        if not 0 < seconds <= silence.LONGEST:
+            await super().sleep(seconds)
+            return
+        done = asyncio.Event()
+        self.waits.append((seconds, done))
+        await done.wait()
+
+    def pass_by(self) -> None:
+        self.ahead += silence.LONGEST
+        waits, self.waits = self.waits, []
+        for _, done in waits:
+            done.set()
+
+
+@pytest.mark.process
+async def test_a_silent_turn_tells_that_and_a_slow_start_does_not(
+    make: Make, seat: Seat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Hours()
+    session = await make(clock=clock).open(seat)
+    ready = session._ready
+
+    async def slowly() -> Any:
+        clock.pass_by()
+        return await ready()
+
+    monkeypatch.setattr(session, "_ready", slowly)
+    turn, holds = Followed(session, "!hold here\n!text done"), PipeStage(Path(seat.workspace))
+    await holds.wait_held("here")
+    assert not [each for each in turn.events if isinstance(each, Notice)], "it took long to start, and no more"
+    clock.pass_by()
+    async with asyncio.timeout(PATIENCE):
+        await turn.wait_for(Notice)
+    holds.release("here")
+    await turn.end()
+
+
 async def test_an_agent_that_runs_a_tool_may_be_silent() -> None:
     clock = Seconds()
     live = Live("a", now=clock.monotonic)
@@ -428,16 +552,21 @@ async def test_an_agent_that_says_it_is_logged_out_is_not_logged_in(make: Make) 
 
 @pytest.mark.parametrize("text", ["see @/etc/passwd", 'see @"/etc/my file"', "@a@b"])
 def test_no_text_of_people_names_a_file_to_an_agent_that_would_read_it(text: str) -> None:
-    for each in replay.as_prompt([PromptMessage("m", "ann", text)], text, images=False, expands_at=True):
+    for each in replay.as_prompt([PromptMessage("m", "ann", text)], text, images=False):
         assert each["text"].count("@") == each["text"].count("@\u200b") == text.count("@")
-    [plain] = replay.as_prompt([PromptMessage("m", "ann", text)], images=False)
+    [plain] = replay.as_prompt([PromptMessage("m", "ann", text)], images=False, leaves_at=True)
     assert plain["text"] == text
 
 
-@pytest.mark.parametrize("text", ["/allow-all on", "  /yolo"])
-def test_no_text_of_people_is_a_command_of_the_agent(text: str) -> None:
-    [block] = replay.as_prompt([PromptMessage("m", "ann", text)], images=False)
+SLASHES = ["/allow-all on", "  /x", "\n\t/x", "\ufeff/x", "\u00a0/x", "\u2028\u3000/x", "\x1c/x", "\x85/x", "\u200b/x"]
+
+
+@pytest.mark.parametrize("text", SLASHES)
+def test_no_text_is_a_command_whatever_blanks_an_agent_takes_off(text: str) -> None:
+    [block] = replay.as_prompt([PromptMessage("m", "ann", text)], images=False, leaves_at=True)
     assert block["text"] == f"\u200b{text}"
+    [past] = replay.as_prompt([], text, images=False, leaves_at=True)
+    assert past["text"] == f"\u200b{text}"
 
 
 def test_claudes_adapter_tells_when_its_account_is_free_again() -> None:

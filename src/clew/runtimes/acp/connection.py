@@ -80,7 +80,7 @@ class Connection(AnyConnection[Route]):
         return self._marks.next()
 
     async def start(self) -> None:
-        env = {**self.entry.env, **self._config.env}
+        env = {**self.entry.env, **self._config.env, **self.entry.quirks.asking.env}
         child = await spawn(
             self.entry.command,
             self._marks.next(),

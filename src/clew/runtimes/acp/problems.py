@@ -97,6 +97,10 @@ def does_not_ask(entry: Entry, mode: str, asks: str) -> AgentRefuses:
     return AgentRefuses(say("acp.does_not_ask", title=entry.title, mode=mode, asks=asks or "–", name=entry.name))
 
 
+def silent_argument(entry: Entry, argument: str) -> AgentRefuses:
+    return AgentRefuses(say("acp.silent_argument", title=entry.title, argument=argument, name=entry.name))
+
+
 def no_model(entry: Entry, wanted: str, offered: Iterable[str]) -> AgentRefuses:
     return AgentRefuses(say("acp.no_model", title=entry.title, wanted=repr(wanted), offered=_listed(offered)))
 

@@ -27,7 +27,7 @@ class Programs:
     def __init__(self, title: str, program: Program, clock: Clock, idle_stop: float, connect: Connect) -> None:
         """`connect` starts the agent in a folder."""
         self._title = title
-        self._program = program
+        self.program = program
         self._clock = clock
         self._idle_stop = idle_stop
         self._connect = connect
@@ -46,8 +46,13 @@ class Programs:
 
     async def leave(self, seat: Seat) -> None:
         """A thread's session was closed: end its process if it has one of its own."""
-        if self._program is Program.THREAD and (server := self._servers.pop(self._key(seat), None)) is not None:
+        if self.program is Program.THREAD and (server := self._servers.pop(self._key(seat), None)) is not None:
             await server.close()
+
+    async def start_anew(self, program: Program) -> None:
+        """End all processes. `program`: which threads share one from now on."""
+        servers, self._servers, self.program = self._servers, {}, program
+        await asyncio.gather(*(server.close() for server in servers.values()))
 
     def health(self) -> Health:
         found = [server.health() for server in self._servers.values()]
@@ -62,7 +67,7 @@ class Programs:
             await asyncio.to_thread(shutil.rmtree, self._empty, ignore_errors=True)
 
     def _key(self, seat: Seat) -> str:
-        match self._program:
+        match self.program:
             case Program.SHARED:
                 return ""
             case Program.FOLDER:
@@ -81,7 +86,7 @@ class Programs:
 
     def _folder(self, seat: Seat) -> str:
         """Where a process is started: some agents run commands there. A shared one gets an empty folder."""
-        if self._program is not Program.SHARED:
+        if self.program is not Program.SHARED:
             return seat.workspace
         if self._empty is None or not Path(self._empty).is_dir():
             self._empty = tempfile.mkdtemp(prefix="clew-agent-")

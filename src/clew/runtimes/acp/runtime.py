@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
 from pathlib import Path
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from clew.model.runtime import Health, HealthState, ModelInfo, ProgramInfo, RuntimeCan, Seat
 from clew.process.scan import Marks
 from clew.runtimes.acp import problems
-from clew.runtimes.acp.agents.known import Entry
+from clew.runtimes.acp.agents.known import Entry, starts_alike
 from clew.runtimes.acp.agents.settings import AcpConfig, Program
 from clew.runtimes.acp.programs import Programs
 from clew.runtimes.process import within
@@ -37,8 +38,9 @@ class AcpRuntime:
         self._models: tuple[ModelInfo, ...] = ()
         self._takes_images = True  # until the agent says otherwise
         self._takes_steers = False  # until the agent says so
-        program = Program(config.program or entry.quirks.program)
-        self._programs = Programs(entry.title, program, clock, config.idle_stop, self._connect)
+        self._programs = Programs(entry.title, self._program, clock, config.idle_stop, self._connect)
+        self._learning = asyncio.Lock()
+        self._is_known = False  # the agent has said what it is
 
     @property
     def can(self) -> RuntimeCan:
@@ -47,10 +49,30 @@ class AcpRuntime:
     async def open(self, seat: Seat) -> AcpSession:
         from clew.runtimes.acp.session import AcpSession
 
+        await self._learn(seat)
         server = self._programs.server(seat)
         session = AcpSession(server, self._config, self._clock, seat, self._remember_models, self._programs.leave)
         await session.enter()
         return session
+
+    @property
+    def _program(self) -> Program:
+        return Program(self._config.program or self._entry.quirks.program)
+
+    async def _learn(self, seat: Seat) -> None:
+        """Start the program for the first time. If the agent then says that it is another than its command seemed to
+        say, and that one is started in another way, start it anew."""
+        from clew.runtimes.acp.client.files import is_folder
+
+        async with self._learning:
+            if self._is_known or not is_folder(seat.workspace):
+                return
+            before = self._entry.quirks
+            await self._programs.server(seat).connect()
+            is_alike = starts_alike(before, self._entry.quirks) and self._programs.program is self._program
+            if not is_alike:
+                await self._programs.start_anew(self._program)
+            self._is_known = True
 
     async def health(self) -> Health:
         try:
@@ -96,6 +118,7 @@ class AcpRuntime:
         program = locate(self._entry)
         entry = replace(self._entry, command=(program, *self._entry.command[1:]))
         connection = await connect(entry, self._config, self._clock, self._marks, folder, on_lost)
+        self._entry = replace(self._entry, quirks=connection.entry.quirks)
         self._takes_images = connection.agent.agent_capabilities.prompt_capabilities.image
         self._takes_steers = connection.agent.takes_steers
         return connection

@@ -42,7 +42,7 @@ from clew.texts.catalogue import say
 log = logging.getLogger(__name__)
 
 REPLAYED = ("user_message_chunk", "agent_message_chunk", "tool_call")  # updates of past turns
-MODE_UPDATE = "current_mode_update"
+MODE_UPDATE, OPTION_UPDATE = "current_mode_update", "config_option_update"
 NO_SESSION = Position("")  # the next turn begins a new one
 TRIES = 2  # sessions that one turn is tried on
 _RECORDS = {TurnState.COMPLETED: RecordState.COMPLETED, TurnState.FAILED: RecordState.FAILED}
@@ -111,6 +111,7 @@ class AcpSession:
         try:
             connection = await self._ready()
             connection.turns.add(live)
+            live.hear()  # the agent may have taken long to start
             self._past = await self._past_for(request)
             yield TurnStarted(f"{self._session}:{request.turn}")
             working += [asyncio.ensure_future(self._work(connection, live, request))]
@@ -179,7 +180,9 @@ class AcpSession:
     def updated(self, update: msgspec.Raw) -> None:
         kind = (wire.read(update, wire.Kind) or wire.Kind()).session_update
         if kind == MODE_UPDATE:
-            self._hear_mode(wire.read(update, wire.ModeUpdate) or wire.ModeUpdate())
+            self._hear_mode((wire.read(update, wire.ModeUpdate) or wire.ModeUpdate()).current_mode_id)
+        elif kind == OPTION_UPDATE:
+            self._hear_options(wire.read(update, wire.OptionUpdate) or wire.OptionUpdate())
         if self._live is not None and not self._live.is_over and self._requests is not None:
             self._live.feed(update)
         elif kind in REPLAYED:
@@ -203,12 +206,22 @@ class AcpSession:
         else:
             live.lose(reason)
 
-    def _hear_mode(self, update: wire.ModeUpdate) -> None:
+    def _hear_mode(self, mode: str) -> None:
         """Put the agent back if it goes into a mode in which it does not ask."""
-        self._mode = update.current_mode_id
+        self._mode = mode
         connection, entered = self._connection, self._entered
-        if connection is not None and entered is not None and self._mode in connection.entry.quirks.asking.silent_modes:
+        if connection is None or entered is None:
+            return
+        if not modes.asks(connection.entry.quirks.asking, entered, mode):
             self._in_background(self._ask_again(connection, entered))
+
+    def _hear_options(self, update: wire.OptionUpdate) -> None:
+        """The same if the agent tells it as an option."""
+        if self._entered is None:
+            return
+        self._entered = replace(self._entered, config_options=update.config_options)
+        told = modes.current(replace(self._entered, modes=None))
+        self._hear_mode(told or self._mode)
 
     async def _ask_again(self, connection: Connection, entered: wire.Entered) -> None:
         try:
@@ -330,7 +343,7 @@ class AcpSession:
         self, connection: Connection, messages: tuple[PromptMessage, ...], past: str = ""
     ) -> list[dict[str, Any]]:
         images = connection.agent.agent_capabilities.prompt_capabilities.image
-        return replay.as_prompt(messages, past, images=images, expands_at=connection.entry.quirks.expands_at)
+        return replay.as_prompt(messages, past, images=images, leaves_at=connection.entry.quirks.leaves_at)
 
     async def _past_for(self, request: TurnRequest) -> str:
         """What the agent must be told of the past: all of it, if its session was replaced since the last turn."""

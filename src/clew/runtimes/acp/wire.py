@@ -268,6 +268,10 @@ class ModeUpdate(Wire, frozen=True):
     current_mode_id: str = ""
 
 
+class OptionUpdate(Wire, frozen=True):
+    config_options: tuple[ConfigOption, ...] = ()
+
+
 class Chunk(Wire, frozen=True):
     content: Content = Content()
     message_id: str | None = None

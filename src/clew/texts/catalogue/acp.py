@@ -82,6 +82,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{title} 在模式 {mode} 下行动前不会询问，clew 无法阻止它。"
         "请在 `[runtimes.acp.{name}]` 下设置其他 `mode`，如 {asks}。",
     ),
+    "silent_argument": (
+        "{title} does not ask before it acts if it is started with {argument}, so clew could not stop it. Take that out"
+        " of `command` under [runtimes.acp.{name}].",
+        "{title} 带 {argument} 启动时，行动前不会询问，clew 无法阻止它。"
+        "请从 `[runtimes.acp.{name}]` 的 `command` 中去掉它。",
+    ),
     "no_model": (
         "{title} has no model {wanted}; it has {offered}. Set another.",
         "{title} 没有模型 {wanted}；可选：{offered}。请改设其他模型。",

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from clew.model.turns import Problem
-from clew.runtimes.acp.agents import hermes, text_errors
+from clew.runtimes.acp.agents import hermes, opencode, text_errors
 from clew.runtimes.acp.agents.settings import Program
 from clew.support.coded import Text
 from clew.texts.catalogue import say
 
 NOTHING: frozenset[str] = frozenset()
+NO_ENV: Mapping[str, str] = MappingProxyType({})
 
 
 class Asking(Struct, frozen=True):
@@ -27,6 +29,8 @@ class Asking(Struct, frozen=True):
     mode: str = ""  # its mode in which it asks
     silent_modes: Set[str] = NOTHING  # its modes in which it is known to act without asking
     option: tuple[str, str] | None = None  # a config option, and its value with which it asks
+    env: Mapping[str, str] = NO_ENV  # with which its program asks; it outweighs the person's own settings
+    silent_arguments: Set[str] = NOTHING  # of its command, with which it is known to act without asking
 
 
 class Quirks(Struct, frozen=True):
@@ -44,7 +48,7 @@ class Quirks(Struct, frozen=True):
     untyped_commands: bool = False  # it asks about its shell with another kind than `execute`
     asking: Asking = Asking()
     checks_login: bool = False  # it begins a session only if it is logged in
-    expands_at: bool = False  # it puts the file of an `@path` in a message into its request, unasked
+    leaves_at: bool = False  # it was tried, and does not read the file of an `@path` in a message
 
 
 class Entry(Struct, frozen=True):
@@ -93,7 +97,7 @@ _ENTRIES = (
         ("opencode", "acp"),
         say("acp.install_opencode"),
         _run("opencode auth login"),
-        quirks=Quirks(program=Program.SHARED),
+        quirks=Quirks(program=Program.SHARED, asking=Asking(opencode.MODE, env=opencode.ASKS), leaves_at=True),
         calls_itself="OpenCode",
     ),
     Entry(
@@ -116,6 +120,7 @@ _ENTRIES = (
             program=Program.SHARED,
             asking=Asking("read-only", frozenset({"agent", "agent-full-access", "auto", "full-access"})),
             checks_login=True,
+            leaves_at=True,
         ),
         calls_itself="@agentclientprotocol/codex-acp",
     ),
@@ -128,7 +133,6 @@ _ENTRIES = (
         quirks=Quirks(
             program=Program.SHARED,
             asking=Asking("default", frozenset({"auto", "acceptEdits", "dontAsk", "bypassPermissions"})),
-            expands_at=True,
         ),
         calls_itself="@agentclientprotocol/claude-agent-acp",
         former_programs=frozenset({"claude-code-acp"}),
@@ -143,6 +147,7 @@ _ENTRIES = (
             unusable_after_cancel=True,  # it puts a stopped message before the next one
             asking=Asking("default", frozenset({"auto", "auto-edit", "yolo"})),
             checks_login=True,
+            leaves_at=True,
         ),
         calls_itself="qwen-code",
     ),
@@ -160,6 +165,7 @@ _ENTRIES = (
                 ("allow_all", "off"),
             ),
             checks_login=True,
+            leaves_at=True,
         ),
         calls_itself="Copilot",
     ),
@@ -176,6 +182,7 @@ _ENTRIES = (
             takes_terminals=False,
             untyped_commands=True,
             asking=Asking("approve", frozenset({"auto", "smart_approve"})),
+            leaves_at=True,
         ),
         calls_itself="goose",
     ),
@@ -190,6 +197,7 @@ _ENTRIES = (
             untyped_commands=True,
             asking=Asking("default", frozenset({"auto", "yolo"})),
             checks_login=True,
+            leaves_at=True,
         ),
         calls_itself="Kimi Code CLI",
     ),
@@ -215,7 +223,10 @@ _ENTRIES = (
         "fast-agent",
         ("fast-agent", "acp", "--shell"),
         say("acp.install_pip", package="fast-agent-mcp"),
-        quirks=Quirks(takes_terminals=False),
+        quirks=Quirks(
+            takes_terminals=False,
+            asking=Asking(silent_arguments=frozenset({"--no-permissions"})),
+        ),
         calls_itself="fast-agent-acp",
     ),
     Entry(
@@ -231,7 +242,11 @@ _ENTRIES = (
         "Droid",
         ("droid", "exec", "--output-format", "acp"),
         _npm("droid"),
-        quirks=Quirks(program=Program.THREAD, takes_terminals=False),
+        quirks=Quirks(
+            program=Program.THREAD,
+            takes_terminals=False,
+            asking=Asking(silent_arguments=frozenset({"--auto", "--skip-permissions-unsafe"})),
+        ),
         calls_itself="@factory/cli",
     ),
 )
@@ -251,6 +266,15 @@ def of_program(command: tuple[str, ...]) -> Entry | None:
 
 def _name(word: str) -> str:
     return Path(word).name
+
+
+def starts_alike(one: Quirks, other: Quirks) -> bool:
+    """Whether a program with these quirks is started, and greeted, as one with those."""
+    return (one.program, one.takes_terminals, one.asking.env) == (
+        other.program,
+        other.takes_terminals,
+        other.asking.env,
+    )
 
 
 def recognised(entry: Entry, calls_itself: str) -> Entry:

@@ -30,11 +30,26 @@ def changes(entry: Entry, entered: wire.Entered, current: str, config: AcpConfig
     if config.mode is not None and config.mode not in offered:
         raise problems.no_mode(entry, config.mode, offered)
     mode = wanted or current
+    if (argument := _silent_argument(entry)) and policy is not Policy.YOLO:
+        raise problems.silent_argument(entry, argument)
     if mode in asking.silent_modes and not (policy is Policy.YOLO and config.mode == mode):
         raise problems.does_not_ask(entry, mode, asking.mode)
     if wanted and (wanted != current or config.mode is not None):
         yield _set_mode(entered, wanted)
     yield from _options(entry, asking, entered, policy)
+
+
+def _silent_argument(entry: Entry) -> str:
+    """The argument of its command with which the agent does not ask; empty: there is none."""
+    given = (word.partition("=")[0] for word in entry.command)
+    return next((word for word in given if word in entry.quirks.asking.silent_arguments), "")
+
+
+def asks(asking: Asking, entered: wire.Entered, mode: str) -> bool:
+    """Whether a session is still as it was set up: in a mode in which it asks, and with the option for that."""
+    id, value = asking.option or ("", "")
+    option = _find_option(entered, id)
+    return mode not in asking.silent_modes and (option is None or option.current_value == value)
 
 
 def current(entered: wire.Entered) -> str:
@@ -64,12 +79,16 @@ def _options(entry: Entry, asking: Asking, entered: wire.Entered, policy: Policy
     if asking.option is None:
         return
     id, value = asking.option
-    option = next((each for each in entered.config_options or () if each.id == id), None)
+    option = _find_option(entered, id)
     if option is None or option.current_value == value:
         return
     if value not in option.values:
         raise problems.does_not_ask(entry, f"{id} = {option.current_value}", f"{id} = {value}")
     yield Change("session/set_config_option", {"configId": id, "value": value})
+
+
+def _find_option(entered: wire.Entered, id: str) -> wire.ConfigOption | None:
+    return next((each for each in entered.config_options or () if each.id == id), None)
 
 
 def _mode_option(entered: wire.Entered) -> wire.ConfigOption | None:
