@@ -14,13 +14,14 @@ from clew.runtimes import acp
 from clew.runtimes.acp.agents.settings import AcpConfig
 from clew.support.clock import Clock
 from clew.testing.runtime_stage import Oddity
-from clew.testing.scripted_model import ScriptedModel, write_codex_home
+from clew.testing.scripted_model import ScriptedModel, write_claude_home, write_codex_home
 from clew.testing.scripted_model.request import next_part
 from clew.testing.scripted_model.script import Approve, Shell, Step, parse
 from tests.runtimes import installed
 from tests.runtimes.stages import ModelStage
 
 PACKAGES = {
+    "claude-acp": "@agentclientprotocol/claude-agent-acp@0.100.0",
     "codex-acp": "@agentclientprotocol/codex-acp@2.6.0",
     "qwen": "@qwen-code/qwen-code@0.24.4",
     "copilot": "@github/copilot@1.0.102",
@@ -29,6 +30,7 @@ PACKAGES = {
     "nanocoder": "@nanocollective/nanocoder@1.30.0",
 }
 ARGUMENTS = {
+    "claude-acp": (),
     "codex-acp": (),
     "qwen": ("--acp",),
     "copilot": ("--acp",),
@@ -36,6 +38,12 @@ ARGUMENTS = {
     "kimi": ("acp",),
     "nanocoder": ("--acp",),
 }
+
+
+PROGRAMS = {"claude-acp": "claude-agent-acp"}
+# Scripts in which the model answers nothing, or refuses at the usage limit of an account: only where that was tried.
+EMPTY = {"codex-acp": "!text", "copilot": "!text", "kimi": "!text", "nanocoder": "!text", "qwen": "!text"}
+LIMIT = {"codex-acp": "!error insufficient_quota", "claude-acp": "!limit five_hour 4102444800"}
 
 
 class RealStage(ModelStage):
@@ -47,6 +55,7 @@ class RealStage(ModelStage):
         super().__init__(folder / "work", model)
         self.workspace.mkdir(exist_ok=True)
         self._name = name
+        self.empty, self.limit = EMPTY.get(name, ""), LIMIT.get(name, "")
         if name == "codex-acp":  # inside its sandbox it does not ask
             model.on("!approve", _beyond_the_sandbox)
             model.on("!both", _beyond_the_sandbox)
@@ -76,7 +85,7 @@ def program(name: str) -> str:
     modules = installed.npm(PACKAGES[name])
     if name == "goose":  # the one beside it only starts this one
         return str(modules / "@aaif" / f"goose-binary-{sys.platform}-{installed.ARCH}" / "bin" / "goose")
-    return str(modules / ".bin" / name)
+    return str(modules / ".bin" / PROGRAMS.get(name, name))
 
 
 def _xdg(home: Path) -> dict[str, str]:
@@ -86,6 +95,8 @@ def _xdg(home: Path) -> dict[str, str]:
 def _own(name: str, home: Path, url: str) -> Mapping[str, str]:
     """Write the agent's own settings, and return its environment."""
     match name:
+        case "claude-acp":
+            return {"CLAUDE_CONFIG_DIR": str(write_claude_home(home / "claude", url.removesuffix("/v1")))}
         case "codex-acp":
             return {"CODEX_HOME": str(write_codex_home(home / "codex", url))}
         case "qwen":

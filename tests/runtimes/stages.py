@@ -217,6 +217,7 @@ class AcpStage(PipeStage):
 
     limit = "!limit"
     empty = "!text"
+    models = ("small", "large")
 
     def __init__(self, folder: Path, *what: str) -> None:
         super().__init__(folder)

@@ -95,10 +95,13 @@ async def a_session_that_was_resumed_is_the_stored_one(stage: Stage) -> None:
 
 
 async def each_offered_model_can_be_chosen(stage: Stage) -> None:
-    """A session can be opened with the first and the last of the models that the runtime lists."""
+    """A session can be opened with the first and the last of the models that the runtime lists. If the stage has
+    `models`, the runtime lists those."""
     async with RuntimeRig(stage) as rig:
         await rig.open()
         offered = await rig.runtime.models() if isinstance(rig.runtime, ListsModels) else ()
+        wanted, names = getattr(stage, "models", None), [model.name for model in offered]
+        assert wanted is None or names == list(wanted), f"it offers {wanted}, and lists {names}"
         for number, model in enumerate([*offered[:1], *offered[-1:]]):
             await rig.open(thread=f"thread-{number}", model=model.name)
 

@@ -53,7 +53,7 @@ async def test_an_agent_of_npm_conforms(check: Check, name: str, tmp_path: Path,
 
 @pytest.mark.parametrize("name", PACKAGES)
 async def test_no_agent_reads_a_file_that_a_message_names(name: str, tmp_path: Path, own_model: ScriptedModel) -> None:
-    """Claude's adapter would; clew breaks the `@` for it (`test_agents.py`). These do not, so it is left to them."""
+    """Claude's adapter would, if clew did not break the `@` for it. To those that do not, it is given as it is."""
     (tmp_path / "secret.txt").write_text("a secret outside of the workspace")
     async with RuntimeRig(RealStage(tmp_path, name, own_model)) as rig:
         session = await rig.open()
@@ -139,6 +139,29 @@ async def asks_in_etc(rig: Rig, turn: str | None) -> None:
     assert (gate.title, gate.folder, gate.state) == ("cat passwd", "/etc", "open")
     await rig.engine.gates.answer(gate.code, AnswerGate(Decision.DECLINE))
     await rig.ended(turn)
+
+
+OPENCODE_PROJECTS = {
+    "rules": {"permission": {"bash": {"*": "allow", "touch *": "allow"}, "edit": "allow"}},
+    "agent": {"agent": {"build": {"permission": {"bash": "allow"}}}},
+    "another-agent": {"default_agent": "x", "agent": {"x": {"mode": "primary", "permission": {"bash": "allow"}}}},
+}
+
+
+@pytest.mark.parametrize("project", OPENCODE_PROJECTS)
+async def test_a_project_cannot_switch_off_that_opencode_asks(
+    project: str, opencode: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    stage = OpenCodeStage(tmp_path, opencode, own_model)
+    (stage.workspace / "opencode.json").write_text(json.dumps(OPENCODE_PROJECTS[project]))
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
+        gate = await turn.gate()
+        assert stage.runs("one") == 0
+        await session.answer(gate.ref, YES)
+        await turn.end()
+        assert stage.runs("one") == 1
 
 
 async def test_opencode_writes_what_was_approved_without_asking_twice(
