@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from clew.model.events import Limits, LimitStatus, LimitWindow, Notice, NoticeKind, Usage
+from clew.model.events import Activity, Limits, LimitStatus, LimitWindow, Notice, NoticeKind, Usage
 from clew.model.gates import GateKind, Policy
 from clew.model.messages import PromptMessage
 from clew.model.runtime import Seat
@@ -33,7 +33,7 @@ from clew.support.errors import RuntimeTrouble
 from clew.testing.runtime_stage import PATIENCE, YES
 from tests.runtimes.acp.test_runtime import Followed, request, said
 from tests.runtimes.codex.raw import collect, ended, only
-from tests.runtimes.stages import PipeStage, acp_config
+from tests.runtimes.stages import PipeStage, acp_config, steps
 
 Make = Callable[..., AcpRuntime]
 PLAIN = Quirks()
@@ -137,6 +137,33 @@ async def test_an_unknown_agent_is_named_no_file(make: Make, seat: Seat, name: s
     assert await steering.steer(PromptMessage("more", "ann", "see @/etc/passwd"))
     holds.release("here")
     assert said in (await turn.end()).text
+
+
+# Sub-agents
+
+
+@pytest.mark.process
+async def test_what_a_sub_agent_of_claudes_adapter_asks_and_does_is_under_its_call(make: Make, seat: Seat) -> None:
+    """The protocol has no sub-agents; that adapter says beside it which call began the one that makes a call."""
+
+    def below(call: str) -> dict[str, object]:
+        return {"_meta": {"claudeCode": {"parentToolUseId": call}}}
+
+    command = {"toolCallId": "c", "kind": "execute", "title": "x", "rawInput": {"command": "touch made"}, **below("b")}
+    script = steps(
+        ("announce", {"toolCallId": "a", "kind": "think", "title": "look around"}),
+        ("announce", {"toolCallId": "b", "kind": "think", "title": "dig deeper", **below("a")}),
+        ("announce", command),
+        ("permit", command),
+    )
+    session = await make().open(seat)
+    turn = Followed(session, f"{script}\n!text done")
+    gate = await turn.gate()
+    assert gate.asked.agents == ("look around", "dig deeper")
+    await session.answer(gate.ref, YES)
+    await turn.end()
+    parents = {each.item: each.parent for each in turn.events if isinstance(each, Activity)}
+    assert parents == {"a": None, "b": "a", "c": "b"}
 
 
 # Errors

@@ -32,6 +32,7 @@ def merge(known: ToolCall | None, news: ToolCall) -> ToolCall:
         news.locations or known.locations,
         news.raw_input if news.raw_input is not None else known.raw_input,
         news.raw_output if news.raw_output is not None else known.raw_output,
+        news.meta if news.parent is not None else known.meta,
     )
 
 
@@ -44,6 +45,7 @@ def activity(call: ToolCall, phase: Phase) -> Activity:
         detail(call),
         _outcome(call) if phase is Phase.DONE else None,
         _exit_code(call),
+        parent=call.parent,
     )
 
 

@@ -207,6 +207,14 @@ class ToolCall(Wire, frozen=True):
     locations: tuple[Place, ...] | None = None
     raw_input: Any = None
     raw_output: Any = None
+    meta: Any = msgspec.field(default=None, name="_meta")
+
+    @property
+    def parent(self) -> str | None:
+        """The call that began the sub-agent that makes this one. The protocol has none; Claude's adapter says it."""
+        own = self.meta.get("claudeCode") if isinstance(self.meta, dict) else None
+        said = own.get("parentToolUseId") if isinstance(own, dict) else None
+        return said if isinstance(said, str) and said != self.tool_call_id else None
 
     @property
     def parts(self) -> tuple[Part, ...]:

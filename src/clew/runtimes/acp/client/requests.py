@@ -113,7 +113,10 @@ class RequestHandler:
         found = [await asyncio.to_thread(changes.propose, self._workspace, part) for part in plan.diffs]
         whole = await asyncio.to_thread(changes.check, plan, found)
         shown = self._asked(request, whole, found)
-        asked = replace(shown, item=self._item(request.tool_call.tool_call_id, shown))
+        known = self._live.translation
+        call = tools.merge(known.tool(request.tool_call.tool_call_id), request.tool_call)
+        item, agents = self._item(request.tool_call.tool_call_id, shown), known.agents_above(call)
+        asked = replace(shown, item=item, agents=agents)
         granted: list[Grant] = [*_runs(plan), *(each.grant for each in found if each.grant is not None)]
 
         def is_current() -> bool:

@@ -16,7 +16,7 @@ from clew.model.events import Activity, ActivityKind, Event, Limits, Outcome, Ph
 from clew.model.events.long_text import GrowingText
 from clew.runtimes import claude_limits
 from clew.runtimes.acp import wire
-from clew.runtimes.acp.tools import activity, merge
+from clew.runtimes.acp.tools import activity, merge, title
 from clew.runtimes.acp.wire import ToolCall
 from clew.runtimes.claude_limits import ClaudeLimits
 from clew.support.text import LONGEST
@@ -91,6 +91,16 @@ class Translation:
 
     def tool(self, id: str) -> ToolCall | None:
         return self._tools.get(id)
+
+    def agents_above(self, call: ToolCall) -> tuple[str, ...]:
+        """What the sub-agents above a call are for, outermost first."""
+        names: list[str] = []
+        parent = call.parent
+        while parent is not None and len(names) <= len(self._tools):
+            above = self._tools.get(parent)
+            names.append(title(above) if above is not None else "?")
+            parent = above.parent if above is not None else None
+        return tuple(reversed(names))
 
     def decline(self, id: str) -> list[Event]:
         """Mark a tool call as declined by a person. Later updates about it are ignored."""
