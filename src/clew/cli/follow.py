@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from clew.cli.language import phrase, said, word
 from clew.cli.view import outcome
-from clew.cli.view.events import EventRenderer, InfoLine, Piece, activity_line, summary
+from clew.cli.view.events import EventRenderer, InfoLine, Piece, activity_line, indent, summary
 from clew.cli.view.gates import AnswerHints, Gates, command_hints
 from clew.cli.view.screen import Screen
 from clew.cli.view.text_width import fit, one_line
@@ -267,7 +267,8 @@ _SHOWN_BY_RENDERER = frozenset(
 def _headline(event: Event) -> str:
     what = event.what
     if isinstance(what, ActivityChanged):
-        return activity_line(what.activity, what.phase, said(what, "title"), what.outcome)
+        line = activity_line(what.activity, what.phase, said(what, "title"), what.outcome)
+        return indent(line, 1 if what.parent is not None else 0)
     if isinstance(what, AgentSwitched):
         return _sentence(event.kind, detail=f"{what.former} → {what.runtime} ({what.by})")
     if isinstance(what, OpinionGiven):

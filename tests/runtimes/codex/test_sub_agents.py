@@ -54,7 +54,7 @@ async def test_what_a_sub_agent_does_and_asks_is_under_the_call_that_began_it(
     events = await play(session, f"{spawn('!approve touch from-below')}\n!text above")
     (gate,) = only(events, GateOpened)
     assert "touch from-below" in gate.asked.title and gate.asked.agents == ("!approve touch from-below",)
-    call, command = done(events)
+    command, call = done(events)
     assert (command.title, command.parent, command.outcome) == ("touch from-below", call.item, Outcome.OK)
     assert gate.asked.item == command.item
     assert (call.title, call.parent) == ("spawnAgent !approve touch from-below", None)
@@ -77,7 +77,7 @@ async def test_the_record_of_a_turn_has_what_its_sub_agents_did(session: CodexSe
 
 async def test_a_no_to_a_sub_agent_ends_with_the_turn_of_that_one(session: CodexSession) -> None:
     events = await play(session, f"{spawn('!approve touch never')}\n!text above", NO)
-    assert [act.outcome for act in done(events)] == [Outcome.OK, Outcome.DECLINED]
+    assert [act.outcome for act in done(events)] == [Outcome.DECLINED, Outcome.OK]
     assert ended(events).state is TurnState.COMPLETED
 
 
@@ -109,5 +109,5 @@ async def test_a_sub_agent_of_a_sub_agent_is_named_with_its_parent(
     events = await play(session, f"{spawn(deep)}\n!text above")
     (gate,) = only(events, GateOpened)
     assert len(gate.asked.agents) == 2 and gate.asked.agents[-1] == "!approve echo deep"
-    outer, inner, command = done(events)
+    command, inner, outer = done(events)
     assert (outer.parent, inner.parent, command.parent) == (None, outer.item, inner.item)

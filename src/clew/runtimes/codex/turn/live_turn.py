@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from clew.model.events import Event, GateClosed, GateOpened, Notice, NoticeKind, TurnEnded
+from clew.model.events import Activity, Event, GateClosed, GateOpened, Notice, NoticeKind, Phase, TurnEnded
 from clew.model.gates import Asked, GateKind
 from clew.model.turns import TurnState
 from clew.runtimes.codex import wire
@@ -45,6 +45,7 @@ class Live:
         self.translation = Translation(runtime_turn, longest_text, workspace)
         self.agents = SubAgents(workspace)
         self.events: Events = asyncio.Queue()
+        self._calls: dict[str, Activity] = {}  # activities that have ended, by item, until that may be told
         self._end: TurnEnded | None = None  # held back until the sub-agents have ended
         self.gates: dict[str, Pending] = {}  # open requests
         self._unasked: set[str] = set()  # those whose files are looked at first
@@ -59,9 +60,10 @@ class Live:
         self._signal()
 
     def feed(self, method: str, params: msgspec.Raw) -> None:
-        self._put(self.translation.feed(method, params))
-        if method == "item/completed" and (note := wire.read(params, wire.ItemNote)) is not None:
-            self._put(self.agents.place([wire.read_item(note.item)]))
+        events = self.translation.feed(method, params)
+        note = wire.read(params, wire.ItemNote) if method == "item/completed" else None
+        below = self.agents.place([wire.read_item(note.item)]) if note is not None else []
+        self._put([*events, *below])
         self._signal()
 
     def feed_agent(self, thread: str, method: str, params: msgspec.Raw) -> None:
@@ -73,18 +75,27 @@ class Live:
         for event in events:
             if isinstance(event, TurnEnded):
                 self._end = event
+            elif isinstance(event, Activity) and event.phase is Phase.DONE:
+                self._calls[event.item] = event
             else:
                 self.events.put_nowait(event)
+            self._end_calls()
+        self._end_calls()
         if self._end is not None and not self.agents.is_working:
             ended, self._end = self._end, None
             was_stopped = self.is_interrupted and ended.state is TurnState.COMPLETED
             self.events.put_nowait(replace(ended, state=TurnState.INTERRUPTED) if was_stopped else ended)
             self._is_told = True
 
+    def _end_calls(self) -> None:
+        """End activities, but a call that began a sub-agent only when that one has ended."""
+        for item in [each for each in reversed(self._calls) if not self.agents.is_at_work_for(each)]:
+            self.events.put_nowait(self._calls.pop(item))
+
     def catch_up(self, thread: str, turn: wire.Turn) -> None:
         """Add the events of items that ended before this session listened."""
-        self._put(self.translation.catch_up(thread, turn))
-        self._put(self.agents.place(map(wire.read_item, turn.items)))
+        events = self.translation.catch_up(thread, turn)
+        self._put([*events, *self.agents.place(map(wire.read_item, turn.items))])
 
     def ask(self, pending: Pending) -> bool:
         """Open a gate for the request, once. False: no person can be asked this, or it belongs to another turn."""

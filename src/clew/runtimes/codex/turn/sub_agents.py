@@ -84,6 +84,15 @@ class SubAgents:
     def is_working(self) -> bool:
         return any(agent.is_working for agent in self._agents.values())
 
+    def is_at_work_for(self, item: str) -> bool:
+        """Whether a sub-agent that this item began still works, or one below that."""
+        begun = [thread for thread, agent in self._agents.items() if agent.began_by and agent.began_by.item == item]
+        return any(self._is_at_work(thread, frozenset()) for thread in begun)
+
+    def _is_at_work(self, thread: str, above: frozenset[str]) -> bool:
+        below = [each for each, agent in self._agents.items() if agent.caller == thread and each not in above]
+        return self._agents[thread].is_working or any(self._is_at_work(each, above | {thread}) for each in below)
+
     @property
     def threads(self) -> tuple[str, ...]:
         return tuple(self._agents)
