@@ -27,6 +27,7 @@ from clew.model.events.long_text import GrowingText
 from clew.model.gates import Answer, Asked, Decision, GateKind, Policy, Question
 from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, Role
 from clew.model.runtime import (
+    FinishesAlone,
     Health,
     HealthState,
     ListsModels,
@@ -104,6 +105,7 @@ __all__ = [
     "Fate",
     "Field",
     "Finding",
+    "FinishesAlone",
     "ForkPoint",
     "GateClosed",
     "GateKind",

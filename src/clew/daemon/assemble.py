@@ -14,9 +14,9 @@ from clew.config import settings as config_settings
 from clew.config.plugin import HttpRoute
 from clew.config.plugins import PluginTrouble
 from clew.config.settings import Config
-from clew.model.runtime import Outliving, Runtime
+from clew.model.runtime import FinishesAlone, Outliving, Runtime
 from clew.model.surface import Outgoing, Surface
-from clew.process.scan import Marks
+from clew.process.scan import Mark, Marks, Process
 from clew.runtimes.process import hide_variables
 from clew.support.clock import Clock, SystemClock
 from clew.support.coded import Text
@@ -89,6 +89,17 @@ def environment_of(runtimes: Mapping[str, Runtime]) -> dict[str, str]:
         marks = getattr(runtime, "environment_marks", None)
         found.update(marks() if marks is not None else {})
     return found
+
+
+async def take_over(parts: Parts, left: Sequence[Process]) -> frozenset[Mark]:
+    """Let runtimes keep programs of an earlier daemon that finish their turn by themselves. Returns the marks of these.
+    Of processes with one mark, the oldest is the program."""
+    programs = {each.pid: each for each in {each.mark: each for each in sorted(left, key=lambda p: p.age)}.values()}
+    taken: set[int] = set()
+    for runtime in parts.runtimes.values():
+        if programs and isinstance(runtime, FinishesAlone):
+            taken.update(await runtime.take_over({pid: each.started for pid, each in programs.items()}))
+    return frozenset(mark for pid in taken if (mark := programs[pid].mark) is not None)
 
 
 def reattach_runtimes(parts: Parts) -> None:

@@ -26,7 +26,7 @@ import msgspec
 from clew.config import logs, plugins
 from clew.config import settings as config_settings
 from clew.daemon import holding
-from clew.daemon.assemble import Parts, assemble, close_all, left_out, reattach_runtimes
+from clew.daemon.assemble import Parts, assemble, close_all, left_out, reattach_runtimes, take_over
 from clew.daemon.first_start import write_first_config
 from clew.daemon.watch import watch
 from clew.engine.engine import Engine
@@ -128,11 +128,11 @@ async def _serve(
 ) -> None:
     holder = held.holder
     incarnation = f"{socket.gethostname()}.{holder.pid}.{holder.started}.{clock.token()[:8]}"
-    await scan.sweep(lambda: kept_programs.leftovers(home, store.id), clock)
     async with AsyncExitStack() as stack:
         live = Live(settings.turns.longest_text)
         parts = assemble(settings, clock, home, scan.Marks(store.id, incarnation), live.announce, keeps=home)
         stack.push_async_callback(_end_parts, home, clock, store, parts, stop)
+        await _end_leftovers(home, clock, store, parts)
         reattach_runtimes(parts)
         engine = build_engine(home, clock, settings, store, parts, incarnation, live)
         unix = stack.enter_context(binding.unix(home.socket))
@@ -156,6 +156,14 @@ async def _serve(
         serving.add(settings.http)
         watching = watch(home, held, store, serving, stop.look)
         await _tree(engine, serving, watching, stop, (held.note_ready, ready))
+
+
+async def _end_leftovers(home: Home, clock: Clock, store: Store, parts: Parts) -> None:
+    """End what an earlier daemon left, but not what may finish without it."""
+    spared = await take_over(parts, await asyncio.to_thread(kept_programs.leftovers, home, store.id))
+    await scan.sweep(
+        lambda: [each for each in kept_programs.leftovers(home, store.id) if each.mark not in spared], clock
+    )
 
 
 async def _end_parts(home: Home, clock: Clock, store: Store, parts: Parts, stop: Stop) -> None:

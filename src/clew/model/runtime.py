@@ -6,7 +6,7 @@ vendor stays below this interface: the engine sees only events, records and cont
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
@@ -191,6 +191,15 @@ class Outliving(Protocol):
 
     async def leave(self) -> None:
         """Like `close`, but programs that work on something go on, for the next daemon."""
+
+
+@runtime_checkable
+class FinishesAlone(Protocol):
+    """A runtime whose programs finish the turn that they work on if the daemon dies, as long as they need nobody."""
+
+    async def take_over(self, left: Mapping[int, str]) -> Collection[int]:
+        """Called when a daemon starts, before it ends what an earlier one left: its programs, with their starts. Return
+        the pids of those that may finish; they are then for the runtime to end, and their turns are `alive`."""
 
 
 @runtime_checkable

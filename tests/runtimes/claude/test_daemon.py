@@ -61,20 +61,54 @@ def test_an_answer_that_was_finished_before_a_crash_is_not_asked_for_again(setup
     assert clew.children() == []
 
 
-@pytest.mark.heavy
-def test_a_turn_that_was_cut_by_kill_9_is_continued_and_leaves_no_process(setup: Setup) -> None:
+def test_a_text_that_claude_works_on_while_clew_dies_is_asked_for_once_and_delivered_once(setup: Setup) -> None:
     clew = setup.clew
     clew.up()
-    thread = clew.json("start", "!hold killed\n!text two", "--workspace", str(setup.folder))["thread"]
+    thread = clew.json("start", "only-once\n!hold killed\n!text the answer", "--workspace", str(setup.folder))["thread"]
     setup.model.wait_held("killed")
     clew.kill()
     clew.up()
-    setup.model.wait_left("killed")
     setup.model.release("killed")
     clew.wait_for(thread, "turn.ended", state="completed")
+    said = [each["text"] for each in clew.json("read", thread)]
+    assert said[1:] == ["the answer"]
+    assert setup.model.count("only-once") == 1
+    clew("down")
+    assert clew.children() == []
+
+
+@pytest.mark.heavy
+def test_a_claude_that_asks_while_clew_dies_is_ended_and_a_person_is_asked_anew(setup: Setup) -> None:
+    """Claude would take the silence for a no, and tell the model so."""
+    clew = setup.clew
+    clew.up()
+    thread = clew.json("start", "!approve touch made\n!text two", "--workspace", str(setup.folder))["thread"]
+    asked = clew.wait_for(thread, "gate.opened")
+    clew.kill()
+    clew.up()
+    next(event for event in clew.events(thread, asked.seq) if event.kind == "gate.opened")
+    assert not (setup.folder / "made").exists()
+    clew("approve", clew.json("gates")[0]["code"])
+    clew.wait_for(thread, "turn.ended", state="completed")
+    assert (setup.folder / "made").exists()
     assert clew.json("read", thread)[-1]["text"] == "two"
     clew("down")
     assert clew.children() == []
+
+
+@pytest.mark.heavy
+def test_a_claude_that_is_stopped_after_clew_died_ends(setup: Setup) -> None:
+    clew = setup.clew
+    clew.up()
+    thread = clew.json("start", "!hold stopped\n!text never", "--workspace", str(setup.folder))["thread"]
+    setup.model.wait_held("stopped")
+    clew.kill()
+    clew.up()
+    clew("stop", thread)
+    clew.wait_for(thread, "turn.ended", state="interrupted")
+    setup.model.wait_left("stopped")
+    view = clew.wait_ended(clew.json("send", thread, "!text well"))
+    assert view["text"] == "well"
 
 
 @pytest.mark.heavy

@@ -12,7 +12,8 @@ from clew.model.threads import Continuity
 from clew.process.scan import Marks
 from clew.runtimes.claude import problems
 from clew.runtimes.claude.program import binary
-from clew.runtimes.claude.record import external_sessions
+from clew.runtimes.claude.record import external_sessions, open_sessions
+from clew.runtimes.claude.record.orphans import Orphans
 from clew.runtimes.claude.record.position import Position
 from clew.runtimes.claude.session import ClaudeSession
 from clew.runtimes.claude.settings import ClaudeConfig
@@ -30,6 +31,7 @@ class ClaudeRuntime:
         self._config = config
         self._clock = clock
         self._marks = marks
+        self._orphans = Orphans(config, clock)
         self._sessions: set[ClaudeSession] = set()
         self._trouble = ""  # why the last session could not be opened
         self._is_closed = False
@@ -37,7 +39,7 @@ class ClaudeRuntime:
     async def open(self, seat: Seat) -> ClaudeSession:
         if self._is_closed:
             raise RuntimeTrouble(say("runtimes.closed", name=self.name))
-        session = ClaudeSession(self._config, self._clock, self._marks, seat, self._sessions.discard)
+        session = ClaudeSession(self._config, self._clock, self._marks, seat, self._orphans, self._sessions.discard)
         self._sessions.add(session)
         try:
             await session.enter()
@@ -75,7 +77,10 @@ class ClaudeRuntime:
 
     async def close(self) -> None:
         self._is_closed = True
-        await asyncio.gather(*(session.close() for session in list(self._sessions)))
+        await asyncio.gather(self._orphans.close(), *(session.close() for session in list(self._sessions)))
+
+    async def take_over(self, left: Mapping[int, str]) -> frozenset[int]:
+        return await self._orphans.take_over(left)
 
     # Sessions that people also use without clew
 
@@ -90,7 +95,7 @@ class ClaudeRuntime:
     async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:
         names = {_session_id(each): each for each in sessions}
         store = self._marks.store
-        found = await asyncio.to_thread(external_sessions.holders, self._config, names, store)
+        found = await asyncio.to_thread(open_sessions.holders, self._config, names, store)
         return {names[name]: who for name, who in found.items()}
 
     def way_back(self, continuity: Continuity) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from clew.model.events import Event, Notice, NoticeKind, TextDone, TurnEnded, TurnStarted
+from clew.model.events import Event, Notice, NoticeKind, TextDone, TurnEnded, TurnStarted, Usage
 from clew.model.gates import Answer, Decision
 from clew.model.messages import PromptMessage
 from clew.model.runtime import Health, ModelInfo, RecordState, Seat, TurnRecord, TurnRequest
@@ -29,7 +29,8 @@ from clew.runtimes.claude.live_turn import Live
 from clew.runtimes.claude.program import arguments, binary, trust
 from clew.runtimes.claude.program.arguments import Begin
 from clew.runtimes.claude.program.connection import Connection, Refused, connect
-from clew.runtimes.claude.record import external_sessions, lookup, transcript
+from clew.runtimes.claude.record import external_sessions, lookup, open_sessions, transcript
+from clew.runtimes.claude.record.orphans import Orphan, Orphans
 from clew.runtimes.claude.record.position import Position, new_id
 from clew.runtimes.claude.record.transcript import STEERED
 from clew.runtimes.claude.settings import ClaudeConfig
@@ -55,8 +56,10 @@ class ClaudeSession:
         clock: Clock,
         marks: Marks,
         seat: Seat,
+        orphans: Orphans,
         on_closed: Callable[[ClaudeSession], None] = lambda session: None,
     ) -> None:
+        self._orphans = orphans
         self._on_closed = on_closed
         self._config = config
         self._clock = clock
@@ -73,9 +76,10 @@ class ClaudeSession:
         self._settings = _settings(seat)  # with which the process was started
 
     async def enter(self) -> None:
-        """Find out whether Claude knows the session, and start its process."""
+        """Find out whether Claude knows the session, and start its process, unless an earlier one still uses it."""
         await self._settle_position()
-        await self._ready()
+        if self._orphan is None:
+            await self._ready()
 
     def continuity(self) -> Continuity:
         assert self._position is not None, "entered"
@@ -103,9 +107,25 @@ class ClaudeSession:
 
     async def attach(self, turn: str) -> AsyncIterator[Event]:
         live = self._live
+        if live is None and (orphan := self._orphan) is not None:
+            async for event in self._follow_orphan(orphan, turn):
+                yield event
+            return
         if live is None or live.turn != turn or live.is_drained:
             raise RuntimeLost(say("runtimes.turn_over"))
         async for event in follow(live.events):
+            yield event
+
+    async def _follow_orphan(self, orphan: Orphan, turn: str) -> AsyncIterator[Event]:
+        """It tells nothing but its transcript, whose growth is a sign of life."""
+        while not orphan.is_over:
+            await orphan.rows.wait()
+            found = await asyncio.to_thread(self._look, turn)
+            if found is not None and found.usage is not None:
+                yield Usage(found.usage)
+        if (found := await asyncio.to_thread(self._look, turn)) is None:
+            raise RuntimeLost(say("runtimes.turn_over"))
+        for event in _as_events(turn, found):
             yield event
 
     async def steer(self, message: PromptMessage) -> bool:
@@ -125,6 +145,8 @@ class ClaudeSession:
 
     async def interrupt(self) -> None:
         live, connection = self._live, self._connection
+        if live is None and (orphan := self._orphan) is not None:
+            await orphan.end()
         if live is None or connection is None or live.is_interrupted or live.is_over:
             return
         live.is_interrupted = live.translation.is_interrupted = True
@@ -144,6 +166,8 @@ class ClaudeSession:
     async def record(self, turn: str) -> TurnRecord | None:
         live = self._live
         if live is not None and live.turn == turn and not live.is_over:
+            return TurnRecord(RecordState.ALIVE, turn)
+        if live is None and self._orphan is not None:
             return TurnRecord(RecordState.ALIVE, turn)
         return await asyncio.to_thread(self._look, turn)
 
@@ -232,9 +256,7 @@ class ClaudeSession:
         if found is None:
             live.lose(say("claude.repeated_unknown"))
             return
-        ended = TurnEnded(_STATES.get(found.state, TurnState.INTERRUPTED), found.text, found.problem, found.messages)
-        texts = [TextDone(f"{live.turn}:answer", found.text)] if found.text else []
-        live.finish([TurnStarted(live.turn), *found.activities, *texts, ended])
+        live.finish([TurnStarted(live.turn), *_as_events(live.turn, found)])
 
     async def _stop(self, connection: Connection, live: Live) -> None:
         """Interrupt the turn; one that Claude has not begun is taken back, and then there is no end of it."""
@@ -281,6 +303,11 @@ class ClaudeSession:
     def _file(self) -> Path | None:
         return transcript.find(self._config, self._position.session) if self._position is not None else None
 
+    @property
+    def _orphan(self) -> Orphan | None:
+        """The process of an earlier daemon that still uses the session."""
+        return self._orphans.of(self._position.session) if self._position is not None else None
+
     async def _ready(self) -> Connection:
         """Return the connection to the process of our session."""
         self._connection = await self._server.connect()
@@ -324,6 +351,8 @@ class ClaudeSession:
     async def _start(self, on_lost: OnLost) -> Connection:
         """Start the process. Which of the two ways of beginning is right, Claude knows better than we."""
         found = await binary.find(self._config, self._clock, self._marks)
+        if (orphan := self._orphan) is not None:
+            await orphan.end()
         await self._check_not_held()
         begin = await asyncio.to_thread(self._how_to_begin)
         try:
@@ -352,9 +381,17 @@ class ClaudeSession:
         """Two programs that write one session hide each other's turns, and Claude does not prevent it."""
         assert self._position is not None, "entered"
         sessions: Collection[str] = {self._position.session}
-        held = await asyncio.to_thread(external_sessions.holders, self._config, sessions, self._marks.store)
+        held = await asyncio.to_thread(open_sessions.holders, self._config, sessions, self._marks.store)
         for session, who in held.items():
             raise problems.held_elsewhere(session, who)
+
+
+def _as_events(turn: str, found: TurnRecord) -> list[Event]:
+    """The end of a turn by its record."""
+    ended = TurnEnded(_STATES.get(found.state, TurnState.INTERRUPTED), found.text, found.problem, found.messages)
+    spent = [Usage(found.usage)] if found.usage is not None else []
+    texts = [TextDone(f"{turn}:answer", found.text)] if found.text else []
+    return [*found.activities, *spent, *texts, ended]
 
 
 def _settings(seat: Seat) -> tuple[str | None, str | None]:

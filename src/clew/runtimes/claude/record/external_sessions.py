@@ -1,31 +1,24 @@
-"""Sessions that people use without clew: lists them, reads their past turns, and finds which program has one open."""
+"""Sessions that people use without clew: lists them, and reads their past turns."""
 
 from __future__ import annotations
 
-import json
 import logging
 import re
-import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-
-import msgspec
-from msgspec import Struct
 
 from clew.model.events import Event, TextDone, TurnEnded
 from clew.model.messages import PromptMessage
 from clew.model.runtime import RecordState
 from clew.model.shared_sessions import OutsideSession, PastTurn
 from clew.model.turns import TurnState
-from clew.process import scan
 from clew.runtimes.claude import wire
 from clew.runtimes.claude.record import lookup, transcript
 from clew.runtimes.claude.record.position import Position
 from clew.runtimes.claude.record.transcript import Said, SaidTurn
 from clew.runtimes.claude.settings import ClaudeConfig
 from clew.runtimes.claude.wire import Row
-from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
 
@@ -35,15 +28,6 @@ _SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 LONGEST_TITLE = 200  # characters
 HEAD = 400  # rows of a file that are read for the first words in it
 _STATES = {RecordState.COMPLETED: TurnState.COMPLETED, RecordState.FAILED: TurnState.FAILED}
-
-
-class _Open(Struct, rename="camel", frozen=True):
-    """What a running Claude says of itself in its folder."""
-
-    pid: int = 0
-    proc_start: str | None = None
-    session_id: str = ""
-    entrypoint: str = ""
 
 
 def list_all(config: ClaudeConfig, folders: Sequence[str]) -> Iterator[OutsideSession]:
@@ -135,30 +119,3 @@ def _prompt(said: Said) -> PromptMessage:
 def _words(said: Said) -> str:
     parts = (block.text or f"[{block.type}]" for block in said.message.blocks)
     return "\n".join(parts)
-
-
-def holders(config: ClaudeConfig, sessions: Collection[str], store: str) -> dict[str, str]:
-    """Return which of these sessions a program has open, and the program. Our own processes do not count.
-
-    Each running Claude has a file in its folder; after a crash the file stays, so the process is compared by its start.
-    """
-    found: dict[str, str] = {}
-    for path in (transcript.folder(config) / "sessions").glob("*.json"):
-        opened = _read(path)
-        if opened is not None and opened.session_id in sessions and _runs_elsewhere(opened, store):
-            found[opened.session_id] = say("claude.program_with_pid", pid=opened.pid)
-    return found
-
-
-def _read(path: Path) -> _Open | None:
-    try:
-        return msgspec.convert(json.loads(path.read_text(encoding="utf-8")), _Open)
-    except (OSError, ValueError, msgspec.ValidationError):
-        return None  # just deleted, or of another shape
-
-
-def _runs_elsewhere(opened: _Open, store: str) -> bool:
-    process = scan.get(opened.pid)
-    if process is None or (sys.platform == "linux" and opened.proc_start not in (None, process.started)):
-        return False
-    return process.mark is None or process.mark.store != store

@@ -113,6 +113,14 @@ def _was_denied_by_itself(found: SaidTurn) -> bool:
     )
 
 
+def asks(found: SaidTurn) -> bool:
+    """Whether it is at a tool, about which Claude asks, or nobody could answer it."""
+    blocks = [block for row in found.rows for block in row.message.blocks]
+    ended = {block.tool_use_id for block in blocks if block.type == "tool_result"}
+    is_open = any(block.type == "tool_use" and block.id not in ended for block in blocks)
+    return is_open or _was_denied_by_itself(found)
+
+
 def _problem(found: SaidTurn) -> Problem:
     last = next(row for row in reversed(found.rows) if row.is_error)
     return problems.problem(
