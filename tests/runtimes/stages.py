@@ -155,6 +155,7 @@ class CodexStage(ModelStage):
     """The real Codex. `keeps`: the home of clew for a kept Codex."""
 
     limit = "!error insufficient_quota"
+    empty = "!text"
 
     def __init__(self, folder: Path, home: Path, model: ScriptedModel, keeps: Home | None = None) -> None:
         super().__init__(folder, model)
@@ -173,7 +174,10 @@ class CodexStage(ModelStage):
 
 
 class ClaudeStage(ModelStage):
-    """The real Claude Code."""
+    """The real Claude Code, with the login of a subscription."""
+
+    limit = "!limit five_hour 4102444800"
+    empty = "!text"
 
     def __init__(self, folder: Path, home: Path, model: ScriptedModel) -> None:
         skip_without_claude()

@@ -60,11 +60,12 @@ async def test_codex_conforms(
 async def test_claude_conforms(
     check: Check, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, own_model: ScriptedModel
 ) -> None:
-    home = write_claude_home(tmp_path_factory.mktemp("claude"), own_model.address)
+    home = write_claude_home(tmp_path_factory.mktemp("claude"), own_model.address, subscription=True)
     await check(ClaudeStage(tmp_path, home, own_model))
 
 
 @pytest.mark.heavy
+@pytest.mark.process
 @pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
 async def test_a_kept_codex_conforms(
     check: Check, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, own_model: ScriptedModel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,6 +110,18 @@ def test_a_claude_that_is_stopped_after_clew_died_ends(setup: Setup) -> None:
     setup.model.wait_left("stopped")
     view = clew.wait_ended(clew.json("send", thread, "!text well"))
     assert view["text"] == "well"
+
+
+@pytest.mark.heavy
+def test_a_turn_that_was_refused_for_a_limit_before_a_crash_is_parked_until_the_limit_is_over(setup: Setup) -> None:
+    write_claude_home(setup.home, setup.model.address, subscription=True)
+    pid = setup.clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
+    resets_at = int(time.time()) + 3 * 3600
+    thread = setup.clew.json("start", f"!limit five_hour {resets_at}", "--workspace", str(setup.folder))["thread"]
+    setup.clew.wait_gone(pid)
+    setup.clew.up()
+    setup.clew.wait_for(thread, "thread.status", status="suspended")
+    assert setup.clew.json("show", thread)["wake_at"] >= resets_at * 1000
 
 
 @pytest.mark.heavy

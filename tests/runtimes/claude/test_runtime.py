@@ -22,6 +22,7 @@ from clew.model.events import (
     Limits,
     LimitStatus,
     Notice,
+    NoticeKind,
     Outcome,
     Phase,
     TextDelta,
@@ -46,6 +47,7 @@ from clew.support.clock import SystemClock
 from clew.support.coded import Text
 from clew.support.errors import RuntimeHeld, RuntimeLost
 from clew.testing.scripted_model import ScriptedModel
+from tests.runtimes.claude.between import between
 from tests.runtimes.claude.turns import GUARD, NO, YES, collect, ended, next_of, only, play, request
 
 PIXEL = base64.b64decode(
@@ -523,7 +525,36 @@ async def test_sessions_are_listed_with_their_past(runtime: ClaudeRuntime, seat:
     assert runtime.way_back(kept).endswith(f"--resume {found.id}")
 
 
+# Odd output
+
+
+@pytest.mark.parametrize("what", ["huge", "halves"])
+async def test_a_very_long_line_and_lines_in_pieces_do_not_end_the_session(
+    what: str,
+    config: ClaudeConfig,
+    clock: SystemClock,
+    marks: Marks,
+    seat: Seat,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    program = between(tmp_path_factory.mktemp("odd"), what)
+    runtime = ClaudeRuntime(changed(config, command=program), clock, marks)
+    try:
+        session = await runtime.open(seat)
+        assert ended(await play(session, "!text one", "one")).text == "one"
+        assert ended(await play(session, "!text two", "two")).text == "two"
+    finally:
+        await runtime.close()
+
+
 # Errors
+
+
+async def test_a_request_that_is_tried_again_is_told_once(session: ClaudeSession) -> None:
+    events = await play(session, "!status 529 2\n!text at last")
+    told = [notice for notice in only(events, Notice) if notice.kind is NoticeKind.RETRYING]
+    assert [notice.text for notice in told] == ["The model could not be reached (529); Claude tries again."]
+    assert ended(events).text == "at last"
 
 
 @pytest.mark.heavy
@@ -567,3 +598,5 @@ async def test_a_used_up_window_of_a_subscription_is_a_usage_limit(
     assert problem is not None and (problem.code, problem.until) == ("usage_limit", 4_102_444_800_000)
     window = limits.windows[0]
     assert (window.name, window.status) == ("five_hour", LimitStatus.REACHED)
+    record = await session.record("turn")
+    assert record is not None and record.problem == problem, "the transcript says so too"

@@ -131,8 +131,18 @@ def test_notifications_of_other_turns_are_dropped(turn: Turn) -> None:
 
 def test_events_after_the_end_are_dropped(turn: Turn) -> None:
     turn.end()
+    end = ended(turn.events)
     assert turn.item("completed", "commandExecution", command="late") == []
-    assert ended(turn.events).state is TurnState.COMPLETED
+    assert turn.events[-1] == end
+
+
+@pytest.mark.parametrize(
+    ("kind", "state"), [("reasoning", TurnState.FAILED), ("commandExecution", TurnState.COMPLETED)]
+)
+def test_a_turn_that_says_and_does_nothing_has_failed(turn: Turn, kind: str, state: TurnState) -> None:
+    turn.item("started", kind)
+    turn.end()
+    assert ended(turn.events).state is state
 
 
 def test_commentary_is_not_the_answer_unless_there_is_no_other(turn: Turn) -> None:

@@ -147,7 +147,7 @@ def _names(info: Any) -> tuple[str, ...]:
 
 
 def no_answer(entry: Entry) -> Problem:
-    return Problem.of("no_answer", say("acp.no_answer", title=entry.title))
+    return Problem.of("no_answer", say("runtimes.no_answer", title=entry.title))
 
 
 def refusal(entry: Entry) -> Problem:

@@ -16,6 +16,8 @@ from clew.texts.catalogue import say
 UNKNOWN_SESSION = "No conversation found"  # Claude's words for an id that it does not know
 KNOWN_SESSION = "already in use"  # for a new session with the id of an old one
 
+USED_UP = "usage_limit_reached"  # Claude's name for a refusal because a window is used up
+
 
 class ClaudeMissing(RuntimeTrouble):
     code = "claude_missing"
@@ -99,11 +101,15 @@ def file_unreadable(name: str, why: str) -> ClaudeRefuses:
     return ClaudeRefuses(say("claude.file_unreadable", name=name, error=why))
 
 
+def no_answer() -> Problem:
+    return Problem.of("no_answer", say("runtimes.no_answer", title="Claude"))
+
+
 # By what Claude calls the error, else by the HTTP status: the code of the problem, and of its sentence.
 _NAMED = {
     "authentication_failed": ("not_logged_in", "claude.login_expired"),
     "oauth_org_not_allowed": ("not_logged_in", "claude.login_expired"),
-    "usage_limit_reached": ("usage_limit", "claude.usage_limit"),
+    USED_UP: ("usage_limit", "claude.usage_limit"),
     "billing_error": ("budget", "claude.billing"),
     "rate_limit": ("rate_limit", "runtimes.rate_limit"),
     "overloaded": ("overloaded", "claude.overloaded"),
@@ -130,6 +136,11 @@ _UNKNOWN = ("failed", "claude.says")
 _NOT_LOGGED_IN = ("Not logged in", "Invalid API key", "OAuth token")
 
 
+def error_name(error: object, api_error: object) -> object:
+    """Claude has two names for an error; the second one tells a used up window from too many requests."""
+    return api_error if api_error == USED_UP else error
+
+
 def problem(
     reply: str,
     *,
@@ -147,13 +158,13 @@ def problem(
 
 
 def _known(reply: str, error: str, status: object, terminal: str, limits: ClaudeLimits | None) -> tuple[str, str]:
-    is_refused = status == 429 or error in ("rate_limit", "usage_limit_reached")
+    is_refused = status == 429 or error in ("rate_limit", USED_UP)
     if is_refused and limits is not None and limits.is_refused:
-        return _NAMED["usage_limit_reached"]
+        return _NAMED[USED_UP]
     if reply.startswith(_NOT_LOGGED_IN):
         return _NAMED["authentication_failed"]
     if isinstance(status, int) and (found := _STATUSES.get(status)) is not None:
-        return _NAMED["usage_limit_reached"] if error == "usage_limit_reached" else found
+        return _NAMED[USED_UP] if error == USED_UP else found
     if (found := _NAMED.get(error) or _BY_TERMINAL.get(terminal)) is not None:
         return found
     if isinstance(status, int) and status >= 500:

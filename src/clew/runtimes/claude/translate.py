@@ -74,6 +74,7 @@ class Translation:
         self._said = ""  # the newest complete text
         self._spent = Tokens()
         self._has_retried = False
+        self._has_acted = False  # it has used a tool
         self._error: Frame | None = None  # the frame that says why the model could not be asked
 
     def feed(self, frame: Frame) -> list[Event]:
@@ -219,6 +220,7 @@ class Translation:
     # Tools
 
     def _begin_tool(self, block: Block, parent: str | None) -> Iterable[Event]:
+        self._has_acted = True
         if block.name in items.SILENT or block.id is None or self._sub_agents.is_known(block.id):
             return
         name = clean(str(items.arguments(block).get("description") or block.name))
@@ -287,13 +289,15 @@ class Translation:
         text = shortened("\n\n".join(self._answers), self._longest)
         if frame.terminal_reason in _ABORTED:
             return TurnEnded(TurnState.INTERRUPTED, text, messages=self._messages())
+        if not frame.is_error and not text and not self._has_acted:
+            return TurnEnded(TurnState.FAILED, problem=problems.no_answer(), messages=self._messages())
         if not frame.is_error:
             return TurnEnded(TurnState.COMPLETED, text, messages=self._messages())
         errors = frame.errors if isinstance(frame.errors, list) else []
         reply = clean(str(frame.result or " ".join(map(str, errors))))
         why = problems.problem(
             reply,
-            error=self._error.error if self._error is not None else None,
+            error=problems.error_name(self._error.error, self._error.api_error) if self._error is not None else None,
             status=frame.api_error_status,
             terminal=frame.terminal_reason,
             limits=self._limits,

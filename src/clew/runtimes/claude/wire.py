@@ -43,6 +43,7 @@ class Frame(Wire, frozen=True):
     attempt: Any = None
     error: Any = None
     error_status: Any = None
+    api_error: Any = None
     # of a result
     is_error: bool | None = None
     result: Any = None
@@ -156,7 +157,10 @@ class Row(Wire, frozen=True, rename="camel"):
     entrypoint: str | None = None
     subtype: str | None = None
     error: Any = None
+    api_error: Any = None
     api_error_status: Any = None
+    api_error_params: Any = None
+    quota_limits: Any = None
     tool_use_result: Any = None
     origin: Any = None
     message: Raw = NOTHING

@@ -91,7 +91,9 @@ def as_past(turn: wire.Turn) -> PastTurn:
             PromptMessage(item.client_id or item.id, PERSON, _text(item)) for item in items if item.type == _SAID
         ),
         events=tuple(event for item in items if (event := _event(item)) is not None),
-        end=TurnEnded(state, final_text(items), recorded.problem, recorded.messages),
+        end=TurnEnded(
+            state, final_text(items), recorded.problem if state is TurnState.FAILED else None, recorded.messages
+        ),
         began_at=_millis(turn.started_at),
         ended_at=_millis(turn.completed_at),
     )

@@ -33,6 +33,7 @@ _KINDS = {
 }
 _OUTCOMES = {"completed": Outcome.OK, "failed": Outcome.FAILED, "declined": Outcome.DECLINED}
 _SHELLS = frozenset({"bash", "/bin/bash", "/usr/bin/bash"})  # a script means something else to other shells
+NO_ANSWER = frozenset({"userMessage", "agentMessage", "reasoning", "contextCompaction"})  # a text alone is one
 SILENT = frozenset({"userMessage", "agentMessage", "contextCompaction"})  # these have their own events
 
 

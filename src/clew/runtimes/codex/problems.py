@@ -138,6 +138,10 @@ _CONNECTION = ("connection", "codex.connection_failed")
 _UNKNOWN = ("failed", "codex.says")
 
 
+def no_answer_to_turn() -> Problem:
+    return Problem.of("no_answer", say("runtimes.no_answer", title="Codex"))
+
+
 def problem(error: TurnError | None, free_again: int | None = None) -> Problem:
     """Return why a turn failed. For an unknown error the text is Codex's own. `free_again`: when its account is free
     again, if that is at its limit."""

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from clew.model.events import Activity, Phase
 from clew.model.runtime import RecordState, TurnRecord
 from clew.runtimes.codex import wire
-from clew.runtimes.codex.items import SILENT, activity
-from clew.runtimes.codex.problems import problem
+from clew.runtimes.codex.items import NO_ANSWER, SILENT, activity
+from clew.runtimes.codex.problems import no_answer_to_turn, problem
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.translate import final_text
 from clew.runtimes.codex.turn.sub_agents import Spawned, spawned
@@ -63,12 +63,15 @@ def messages(turn: wire.Turn) -> frozenset[str]:
 def as_record(turn: wire.Turn, longest_text: int = LONGEST, workspace: str = "") -> TurnRecord:
     """Convert to a TurnRecord. An interrupted turn is `cut`: only our own rows know whether a person stopped it."""
     items = [wire.read_item(raw) for raw in turn.items]
-    state = _STATES.get(turn.status, RecordState.CUT)
+    state, text = _STATES.get(turn.status, RecordState.CUT), final_text(items, longest_text)
+    why = problem(turn.error) if state is RecordState.FAILED else None
+    if state is RecordState.COMPLETED and not text and all(item.type in NO_ANSWER for item in items):
+        state, why = RecordState.FAILED, no_answer_to_turn()
     return TurnRecord(
         state=state,
         runtime_turn=turn.id,
-        text=final_text(items, longest_text),
-        problem=problem(turn.error) if state is RecordState.FAILED else None,
+        text=text,
+        problem=why,
         activities=tuple(activity(item, Phase.DONE, workspace) for item in _acts(turn)),
         messages=messages(turn),
     )

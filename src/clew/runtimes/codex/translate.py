@@ -34,8 +34,8 @@ from clew.model.gates import Asked, GateKind, Question
 from clew.model.turns import TurnState
 from clew.model.turns import Usage as Tokens
 from clew.runtimes.codex import wire
-from clew.runtimes.codex.items import SILENT, activity
-from clew.runtimes.codex.problems import problem
+from clew.runtimes.codex.items import NO_ANSWER, SILENT, activity
+from clew.runtimes.codex.problems import no_answer_to_turn, problem
 from clew.runtimes.codex.server import limits
 from clew.runtimes.codex.wire import Item
 from clew.support.text import LONGEST
@@ -68,6 +68,7 @@ class Translation:
         self._items: dict[str, Item] = {}  # the same as Codex sent them: an approval request names only the item
         self._agent_messages: list[Item] = []
         self._messages: set[str] = set()
+        self._has_acted = False  # it has done more than to write
         self._spent = Tokens()
         self._thread_total = -1
         self._limits: dict[str, LimitWindow] = {}  # by name
@@ -113,18 +114,18 @@ class Translation:
             return
         yield from self._cut_open_texts()
         self.is_ended = True
-        state = STATES.get(note.turn.status, TurnState.FAILED)
-        yield TurnEnded(
-            state,
-            text=final_text(self._agent_messages or [wire.read_item(raw) for raw in note.turn.items], self._longest),
-            problem=problem(note.turn.error, limits.free_again(self._limits.values()))
-            if state is TurnState.FAILED
-            else None,
-            messages=frozenset(self._messages),
-        )
+        state, why = STATES.get(note.turn.status, TurnState.FAILED), None
+        items = self._agent_messages or [wire.read_item(raw) for raw in note.turn.items]
+        text = final_text(items, self._longest)
+        if state is TurnState.FAILED:
+            why = problem(note.turn.error, limits.free_again(self._limits.values()))
+        elif state is TurnState.COMPLETED and not (text or self._has_acted or self._is_joined):
+            state, why = TurnState.FAILED, no_answer_to_turn()
+        yield TurnEnded(state, text, why, frozenset(self._messages))
 
     def _item_started(self, params: msgspec.Raw) -> Iterable[Event]:
         item = _item(params)
+        self._has_acted = self._has_acted or item.type not in NO_ANSWER
         if item.type == "userMessage":
             # A steer arrived: Codex has given up its current message. (If it finished the message first, none is open.)
             yield from self._cut_open_texts()

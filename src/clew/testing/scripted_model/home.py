@@ -50,12 +50,13 @@ def write_hermes_home(folder: Path, base_url: str) -> Path:
     return folder
 
 
-def write_claude_home(folder: Path, address: str) -> Path:
-    """`address`: `ScriptedModel.address`. Nothing of this home leaves the machine."""
+def write_claude_home(folder: Path, address: str, *, subscription: bool = False) -> Path:
+    """`address`: `ScriptedModel.address`. Nothing of this home leaves the machine. `subscription`: instead of a key;
+    only these have limits with a known end."""
     folder.mkdir(parents=True, exist_ok=True)
     env = {
         "ANTHROPIC_BASE_URL": address,
-        "ANTHROPIC_API_KEY": "scripted",
+        "CLAUDE_CODE_OAUTH_TOKEN" if subscription else "ANTHROPIC_API_KEY": "scripted",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "ENABLE_TOOL_SEARCH": "false",
     }

@@ -16,6 +16,7 @@ from clew.testing.scripted_model.play import Player, SingleAct, Trouble
 from clew.testing.scripted_model.script import Ask, Cut, Error, Hold, Limit, Patch, Plan, Say, Shell, Status, Tool
 
 ASIDE = "noted"
+_ADDED = ("<system-reminder>", "[Request interrupted by user", "[Image: source:", "[Your previous response had no")
 _ERRORS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
 
 
@@ -77,7 +78,7 @@ def _flat(content: object) -> str:
 
 
 def _is_added(text: str) -> bool:
-    return text.lstrip().startswith(("<system-reminder>", "[Request interrupted by user", "[Image: source:"))
+    return text.lstrip().startswith(_ADDED)
 
 
 class MessagesPlayer(Player[MessagesRequest]):

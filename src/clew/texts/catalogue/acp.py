@@ -127,10 +127,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{title} is at the usage limit of its account. Try again later: {reply}",
         "{title} 的账号已达用量上限。请稍后再试：{reply}",
     ),
-    "no_answer": (
-        "{title} ended the turn and answered nothing. Its model may have failed, or be at a limit. Send it again.",
-        "{title} 结束了这一轮，但没有任何回答。它的模型可能出错或已达上限。请重新发送。",
-    ),
     "model_log_in": (
         "{title} is not logged in at its model. Log in there, or mend its settings: {reply}",
         "{title} 尚未登录它的模型。请登录，或修正它的设置：{reply}",

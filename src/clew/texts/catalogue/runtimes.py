@@ -37,6 +37,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The model refused because of too many requests. Try again in a while.",
         "请求过多，模型拒绝了请求。请稍后再试。",
     ),
+    "no_answer": (
+        "{title} ended the turn and answered nothing. Its model may have failed, or be at a limit. Send it again.",
+        "{title} 结束了这一轮，但没有任何回答。它的模型可能出错或已达上限。请重新发送。",
+    ),
     # What a person answered does not fit
     "no_such_question": ("There is no question {names} here.", "这里没有问题 {names}。"),
     "wants_words": ("This is a question: answer it with words.", "这是一个问题，请用文字回答。"),

@@ -12,9 +12,12 @@ from clew.model.events import Activity, Phase
 from clew.model.events.long_text import shortened
 from clew.model.runtime import RecordState, TurnRecord
 from clew.model.turns import Problem, Usage
+from clew.runtimes import claude_limits
 from clew.runtimes.claude import items, problems, wire
 from clew.runtimes.claude.record import transcript
 from clew.runtimes.claude.record.transcript import STEERED, Said, SaidTurn
+from clew.runtimes.claude.wire import Row
+from clew.runtimes.claude_limits import ClaudeLimits
 from clew.support.text import LONGEST
 
 NONE: Mapping[str, Path] = MappingProxyType({})
@@ -102,7 +105,15 @@ def _state(found: SaidTurn) -> RecordState:
         return RecordState.CUT
     if last.is_error:
         return RecordState.FAILED
-    return RecordState.COMPLETED if last.is_final else RecordState.CUT
+    if not last.is_final:
+        return RecordState.CUT
+    return RecordState.COMPLETED if has_answered(found) else RecordState.FAILED
+
+
+def has_answered(found: SaidTurn) -> bool:
+    """Whether it said or did anything; thoughts alone are no answer."""
+    blocks = (block for row in found.rows if row.is_from_model for block in row.message.blocks)
+    return any(block.type == "tool_use" or (block.type == "text" and block.text) for block in blocks)
 
 
 def _was_denied_by_itself(found: SaidTurn) -> bool:
@@ -122,7 +133,20 @@ def asks(found: SaidTurn) -> bool:
 
 
 def _problem(found: SaidTurn) -> Problem:
-    last = next(row for row in reversed(found.rows) if row.is_error)
+    """Its limits say when the account is free again."""
+    row = next((row for row in reversed(found.rows) if row.is_error), None)
+    if row is None:
+        return problems.no_answer()
     return problems.problem(
-        last.message.text, error=last.row.error, status=last.row.api_error_status, terminal="api_error"
+        row.message.text,
+        error=problems.error_name(row.row.error, row.row.api_error),
+        status=row.row.api_error_status,
+        terminal="api_error",
+        limits=_limits(row.row),
     )
+
+
+def _limits(row: Row) -> ClaudeLimits | None:
+    params = row.api_error_params
+    told = params.get("rate_limit_info") if isinstance(params, dict) else None
+    return claude_limits.parse(told) or claude_limits.parse(row.quota_limits)
