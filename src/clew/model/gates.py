@@ -87,6 +87,7 @@ class Asked(Struct, frozen=True):
     leaves_sandbox: bool = False  # the runtime would run it outside the sandbox of the rest of the turn
     unjudged: str = ""  # why only a person may allow it, no pattern rule and no default; empty: rules may
     removes: bool = False  # a change that deletes files or moves them away
+    is_for_people: bool = False  # it changes nothing, such as whether a plan is good: no policy denies it
     doubt: Reason | None = None  # `unjudged` as a code, if there is one
     links: tuple[tuple[str, str], ...] = ()  # names in it that are links, and where each leads; set by the engine
     about: GateKind | None = None  # of a question: its options allow this or not, so it is judged and shown as such

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct, field
 
 from clew.model.events import Activity, Event
-from clew.model.gates import Answer, Policy
+from clew.model.gates import Answer, Asked, Policy
 from clew.model.messages import PromptMessage
 from clew.model.shared_sessions import PastTurn
 from clew.model.threads import Continuity, ForkPoint, SessionBegan
@@ -78,6 +78,10 @@ async def nothing_before() -> str:
     return ""
 
 
+async def has_no_rules(asked: Asked) -> bool:
+    return False
+
+
 def drop_unasked(turn: PastTurn) -> None:
     """Nobody wants to know."""
 
@@ -98,6 +102,9 @@ class Seat(Struct, frozen=True):
     lent: bool = False  # shared with other programs: the runtime never starts it anew, and releases it when closed
     # Told of each turn that the agent made in the session by itself, such as when a background task had ended.
     on_unasked: Callable[[PastTurn], None] = drop_unasked
+    # Whether a rule of a person denies this, or wants it asked. A runtime that would allow something without opening a
+    # gate looks here first, and then opens one.
+    is_restricted: Callable[[Asked], Awaitable[bool]] = has_no_rules
 
 
 class TurnRequest(Struct, frozen=True):

@@ -15,7 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.engine.rules import removals
-from clew.engine.rules.decide import MAX_COMMAND_LENGTH, RULE_KINDS, decide, describe, exact_pattern, validated_pattern
+from clew.engine.rules.decide import (
+    MAX_COMMAND_LENGTH,
+    RULE_KINDS,
+    decide,
+    describe,
+    exact_pattern,
+    is_restricted,
+    validated_pattern,
+)
 from clew.engine.rules.read_only.safe_commands import SAFE_COMMANDS
 from clew.engine.rules.shell.wrappers import WRAPPERS
 from clew.model.gates import Asked, Effect, GateKind, Policy, Question, Rule, RuleKind, Scope
@@ -878,6 +886,24 @@ def test_each_policy_decides_if_no_rule_matches(work: Path) -> None:
     }  # fmt: skip
     for policy, effects in wanted.items():
         assert [effect(asked, policy=policy, workspace=work) for asked in requests] == effects, policy
+
+
+def test_a_plan_is_for_people_under_every_policy_but_yolo(work: Path) -> None:
+    """A yes to it allows nothing, so `read-only` has nothing to deny."""
+    plan = Asked(GateKind.PERMISSION, "Carry out this plan", unjudged="for people", is_for_people=True)
+    decided = {policy: effect(plan, policy=policy, workspace=work) for policy in Policy}
+    assert decided == {policy: "allow" if policy is Policy.YOLO else "ask" for policy in Policy}
+    assert effect(plan, deny("Carry *", RuleKind.TOOL), policy=Policy.YOLO) == "deny"
+
+
+def test_a_request_is_restricted_by_a_deny_or_an_ask_that_applies(work: Path) -> None:
+    def restricted(*rules: Rule, now: int = NOW) -> bool:
+        return is_restricted(Asked(GateKind.PERMISSION, "Agent"), str(work), rules, now, THREAD)
+
+    assert restricted(deny("Agent", RuleKind.TOOL)) and restricted(ask("*", RuleKind.TOOL))
+    assert not restricted(allow("Agent", RuleKind.TOOL), deny("Read", RuleKind.TOOL))
+    elsewhere = deny("Agent", RuleKind.TOOL, scope=Scope.WORKSPACE, place="/elsewhere")
+    assert not restricted(elsewhere, deny("Agent", RuleKind.TOOL, until=NOW - 1))
 
 
 def test_a_verdict_says_in_words_who_decided(work: Path) -> None:

@@ -125,6 +125,16 @@ def test_a_turn_that_was_refused_for_a_limit_before_a_crash_is_parked_until_the_
 
 
 @pytest.mark.heavy
+def test_a_rule_of_clew_denies_a_tool_that_is_free_otherwise(setup: Setup) -> None:
+    setup.clew("rules", "add", "deny", "agent", "--kind", "tool")
+    call = '!tool Agent {"description": "look", "prompt": "!text below", "subagent_type": "general-purpose"}'
+    where = ("--workspace", str(setup.folder), "--policy", "yolo")
+    thread = setup.clew.json("start", f"above\n{call}\n!text done", *where)["thread"]
+    setup.clew.wait_for(thread, "turn.ended", state="completed")
+    assert setup.model.count("below") == setup.model.count("above"), "the sub-agent has asked nothing"
+
+
+@pytest.mark.heavy
 def test_a_session_moves_from_the_terminal_to_clew_and_back(setup: Setup) -> None:
     assert setup.claude("begun outside\n!text one") == "one"
     (listed,) = setup.clew.json("adopt", "--workspace", str(setup.folder))

@@ -153,6 +153,14 @@ def _suspicion(asked: Asked, rules: Sequence[Rule]) -> Verdict | None:
     return None
 
 
+def is_restricted(asked: Asked, workspace: str, rules: Sequence[Rule], now: int, thread: str) -> bool:
+    """Whether a deny or an ask rule is about this request."""
+    return any(
+        rule.effect is not Effect.ALLOW and applies(rule, workspace, now, thread) and _restricts(rule, asked, workspace)
+        for rule in rules
+    )
+
+
 def note_other_kind(asked: Asked, workspace: str, rules: Sequence[Rule], now: int, thread: str) -> str:
     """A note about a rule that would match this request if the rule were of another kind; its author may have meant
     that. Empty if there is none."""
@@ -171,7 +179,7 @@ def _policy_verdict(asked: Asked, policy: Policy, workspace: str, inspection: In
     default = Verdict(Effect.ASK, say("rules.no_rule"))
     if inspection is not None and not asked.unjudged:
         default = inspection.default_verdict
-    if policy is Policy.READ_ONLY and default.effect is not Effect.ALLOW:
+    if policy is Policy.READ_ONLY and default.effect is not Effect.ALLOW and not asked.is_for_people:
         return Verdict(Effect.DENY, by_policy)
     if asked.unjudged:
         return Verdict(Effect.ASK, asked.unjudged, asked.doubt or Reason("unjudged", asked.unjudged))

@@ -9,14 +9,15 @@ from collections import OrderedDict
 from typing import Protocol
 
 from clew.engine.core import Core
+from clew.engine.rules import decide
 from clew.engine.turns.turn_policy import TurnPolicy, choose_policy, record_policy
-from clew.model.gates import Policy
+from clew.model.gates import Asked, Policy
 from clew.model.runtime import Reseatable, Runtime, Seat, Session
 from clew.model.shared_sessions import PastTurn
 from clew.model.threads import Continuity, SessionBegan, SessionKey, Thread
 from clew.model.turns import Turn
 from clew.store import Tx
-from clew.store.tables import continuity, threads
+from clew.store.tables import continuity, rules, threads
 from clew.support import crash
 from clew.support.errors import NoRuntime
 from clew.texts import chat_messages
@@ -224,7 +225,13 @@ class Sessions:
             role=key.role,
             lent=self.is_shared(key),
             on_unasked=lambda turn: self._shared.unasked(key, turn),
+            is_restricted=lambda asked: self._is_restricted(thread, asked),
         )
+
+    async def _is_restricted(self, thread: Thread, asked: Asked) -> bool:
+        now, where = self._core.clock.now(), thread.workspace
+        known = await self._core.read_with_retry(lambda tx: rules.of_scopes(tx, thread.id, where))
+        return await asyncio.to_thread(decide.is_restricted, asked, where, known, now, thread.id)
 
 
 def _settings_of(seat: Seat) -> Settings:

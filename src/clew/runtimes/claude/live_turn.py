@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from clew.model.events import Event, GateClosed, GateOpened, Notice, NoticeKind
+from clew.model.gates import Asked
+from clew.model.runtime import has_no_rules
 from clew.model.turns import TurnState
 from clew.runtimes.claude import items, wire
 from clew.runtimes.claude.approvals import answers, requests
@@ -23,8 +26,18 @@ log = logging.getLogger(__name__)
 
 
 class Live:
-    def __init__(self, turn: str, workspace: str, longest_text: int = LONGEST) -> None:
+    def __init__(
+        self,
+        turn: str,
+        workspace: str,
+        longest_text: int = LONGEST,
+        asked_tools: frozenset[str] = frozenset(),
+        is_restricted: Callable[[Asked], Awaitable[bool]] = has_no_rules,
+    ) -> None:
+        """`asked_tools`: about which the folder wants to be asked; `is_restricted`: by a rule of clew."""
         self.turn = turn
+        self._asked_tools = asked_tools
+        self._is_restricted = is_restricted
         self.translation = Translation(turn, workspace, longest_text)
         self.events: Events = asyncio.Queue()
         self.gates: dict[str, Pending] = {}  # open requests
@@ -64,7 +77,8 @@ class Live:
     async def _look_and_ask(self, pending: Pending) -> None:
         """Look at the files that it is about, then open the gate, unless it was answered or taken back meanwhile."""
         try:
-            checked = await asyncio.to_thread(self._check, pending)
+            checked, is_free = await asyncio.to_thread(self._check, pending)
+            is_free = is_free and not await self._is_restricted(checked.asked)
         except Exception:  # nobody can be asked, and Claude must not wait for ever
             log.exception("a request of Claude cannot be read")
             self.gates.pop(pending.ref, None)
@@ -75,7 +89,7 @@ class Live:
             return
         if pending.is_answered or self.is_over or pending.ref not in self.gates:
             return
-        if checked is None:
+        if is_free:
             del self.gates[pending.ref]
             with suppress(RuntimeLost):
                 pending.allow()
@@ -83,14 +97,15 @@ class Live:
         pending.checked = checked
         self.events.put_nowait(GateOpened(pending.ref, checked.asked))
 
-    def _check(self, pending: Pending) -> Checked | None:
-        """None: clew allows it by itself."""
+    def _check(self, pending: Pending) -> tuple[Checked, bool]:
+        """What it asks, and whether clew allows it by itself."""
         request = pending.request
-        if requests.is_free(request, self._workspace):
-            return None
+        is_wanted = requests.is_wanted_asked(request, self._asked_tools)
         is_plan = request.tool_name == items.PLAN_READY
         plan = self.translation.detail_of(request.tool_use_id) or self.translation.said if is_plan else ""
-        return requests.read(request, self._workspace, plan, self.translation.agents_of(request))
+        agents = self.translation.agents_of(request)
+        checked = requests.read(request, self._workspace, plan, agents, is_wanted=is_wanted)
+        return checked, not is_wanted and requests.is_free(request, self._workspace)
 
     def closed(self, ref: str) -> None:
         """Claude has read the answer, or wants none any more."""

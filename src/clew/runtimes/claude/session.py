@@ -73,6 +73,7 @@ class ClaudeSession:
         self._background: set[asyncio.Task[None]] = set()
         self._has_lost_record = False  # Claude has lost the session, and nobody was told yet
         self._leaves_out: bool | None = None  # settings of the folder do not count, and nobody was told yet
+        self._asked_tools: frozenset[str] = frozenset()  # about which the folder wants to be asked
         self._settings = _settings(seat)  # with which the process was started
 
     async def enter(self) -> None:
@@ -230,7 +231,9 @@ class ClaudeSession:
         connection = await self._ready()
         past = request.prelude or (await request.whole() if self._is_untold else "")
         prompt = await asyncio.to_thread(prompts.as_message, request.turn, request.messages, past)
-        live = self._live = Live(request.turn, self._seat.workspace, self._seat.longest_text)
+        seat = self._seat
+        live = Live(request.turn, seat.workspace, seat.longest_text, self._asked_tools, seat.is_restricted)
+        self._live = live
         self._server.mark_busy(live)
         try:
             connection.send(prompt)
@@ -365,6 +368,8 @@ class ClaudeSession:
             raise
 
     async def _connect(self, path: str, begin: Begin, on_lost: OnLost) -> Connection:
+        rules = await asyncio.to_thread(trust.restrictions, self._config, self._seat.workspace)
+        self._asked_tools = rules.asked_tools
         argv = await asyncio.to_thread(arguments.command_line, path, begin, self._seat, self._config)
         if self._leaves_out is None:
             self._leaves_out = await asyncio.to_thread(trust.leaves_out, self._config, self._seat.workspace)

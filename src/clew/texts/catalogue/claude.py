@@ -85,6 +85,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "whether a plan is good, no rule can tell",
         "计划是否合适，规则无法判断",
     ),
+    "own_ask_rule": (
+        "an ask rule of your Claude settings, or of the folder's, is about this",
+        "你的 Claude 设置（或该文件夹的设置）中有一条规则要求询问此操作",
+    ),
     # Why a turn failed
     "says": ("Claude says: {reply}", "Claude 提示：{reply}"),
     "login_expired": (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ _PATHS = ("file_path", "notebook_path", "path")
 _OTHER_SPACES = "".join(
     map(chr, (0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF))
 )
+_OURS = "flagSettings"  # Claude's name for the rules of its command line
 _SHOWN = frozenset({"command", "description"})  # of a command: in the title and the reason
 
 
@@ -55,8 +57,19 @@ class Checked(Struct, frozen=True):
             return False
 
 
+def is_wanted_asked(request: Request, asked_tools: frozenset[str] = frozenset()) -> bool:
+    """Whether an ask rule of the person, or of the folder, is about it. Ours, which is about everything, comes with our
+    command line, and so do those of a folder that nobody trusts; of these, `asked_tools` are about all of a tool."""
+    rule, source = request.matched_ask_rule, request.decision_reason_rule_source
+    sources = {source, rule.get("source") if isinstance(rule, dict) else None}
+    if sources - {None, _OURS} or (source == _OURS and rule is not None):
+        return True
+    names = items.AGENTS if request.tool_name in items.AGENTS else (request.tool_name,)
+    return any(fnmatchcase(name, pattern) for name in names for pattern in asked_tools)
+
+
 def is_free(request: Request, workspace: str) -> bool:
-    """Whether clew allows it without asking anybody."""
+    """Whether clew allows it without asking anybody, if no rule of a person is about it."""
     given = arguments(request)
     if request.tool_name in items.AGENTS:
         return given.keys() <= _AGENT_FIELDS
@@ -67,10 +80,14 @@ def is_free(request: Request, workspace: str) -> bool:
     return is_reader and all(isinstance(path, str) and _is_inside(workspace, path) for path in named)
 
 
-def read(request: Request, workspace: str, plan: str = "", agents: tuple[str, ...] = ()) -> Checked:
-    """Return what to ask a person. `plan`: what Claude wants to have approved; `agents`: the sub-agents that ask."""
+def read(
+    request: Request, workspace: str, plan: str = "", agents: tuple[str, ...] = (), *, is_wanted: bool = False
+) -> Checked:
+    """Return what to ask a person. `plan`: what Claude wants to have approved; `agents`: the sub-agents that ask;
+    `is_wanted`: a person has said that they want to be asked about it."""
     checked = _read(request, workspace, plan)
-    return replace(checked, asked=replace(checked.asked, agents=agents))
+    why = say("claude.own_ask_rule") if is_wanted and not checked.asked.unjudged else checked.asked.unjudged
+    return replace(checked, asked=replace(checked.asked, unjudged=why, agents=agents))
 
 
 def _read(request: Request, workspace: str, plan: str) -> Checked:
@@ -202,6 +219,7 @@ def _plan(request: Request, plan: str) -> Asked:
         detail=plan or doubts.in_both(say("claude.plan_above")),
         item=request.tool_use_id,
         unjudged=say("claude.plan_is_for_people"),
+        is_for_people=True,
     )
 
 

@@ -15,15 +15,13 @@ from msgspec import Struct
 
 from clew.model.runtime import Seat
 from clew.runtimes.claude.program import trust
+from clew.runtimes.claude.program.folder_rules import FolderRules
 from clew.runtimes.claude.settings import ClaudeConfig
 
 _TALK = (
     *("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
     *("--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio"),
 )
-# The mode is named, because the person's settings may have another. Their sandbox stays, but is no reason not to ask.
-_ASKS = {"permissions": {"ask": ["*"]}, "sandbox": {"autoAllowBashIfSandboxed": False}}
-_POLICY = ("--permission-mode", "default", "--settings", json.dumps(_ASKS))
 
 _ENVIRONMENT = {
     "CLAUDECODE": "",  # it would say that it runs inside of another Claude
@@ -44,14 +42,23 @@ class Begin(Struct, frozen=True):
 
 
 def command_line(path: str, begin: Begin, seat: Seat, config: ClaudeConfig) -> list[str]:
+    policy = _policy(trust.restrictions(config, seat.workspace))
     project = trust.arguments(config, seat.workspace)
-    return [path, *_TALK, *_POLICY, *project, *_session(begin), *_model(seat, config)]
+    return [path, *_TALK, *policy, *project, *_session(begin), *_model(seat, config)]
 
 
 def tiny(path: str, config: ClaudeConfig) -> list[str]:
     """For one turn that is not kept."""
-    seat = Seat("ping", "")
-    return [path, *_TALK, *_POLICY, "--setting-sources", "user", "--no-session-persistence", *_model(seat, config)]
+    alone = ("--setting-sources", "user", "--no-session-persistence")
+    return [path, *_TALK, *_policy(FolderRules()), *alone, *_model(Seat("ping", ""), config)]
+
+
+def _policy(rules: FolderRules) -> list[str]:
+    """The mode is named, because the person's settings may have another. Their sandbox stays, but is no reason not to
+    ask. `rules`: of the folder, which Claude does not read itself."""
+    asked = {"ask": ["*", *rules.ask], **({"deny": list(rules.deny)} if rules.deny else {})}
+    settings = {"permissions": asked, "sandbox": {"autoAllowBashIfSandboxed": False}}
+    return ["--permission-mode", "default", "--settings", json.dumps(settings)]
 
 
 def environment(config: ClaudeConfig) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 In a terminal Claude asks once whether a person trusts the folder. Without one it asks nothing, and would run the
 programs of any repository. So they count only if a person has trusted the folder in Claude's own terminal, or if the
-config of clew says so. The instructions in CLAUDE.md are only words, and always count.
+config of clew says so. What they deny or want to be asked about always counts: it only restricts. The instructions in
+CLAUDE.md are only words, and always count.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from clew.runtimes.claude.program import folder_rules
+from clew.runtimes.claude.program.folder_rules import FolderRules
 from clew.runtimes.claude.record import transcript
 from clew.runtimes.claude.settings import ClaudeConfig
 
@@ -38,6 +41,11 @@ def is_trusted(config: ClaudeConfig, folder: str) -> bool:
     except (OSError, msgspec.DecodeError):
         return False
     return any(str(each) in known and known[str(each)].trusted for each in (path, *path.parents))
+
+
+def restrictions(config: ClaudeConfig, folder: str) -> FolderRules:
+    """What settings that do not count forbid all the same."""
+    return FolderRules() if is_trusted(config, folder) else folder_rules.read(folder)
 
 
 def arguments(config: ClaudeConfig, folder: str) -> tuple[str, ...]:
