@@ -525,6 +525,27 @@ async def test_sessions_are_listed_with_their_past(runtime: ClaudeRuntime, seat:
     assert runtime.way_back(kept).endswith(f"--resume {found.id}")
 
 
+async def test_a_history_that_is_summed_up_is_told_now_and_in_the_imported_past(
+    runtime: ClaudeRuntime, seat: Seat, home: Path
+) -> None:
+    before = (home / "settings.json").read_text()
+    settings = json.loads(before)
+    settings["env"] |= {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "20000", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "10"}
+    (home / "settings.json").write_text(json.dumps(settings))
+    try:
+        session = await runtime.open(seat)
+        await play(session, "!text one", "one")
+        await play(session, "word " * 20_000 + "\n!text two", "two")
+        events = await play(session, "!text three", "three")
+    finally:
+        (home / "settings.json").write_text(before)
+    assert [notice.kind for notice in only(events, Notice)] == [NoticeKind.COMPACTED]
+    assert ended(events).text == "three"
+    past = await runtime.past(session.continuity())
+    assert [[each.kind for each in only([*turn.events], Notice)] for turn in past] == [[], [], [NoticeKind.COMPACTED]]
+    assert [turn.end.text for turn in past] == ["one", "two", "three"]
+
+
 # Odd output
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from clew.model.events import Event, TextDone, TurnEnded
+from clew.model.events import Event, Notice, NoticeKind, TextDone, TurnEnded
 from clew.model.messages import PromptMessage
 from clew.model.runtime import RecordState
 from clew.model.shared_sessions import OutsideSession, PastTurn
@@ -18,6 +18,7 @@ from clew.runtimes.claude.record import lookup, transcript
 from clew.runtimes.claude.record.position import Position
 from clew.runtimes.claude.record.transcript import Said, SaidTurn
 from clew.runtimes.claude.settings import ClaudeConfig
+from clew.runtimes.claude.translate import COMPACTED
 from clew.runtimes.claude.wire import Row
 
 log = logging.getLogger(__name__)
@@ -100,6 +101,9 @@ def _is_over(turn: SaidTurn) -> bool:
 def _events(turn: SaidTurn) -> Iterator[Event]:
     ends = {act.item: act for act in lookup.activities(turn)}
     for row in turn.rows:
+        if row.row.is_compact_summary:
+            yield Notice(NoticeKind.COMPACTED, COMPACTED)
+            continue
         for number, block in enumerate(row.message.blocks):
             if block.type == "tool_use" and (act := ends.get(block.id or "")) is not None:
                 yield act
