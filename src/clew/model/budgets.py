@@ -37,6 +37,7 @@ class Spent(Struct, frozen=True):
     cached_input_tokens: int = 0
     output_tokens: int = 0
     time: int = 0  # milliseconds
+    cost: int = 0  # that agents report, in millionths of a US dollar
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(
@@ -46,6 +47,7 @@ class Spent(Struct, frozen=True):
             self.cached_input_tokens + other.cached_input_tokens,
             self.output_tokens + other.output_tokens,
             self.time + other.time,
+            self.cost + other.cost,
         )
 
     def of(self, measure: Measure) -> int:
@@ -72,7 +74,8 @@ class UsageRow(Struct, frozen=True):
     cached_input_tokens: int
     output_tokens: int
     time: int  # milliseconds of work
-    money: float | None  # estimated by the settings `prices`; null: a price is not known
+    money: float | None  # of what no agent reports, estimated by the settings `prices`; null: a price is not known
+    reported: float | None = None  # US dollars that agents report themselves; null: none does
 
 
 class BudgetRow(Struct, frozen=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SessionKey
@@ -49,6 +50,7 @@ class Usage(Struct, frozen=True):
     output_tokens: int = 0
     reasoning_tokens: int = 0
     total_tokens: int = 0
+    reported_cost: int = 0  # as the agent says, in millionths of a US dollar; 0: it says nothing
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -57,7 +59,15 @@ class Usage(Struct, frozen=True):
             self.output_tokens + other.output_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
             self.total_tokens + other.total_tokens,
+            self.reported_cost + other.reported_cost,
         )
+
+    def since(self, before: Usage) -> Usage:
+        """Of two running totals: what came after the first."""
+        return Usage(*(getattr(self, name) - getattr(before, name) for name in self.__struct_fields__))
+
+    def costing(self, reported: int) -> Usage:
+        return replace(self, reported_cost=max(0, reported))
 
 
 USAGE_LIMIT = "usage_limit"  # the code of a problem

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from clew.config.settings import Budget, Price
+from clew.engine.budgets.limits import day_of
 from clew.engine.budgets.prices import estimate
 from clew.model.budgets import BudgetScope, Measure, Payer, Spent
+from clew.store import Tx
 from clew.store.tables import usage
 from clew.store.tables.usage import ModelUsage
 from clew.support.errors import BadInput
@@ -80,6 +83,22 @@ async def test_old_days_are_pruned_and_lives_of_threads_are_kept(tmp_path: Path)
         assert (await rig.engine.usage.show(BudgetScope.DAY, "2000-01-01")).rows == ()
         life = Payer(BudgetScope.THREAD, turn.thread, "")
         assert (await rig.store.read(lambda tx: usage.totals(tx, [life])))[life].turns == 1
+
+
+async def test_what_agents_report_counts_more_than_an_estimate(tmp_path: Path) -> None:
+    priced = dataclasses.replace(patient(), prices={"other": Price(input=1.0, output=1.0)})
+    async with Rig(tmp_path, config=priced) as rig:
+        payer = Payer(BudgetScope.DAY, "", day_of(rig.clock.now()))
+        told = Spent(1, 2_000_000, 2_000_000, cost=1_250_000)
+        untold = Spent(1, 3_000_000, 3_000_000)
+
+        def add(tx: Tx) -> None:
+            for runtime, spent in (("claude", told), ("claude", told), ("other", untold)):
+                usage.add(tx, [payer], runtime, "", spent)
+
+        await rig.store.write(add)
+        [row] = (await rig.engine.usage.show(BudgetScope.DAY, None)).rows
+    assert (row.money, row.reported, row.tokens) == (3.0, 2.5, 7_000_000)
 
 
 def test_money_is_estimated_only_if_all_prices_are_known() -> None:

@@ -18,7 +18,8 @@ BY = click.Choice(["account", "thread", "person", "day"])
 def usage_command(out: Out, by: str, since: str | None) -> None:
     """Show tokens, turns and working time that were used, and how much of each budget is left.
 
-    A list by day goes back 30 days. Money is an estimate by the prices in config.toml; `-` means that one is missing.
+    A list by day goes back 30 days. Money is what agents report, and for others an estimate by the prices in
+    config.toml; `-` means that one is missing.
     """
     from clew.client import requests
 

@@ -16,9 +16,15 @@ def usage_lines(view: UsageView) -> list[str]:
 
 def _cells(row: UsageRow) -> tuple[str, ...]:
     counts = (row.turns, row.tokens, row.input_tokens, row.cached_input_tokens, row.output_tokens)
-    money = "-" if row.money is None else f"{row.money:.2f}"
     label = fit(one_line(row.label), WIDTH)
-    return (label, *(f"{count:,}" for count in counts), duration(row.time / 1000), money)
+    return (label, *(f"{count:,}" for count in counts), duration(row.time / 1000), _money(row))
+
+
+def _money(row: UsageRow) -> str:
+    """What agents report counts for itself: it is in US dollars, the estimate in the currency of the prices."""
+    known = [] if row.money is None else [f"{row.money:.2f}"]
+    told = [] if row.reported is None else [phrase("cli_threads.reported_cost", cost=f"{row.reported:.2f}")]
+    return " + ".join([*known, *told]) or "-"
 
 
 def budget_lines(view: UsageView) -> list[str]:

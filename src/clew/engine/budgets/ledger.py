@@ -32,6 +32,7 @@ class Ledger:
             cached_input_tokens=used.cached_input_tokens,
             output_tokens=used.output_tokens,
             time=self._working_time(tx, turn, now),
+            cost=used.reported_cost,
         )
         own_day = Payer(BudgetScope.THREAD, turn.thread, day)  # beside its whole life
         usage.add(tx, (*payers(turn, day), own_day), turn.runtime, ended.thread.model or "", spent)

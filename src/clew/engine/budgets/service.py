@@ -7,7 +7,7 @@ from datetime import date
 from itertools import groupby
 
 from clew.engine.budgets.limits import LIFE, Limits, configured, day_of, with_changes
-from clew.engine.budgets.prices import estimate
+from clew.engine.budgets.prices import MILLION, estimate
 from clew.engine.core import Core
 from clew.engine.threads.lookup import existing_thread
 from clew.model.budgets import BudgetRow, BudgetScope, Measure, Payer, Spent, UsageRow, UsageView
@@ -76,7 +76,8 @@ class UsageService:
             cached_input_tokens=spent.cached_input_tokens,
             output_tokens=spent.output_tokens,
             time=spent.time,
-            money=estimate(self._core.config.prices, parts),
+            money=estimate(self._core.config.prices, [part for part in parts if not part.spent.cost]),
+            reported=spent.cost / MILLION if spent.cost else None,
         )
 
     def _budgets(self, tx: Tx, today: str) -> list[BudgetRow]:

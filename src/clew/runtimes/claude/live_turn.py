@@ -10,7 +10,7 @@ from contextlib import suppress
 from clew.model.events import Event, GateClosed, GateOpened, Notice, NoticeKind
 from clew.model.gates import Asked
 from clew.model.runtime import has_no_rules
-from clew.model.turns import TurnState
+from clew.model.turns import TurnState, Usage
 from clew.runtimes.claude import items, wire
 from clew.runtimes.claude.approvals import answers, requests
 from clew.runtimes.claude.approvals.pending import Pending
@@ -57,9 +57,9 @@ class Live:
         """Whether the turn is over and all its events were read."""
         return self.is_over and self.events.empty()
 
-    def feed(self, frame: wire.Frame) -> None:
+    def feed(self, frame: wire.Frame, spent: Usage | None = None) -> None:
         self._close_done_gates(frame)
-        self._put(self.translation.feed(frame))
+        self._put(self.translation.feed(frame, spent))
 
     def ask(self, pending: Pending) -> None:
         """Open a gate for the request, or answer it at once."""

@@ -22,8 +22,9 @@ from clew.model.messages import PromptMessage
 from clew.model.runtime import Health, ModelInfo, RecordState, Seat, TurnRecord, TurnRequest
 from clew.model.threads import Continuity, SessionBegan
 from clew.model.turns import TurnState
+from clew.model.turns import Usage as Spent
 from clew.process.scan import Marks
-from clew.runtimes.claude import problems, prompts, wire
+from clew.runtimes.claude import problems, prompts, spending, wire
 from clew.runtimes.claude.approvals.pending import Pending
 from clew.runtimes.claude.live_turn import Live
 from clew.runtimes.claude.program import arguments, binary, trust
@@ -34,7 +35,9 @@ from clew.runtimes.claude.record.orphans import Orphan, Orphans
 from clew.runtimes.claude.record.position import Position, new_id
 from clew.runtimes.claude.record.transcript import STEERED
 from clew.runtimes.claude.settings import ClaudeConfig
+from clew.runtimes.claude.spending import Meter
 from clew.runtimes.claude.translate import is_unasked
+from clew.runtimes.claude.wire import CostState
 from clew.runtimes.server import OnLost, Server
 from clew.runtimes.turn_events import follow
 from clew.support.clock import Clock
@@ -73,6 +76,7 @@ class ClaudeSession:
         self._background: set[asyncio.Task[None]] = set()
         self._has_lost_record = False  # Claude has lost the session, and nobody was told yet
         self._leaves_out: bool | None = None  # settings of the folder do not count, and nobody was told yet
+        self._meter = Meter()
         self._asked_tools: frozenset[str] = frozenset()  # about which the folder wants to be asked
         self._settings = _settings(seat)  # with which the process was started
 
@@ -190,14 +194,14 @@ class ClaudeSession:
     # Callbacks of the connection's reader.
 
     def on_frame(self, frame: wire.Frame) -> None:
-        live = self._live
+        live, spent = self._live, self._meter.spent(frame) if frame.type == "result" else None
         if live is None or live.is_over:
             if frame.type == "result":
                 self._in_background(self._tell_unasked())
             return
         if is_unasked(frame):
             self._in_background(self._tell_unasked())
-        live.feed(frame)
+        live.feed(frame, spent)
         if live.translation.is_repeated and not live.is_over:
             self._finish_repeated(live)
         if live.is_over:
@@ -368,12 +372,19 @@ class ClaudeSession:
             raise
 
     async def _connect(self, path: str, begin: Begin, on_lost: OnLost) -> Connection:
+        self._meter = Meter(await asyncio.to_thread(self._used_before, begin))
         rules = await asyncio.to_thread(trust.restrictions, self._config, self._seat.workspace)
         self._asked_tools = rules.asked_tools
         argv = await asyncio.to_thread(arguments.command_line, path, begin, self._seat, self._config)
         if self._leaves_out is None:
             self._leaves_out = await asyncio.to_thread(trust.leaves_out, self._config, self._seat.workspace)
         return await connect(argv, self._seat.workspace, self._config, self._clock, self._marks, self, on_lost)
+
+    def _used_before(self, begin: Begin) -> Spent:
+        source = begin.source or (begin.session if begin.is_known else "")
+        path = transcript.find(self._config, source) if source else None
+        told = transcript.cost_state(path) if path is not None else CostState()
+        return spending.totals(told.model_usage, told.total_cost) or Spent()
 
     def _how_to_begin(self) -> Begin:
         assert self._position is not None, "entered"

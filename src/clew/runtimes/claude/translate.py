@@ -31,8 +31,7 @@ from clew.model.events.long_text import GrowingText, shortened, text_done
 from clew.model.turns import TurnState
 from clew.model.turns import Usage as Tokens
 from clew.runtimes import claude_limits
-from clew.runtimes.claude import items, problems, wire
-from clew.runtimes.claude.record import lookup
+from clew.runtimes.claude import items, problems, spending, wire
 from clew.runtimes.claude.record.transcript import STEERED
 from clew.runtimes.claude.sub_agents import SubAgents
 from clew.runtimes.claude.wire import Block, Frame, Request, StreamEvent
@@ -73,13 +72,16 @@ class Translation:
         self._answers: list[str] = []
         self._said = ""  # the newest complete text
         self._spent = Tokens()
+        self._newly_spent: Tokens | None = None
         self._has_retried = False
         self._has_acted = False  # it has used a tool
         self._error: Frame | None = None  # the frame that says why the model could not be asked
 
-    def feed(self, frame: Frame) -> list[Event]:
+    def feed(self, frame: Frame, spent: Tokens | None = None) -> list[Event]:
+        """`spent`: of a result, what was used since the one before; None: only what it says of its main loop."""
         if self.is_ended:
             return []
+        self._newly_spent = spent
         if frame.type == "command_lifecycle":
             return list(self._lifecycle(frame))
         if frame.type == "rate_limit_event":
@@ -272,7 +274,7 @@ class Translation:
         self._taken |= self._waiting & set(given)
         self._waiting -= set(given)
         yield from self._cut_open_text()
-        self._spent += lookup.tokens(frame.usage)
+        self._spent += self._newly_spent or spending.tokens(frame.usage)
         yield Usage(self._spent)
         is_over = self.is_interrupted or bool(frame.is_error) or not self._waiting
         if not frame.is_error and (text := self._final_text(frame)):

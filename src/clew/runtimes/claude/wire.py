@@ -51,6 +51,8 @@ class Frame(Wire, frozen=True):
     api_error_status: Any = None
     user_message_uuids: Any = None
     usage: Any = None
+    model_usage: Any = msgspec.field(default=None, name="modelUsage")
+    total_cost_usd: Any = None
     errors: Any = None
     # of a task, such as a sub-agent or a command in the background
     task_id: str | None = None
@@ -154,6 +156,7 @@ class Row(Wire, frozen=True, rename="camel"):
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     prompt_source: str | None = None
+    prompt_id: str | None = None  # the same for all that a request leads to, also of sub-agents
     timestamp: str | None = None
     cwd: str | None = None
     entrypoint: str | None = None
@@ -167,6 +170,14 @@ class Row(Wire, frozen=True, rename="camel"):
     origin: Any = None
     message: Raw = NOTHING
     attachment: Any = None
+
+
+class CostState(Wire, frozen=True):
+    """The line of a transcript that has the running totals, written when Claude exits."""
+
+    type: str = ""
+    model_usage: Any = msgspec.field(default=None, name="modelUsage")
+    total_cost: Any = msgspec.field(default=None, name="totalCostUSD")
 
 
 def read(raw: Raw | bytes, kind: type[T]) -> T | None:

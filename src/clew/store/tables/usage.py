@@ -9,7 +9,7 @@ from msgspec import Struct
 from clew.model.budgets import BudgetScope, Measure, Payer, Spent
 from clew.store.base import Row, Tx
 
-_COUNTS = ("turns", "tokens", "input_tokens", "cached_input_tokens", "output_tokens", "time")
+_COUNTS = ("turns", "tokens", "input_tokens", "cached_input_tokens", "output_tokens", "time", "cost")
 _SUMS = ", ".join(f"sum({name}) AS {name}" for name in _COUNTS)
 _ADDED = ", ".join(f"{name} = usage_ledger.{name} + excluded.{name}" for name in _COUNTS)
 _TOTAL = (
@@ -33,7 +33,7 @@ def add(tx: Tx, payers: Sequence[Payer], runtime: str, model: str, spent: Spent)
     """Add the usage of one turn to each account."""
     one = (runtime, model, *(getattr(spent, name) for name in _COUNTS))
     values = [value for payer in payers for value in (payer.scope, payer.name, payer.day, *one)]
-    places = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"] * len(payers))
+    places = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"] * len(payers))
     tx.run(
         f"INSERT INTO usage_ledger (scope, name, day, runtime, model, {', '.join(_COUNTS)}) VALUES {places}"
         f" ON CONFLICT (scope, name, day, runtime, model) DO UPDATE SET {_ADDED}",

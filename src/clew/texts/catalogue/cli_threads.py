@@ -37,6 +37,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "back_ends": ("clew back ends it", "clew back 结束离开"),
     "budget_raised": ("raised", "已提高"),
     "budget_used_up": ("used up", "已用完"),
+    "reported_cost": ("${cost} (reported)", "${cost}（智能体报告）"),
     "cancelled": ("{thread} is cancelled", "{thread} 已取消"),
     "chat_continues": ("clew chat {thread} continues there", "clew chat {thread} 在那里继续"),
     "completed_next": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -13,7 +13,7 @@ from clew.model.events.long_text import shortened
 from clew.model.runtime import RecordState, TurnRecord
 from clew.model.turns import Problem, Usage
 from clew.runtimes import claude_limits
-from clew.runtimes.claude import items, problems, wire
+from clew.runtimes.claude import items, problems, spending, wire
 from clew.runtimes.claude.record import transcript
 from clew.runtimes.claude.record.transcript import STEERED, Said, SaidTurn
 from clew.runtimes.claude.wire import Row
@@ -29,7 +29,9 @@ def look(path: Path, turn: str, longest_text: int = LONGEST) -> TurnRecord | Non
     found = transcript.newest_turn(path, turn)
     if found is None:
         return None
-    record = replace(as_record(found, longest_text), activities=tuple(activities(found, transcript.sub_agents(path))))
+    done = tuple(activities(found, transcript.sub_agents(path)))
+    used = spent([*found.rows, *transcript.of_sub_agents(path, found)])
+    record = replace(as_record(found, longest_text), activities=done, usage=used)
     folded = (id.removeprefix(f"{turn}{STEERED}") for id in transcript.folded_in(path, turn))
     return replace(record, messages=record.messages.union(folded))
 
@@ -42,7 +44,7 @@ def as_record(found: SaidTurn, longest_text: int = LONGEST) -> TurnRecord:
         runtime_turn=found.id,
         text=shortened(answer(found), longest_text),
         problem=_problem(found) if state is RecordState.FAILED else None,
-        usage=usage(found),
+        usage=spent(found.rows),
         activities=tuple(activities(found)),
         messages=messages(found),
     )
@@ -79,18 +81,10 @@ def _activities(said: Sequence[Said], parent: str | None, sub_agents: Mapping[st
             yield from _activities(transcript.said_by_sub_agent(path), act.item, left)
 
 
-def usage(found: SaidTurn) -> Usage | None:
+def spent(rows: Iterable[Said]) -> Usage | None:
     """Each message of the model is one request, and may have several rows."""
-    spent = {row.message.id: tokens(_usage(row)) for row in found.rows if row.is_from_model and not row.is_filler}
-    return sum(spent.values(), Usage()) if spent else None
-
-
-def tokens(given: object) -> Usage:
-    found = given if isinstance(given, dict) else {}
-    cached = wire.number(found.get("cache_read_input_tokens"))
-    fresh = wire.number(found.get("input_tokens")) + wire.number(found.get("cache_creation_input_tokens"))
-    written = wire.number(found.get("output_tokens"))
-    return Usage(fresh + cached, cached, written, 0, fresh + cached + written)
+    used = {row.message.id: spending.tokens(_usage(row)) for row in rows if row.is_from_model and not row.is_filler}
+    return sum(used.values(), Usage()) if used else None
 
 
 def _usage(row: Said) -> object:

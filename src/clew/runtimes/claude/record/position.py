@@ -14,7 +14,9 @@ log = logging.getLogger(__name__)
 
 
 class Position(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The id of a session. We choose it, and store it before Claude hears of it."""
+    """The id of a session. We choose it, and store it before Claude gets its first message. Its process already runs
+    then, so that a Claude that cannot be started is known before a turn is sent; until that message it writes nothing,
+    and an id that was never stored is lost without harm."""
 
     session: str
     is_untold: bool = False  # Claude gets the history of our thread with the first turn

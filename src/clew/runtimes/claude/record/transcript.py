@@ -17,12 +17,13 @@ from msgspec import Struct
 
 from clew.runtimes.claude import wire
 from clew.runtimes.claude.settings import ClaudeConfig
-from clew.runtimes.claude.wire import Message, Row
+from clew.runtimes.claude.wire import CostState, Message, Row
 
 log = logging.getLogger(__name__)
 
 STEERED = "+"  # between the id of a turn and that of a message that was given to it while it ran
 _SAID = (b'"type":"user"', b'"type":"assistant"')
+_COSTS = b'"type":"cost-state"'
 _IN_TREE = b'"parentUuid"'
 _decoder = msgspec.json.Decoder(Row)
 
@@ -143,6 +144,27 @@ def rows(path: Path, *, of_sub_agent: bool = False) -> Iterator[Row]:
                 continue
             if row.uuid and bool(row.is_sidechain) is of_sub_agent:
                 yield row
+
+
+def of_sub_agents(path: Path, turn: SaidTurn) -> Iterator[Said]:
+    """What sub-agents said in this turn: each has a file of its own."""
+    wanted = {prompt.row.prompt_id for prompt in turn.prompts if prompt.row.prompt_id}
+    for file in path.with_suffix("").glob("subagents/*.jsonl") if wanted else ():
+        asked: str | None = None  # a sub-agent may be asked again in a later turn
+        for row in rows(file, of_sub_agent=True):
+            asked = row.prompt_id or asked
+            if asked in wanted and row.type == "assistant":
+                yield Said(row, wire.message(row.message))
+
+
+def cost_state(path: Path) -> CostState:
+    """The running totals with which the session is resumed: the newest."""
+    found = CostState()
+    with path.open("rb") as lines:
+        for line in lines:
+            if _COSTS in line[:100]:
+                found = wire.read(line, CostState) or found
+    return found
 
 
 def conversation(path: Path) -> list[Said]:

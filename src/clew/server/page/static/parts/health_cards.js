@@ -205,9 +205,7 @@ export function messagesCard(fates) {
  * @param {Api.UsageView} usage
  */
 export function usageCard({ rows, budgets }) {
-  const used = rows.map(({ label, turns, tokens }) =>
-    factRow(label, t("usage.row", { turns: formatNumber(turns), tokens: formatCompactNumber(tokens) })),
-  );
+  const used = rows.map((/** @type {Api.UsageRow} */ row) => factRow(row.label, usedAmount(row)));
   const limits = budgets.map((/** @type {Api.BudgetRow} */ each) =>
     factRow(
       t("usage.budget", { name: budgetName(each) }),
@@ -218,6 +216,11 @@ export function usageCard({ rows, budgets }) {
   return card(t("usage"), rows.length + budgets.length ? facts : h("p", { class: "note" }, t("usage.none")));
 }
 
+/** @param {Api.UsageRow} row */
+const usedAmount = ({ turns, tokens, reported }) => {
+  const counts = { turns: formatNumber(turns), tokens: formatCompactNumber(tokens) };
+  return reported ? t("usage.row_cost", { ...counts, cost: reported.toFixed(2) }) : t("usage.row", counts);
+};
 /** @param {Api.BudgetRow} budget */
 const budgetName = ({ scope, name }) =>
   scope === "thread" ? (threads.get(name)?.title ?? name) : name || t("usage.of_day");
