@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -98,8 +98,16 @@ async def take_over(parts: Parts, left: Sequence[Process]) -> frozenset[Mark]:
     taken: set[int] = set()
     for runtime in parts.runtimes.values():
         if programs and isinstance(runtime, FinishesAlone):
-            taken.update(await runtime.take_over({pid: each.started for pid, each in programs.items()}))
+            taken.update(await _taken_over(runtime, {pid: each.started for pid, each in programs.items()}))
     return frozenset(mark for pid in taken if (mark := programs[pid].mark) is not None)
+
+
+async def _taken_over(runtime: FinishesAlone, left: Mapping[int, str]) -> Collection[int]:
+    try:
+        return await runtime.take_over(left)
+    except Exception:  # then all of them are ended
+        log.exception("a runtime cannot take over what an earlier daemon left")
+        return ()
 
 
 def reattach_runtimes(parts: Parts) -> None:

@@ -65,14 +65,16 @@ def test_an_answer_that_was_finished_before_a_crash_is_not_asked_for_again(setup
 def test_a_text_that_claude_works_on_while_clew_dies_is_asked_for_once_and_delivered_once(setup: Setup) -> None:
     clew = setup.clew
     clew.up()
-    thread = clew.json("start", "only-once\n!hold killed\n!text the answer", "--workspace", str(setup.folder))["thread"]
+    thread = clew.json(
+        "start", "only-once\n!text begun\n!hold killed\n!text and done", "--workspace", str(setup.folder)
+    )["thread"]
     setup.model.wait_held("killed")
     clew.kill()
     clew.up()
     setup.model.release("killed")
     clew.wait_for(thread, "turn.ended", state="completed")
     said = [each["text"] for each in clew.json("read", thread)]
-    assert said[1:] == ["the answer"]
+    assert said[1:] == ["begun\nand done"]
     assert setup.model.count("only-once") == 1
     clew("down")
     assert clew.children() == []
