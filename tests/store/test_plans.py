@@ -102,7 +102,10 @@ class Planner(Tx):
 
 
 LIVE = {f"{page.table}: {page.condition}": page for page in damage.pages(live=True)}
-SMALL = ("rules", "people", "limits")  # a person wrote each row, or there are a few for each runtime
+SMALL = {  # a person wrote each row, or there are a few for each runtime or surface
+    *("rules", "people", "pairings", "limits", "budget_limits", "adoptions"),
+    *("homes", "owner_chats", "away", "counters"),
+}
 FEW = {  # by table: the indexes that hold only open rows, or find the rows of one turn or thread
     "threads": ("threads_active",),
     "turns": ("turns_queued", "turns_live", "(id=?)"),

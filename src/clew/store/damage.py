@@ -16,19 +16,25 @@ from clew.store.base import BadRow, Lost, Row, Tx
 from clew.store.rows import Rows
 from clew.store.sqlite.driver import SqliteConnection
 from clew.store.tables import (
+    adoptions,
     bindings,
     continuity,
+    counters,
     deliveries,
+    edits,
     gates,
     handoffs,
+    idempotency,
     inbox,
     items,
     limits,
     log,
     nodes,
     people,
+    places,
     preludes,
     rules,
+    usage,
 )
 from clew.store.tables import threads as thread_rows
 from clew.store.tables import turns as turn_rows
@@ -54,6 +60,18 @@ TABLES: dict[str, Rows[Any]] = {
         nodes.CONTENTS,
         log.ROWS,
         limits.ROWS,
+        places.PLACES,
+        places.HOMES,
+        places.OWNER_CHATS,
+        places.AWAY,
+        people.PAIRINGS,
+        adoptions.ROWS,
+        edits.ROWS,
+        usage.LIMITS,
+        usage.USED,
+        usage.PASSES,
+        idempotency.ROWS,
+        counters.ROWS,
     )
 }
 PAGE = 500  # rows per query

@@ -17,7 +17,8 @@ from clew.support.text import clean, visible
 from clew.texts.catalogue import say
 
 T = TypeVar("T")
-Moment = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]  # Unix milliseconds, up to the year 9999
+LATEST = 253_402_300_799_999  # Unix milliseconds: the end of the year 9999
+Moment = Annotated[int, Meta(ge=0, le=LATEST)]
 Count = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 Among = tuple[str, ...] | None  # ids that a query is limited to; None: it is not
 _LONGEST = 200  # characters of a key or a reason

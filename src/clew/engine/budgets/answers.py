@@ -4,6 +4,7 @@ one more message that waits. Only an owner may go above a budget."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from clew.engine.budgets import wording
 from clew.engine.budgets.limits import raise_limit, reached
@@ -70,7 +71,7 @@ def _raise(tx: Tx, core: Core, thread: Thread, turn: Turn, by: str, where: Conve
     raised = [raise_limit(tx, core, used_up, by) for used_up in reached(tx, core, turn)]
     outcome = chat_messages.raised_by(by)
     for name in threads.suspended_by(tx, SuspendedBy.BUDGET):
-        _reopen_with_room(tx, core, name, outcome)
+        tx.attempt(partial(_reopen_with_room, tx, core, name, outcome), None)
     return Arrival(Fate.ANSWER, thread.id, turn.id, wording.raised(raised) if raised else say("budgets.has_room"))
 
 

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from clew.model.threads import Continuity
 from clew.store.base import Row, Tx
+from clew.store.rows import Moment, Rows
 
 
 class Adoption(Struct, frozen=True):
@@ -14,6 +15,17 @@ class Adoption(Struct, frozen=True):
     session: str  # the runtime's own id of it
     last_turn: str | None  # the newest of the runtime's turns that was imported or skipped
     adopted_at: int
+
+
+class _AdoptionRow(Struct):
+    thread: str
+    runtime: str
+    session: str
+    last_turn: str | None
+    adopted_at: Moment
+
+
+_COLUMNS = ", ".join(_AdoptionRow.__struct_fields__)
 
 
 def insert(tx: Tx, adoption: Adoption) -> None:
@@ -28,13 +40,13 @@ def insert(tx: Tx, adoption: Adoption) -> None:
 
 
 def get(tx: Tx, thread: str) -> Adoption | None:
-    row = tx.one("SELECT thread, runtime, session, last_turn, adopted_at FROM adoptions WHERE thread = ?", thread)
-    return _adoption(row) if row else None
+    return ROWS.one(tx, tx.one(f"SELECT {_COLUMNS} FROM adoptions WHERE thread = ?", thread))
 
 
 def runtimes(tx: Tx) -> dict[str, str]:
     """The runtime of the adopted session of every thread that has one."""
-    return {row["thread"]: row["runtime"] for row in tx.all("SELECT thread, runtime FROM adoptions")}
+    found = ROWS.readable(tx, tx.all(f"SELECT {_COLUMNS} FROM adoptions"))
+    return {each.thread: each.runtime for each in found}
 
 
 def set_last_turn(tx: Tx, thread: str, runtime_turn: str) -> None:
@@ -49,3 +61,6 @@ def owners(tx: Tx, runtime: str) -> dict[Continuity, str]:
 
 def _adoption(row: Row) -> Adoption:
     return Adoption(row["thread"], row["runtime"], row["session"], row["last_turn"], row["adopted_at"])
+
+
+ROWS = Rows("adoptions", _AdoptionRow, _adoption, key=("thread",))

@@ -12,7 +12,7 @@ from msgspec import Struct
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
 from clew.model.messages import Attachment, Conversation
 from clew.store.base import Row, Tx
-from clew.store.rows import Count, Moment, Rows
+from clew.store.rows import LATEST, Count, Moment, Rows
 from clew.store.texts import loaded, stored
 
 
@@ -46,7 +46,6 @@ class _DeliveryRow(Struct):
 
 
 _COLUMNS = ", ".join(_DeliveryRow.__struct_fields__)
-LATEST = 253_402_300_799_999  # milliseconds: the year 9999
 _buttons = msgspec.json.Decoder(tuple[Button, ...]).decode
 _file = msgspec.json.Decoder(Attachment).decode
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 from msgspec import Struct
 
 from clew.model.messages import Conversation
-from clew.store.base import Tx
+from clew.store.base import Row, Tx
+from clew.store.rows import Rows
 
 
 class Edit(Struct, frozen=True):
     text: str
     sender_id: str
+
+
+class _EditRow(Struct):
+    surface: str
+    address: str
+    message_id: str
+    sender_id: str
+    text: str
+
+
+_COLUMNS = ", ".join(_EditRow.__struct_fields__)
 
 
 def put(tx: Tx, where: Conversation, message: str, edit: Edit) -> None:
@@ -26,11 +38,17 @@ def put(tx: Tx, where: Conversation, message: str, edit: Edit) -> None:
 
 
 def get(tx: Tx, where: Conversation, message: str) -> Edit | None:
-    sql = "SELECT text, sender_id FROM edits WHERE surface = ? AND address = ? AND message_id = ?"
-    row = tx.one(sql, where.surface, where.address, message)
-    return Edit(row["text"], row["sender_id"]) if row else None
+    sql = f"SELECT {_COLUMNS} FROM edits WHERE surface = ? AND address = ? AND message_id = ?"
+    return ROWS.one(tx, tx.one(sql, where.surface, where.address, message))
 
 
 def remove(tx: Tx, where: Conversation, message: str) -> None:
     sql = "DELETE FROM edits WHERE surface = ? AND address = ? AND message_id = ?"
     tx.run(sql, where.surface, where.address, message)
+
+
+def _edit(row: Row) -> Edit:
+    return Edit(row["text"], row["sender_id"])
+
+
+ROWS = Rows("edits", _EditRow, _edit, key=("surface", "address", "message_id"), live=())

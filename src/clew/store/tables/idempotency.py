@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from clew.store.base import Tx
+from clew.store.base import Row, Tx
+from clew.store.rows import Count, Moment, Rows
 
 
 class StoredResponse(Struct, frozen=True):
@@ -15,9 +16,20 @@ class StoredResponse(Struct, frozen=True):
     body: str
 
 
+class _ResponseRow(Struct):
+    key: str
+    digest: str
+    status: Count
+    media_type: str
+    body: str
+    at: Moment
+
+
+_COLUMNS = ", ".join(_ResponseRow.__struct_fields__)
+
+
 def find(tx: Tx, key: str, since: int) -> StoredResponse | None:
-    row = tx.one("SELECT key, digest, status, media_type, body FROM answers WHERE key = ? AND at > ?", key, since)
-    return StoredResponse(row["key"], row["digest"], row["status"], row["media_type"], row["body"]) if row else None
+    return ROWS.one(tx, tx.one(f"SELECT {_COLUMNS} FROM answers WHERE key = ? AND at > ?", key, since))
 
 
 def save(tx: Tx, kept: StoredResponse, at: int, since: int) -> None:
@@ -33,3 +45,10 @@ def save(tx: Tx, kept: StoredResponse, at: int, since: int) -> None:
         kept.body,
         at,
     )
+
+
+def _response(row: Row) -> StoredResponse:
+    return StoredResponse(row["key"], row["digest"], row["status"], row["media_type"], row["body"])
+
+
+ROWS = Rows("answers", _ResponseRow, _response, key=("key",), live=())

@@ -13,6 +13,7 @@ from clew.model.messages import Attachment, Conversation, Fate, Inbound, PromptM
 from clew.model.turns import Steer, SteerState
 from clew.store.base import Row, Tx
 from clew.store.rows import Count, Moment, Rows
+from clew.store.tables import counters
 from clew.store.texts import loaded, stored
 from clew.support.text import clean
 
@@ -153,8 +154,8 @@ def change_fate(tx: Tx, steer: Steer, turn: str) -> None:
 def fates(tx: Tx) -> dict[str, int]:
     """How many messages had each fate since the store was created. Counters, so that reading them is cheap."""
     found = Counter[str]()
-    for row in tx.all("SELECT name, value FROM counters WHERE name LIKE 'fate.%'"):
-        found[row["name"].split(".")[1]] += int(row["value"])
+    for name, value in counters.named(tx, "fate.").items():
+        found[name.split(".")[1]] += value
     return {str(fate): found[str(fate)] for fate in Fate}
 
 

@@ -18,6 +18,8 @@ class _LimitRow(Struct):
     status: LimitStatus
     minutes: int | None
     seen_at: Moment
+    asked_by: str | None
+    asked_at: Moment | None
 
 
 class SeenLimit(Struct, frozen=True):
@@ -36,11 +38,17 @@ class Asking(Struct, frozen=True):
 
 
 _COLUMNS = ", ".join(_LimitRow.__struct_fields__)
+_ROW = f"SELECT {_COLUMNS} FROM limits WHERE runtime = ? AND name = ?"
 
 
 def put(tx: Tx, runtime: str, window: LimitWindow, at: int) -> None:
+    """Store a window in place of what was known of it, also of a row that cannot be read."""
+    row = tx.one(_ROW, runtime, window.name)
+    if row is not None and ROWS.check(tx, row):
+        tx.run("DELETE FROM limits WHERE runtime = ? AND name = ?", runtime, window.name)
     tx.run(
-        f"INSERT INTO limits ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (runtime, name) DO UPDATE SET"
+        "INSERT INTO limits (runtime, name, used, resets_at, status, minutes, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (runtime, name) DO UPDATE SET"
         " used = excluded.used, resets_at = excluded.resets_at, status = excluded.status,"
         " minutes = excluded.minutes, seen_at = excluded.seen_at",
         runtime,
@@ -64,8 +72,10 @@ def everything(tx: Tx) -> list[SeenLimit]:
 
 def asking(tx: Tx, runtime: str, name: str) -> Asking | None:
     """Who asks the account of this window."""
-    row = tx.one("SELECT asked_by, asked_at FROM limits WHERE runtime = ? AND name = ?", runtime, name)
-    return Asking(row["asked_by"], row["asked_at"]) if row and row["asked_by"] else None
+    row = tx.one(_ROW, runtime, name)
+    if not ROWS.readable(tx, [row] if row else []) or row is None or None in (row["asked_by"], row["asked_at"]):
+        return None
+    return Asking(row["asked_by"], row["asked_at"])
 
 
 def set_asking(tx: Tx, runtime: str, name: str, asks: Asking | None) -> None:

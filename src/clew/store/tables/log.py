@@ -10,6 +10,7 @@ from msgspec import Struct
 from clew.model.events.kinds import EventKind
 from clew.store.base import Entry, Row, Tx
 from clew.store.rows import Count, Moment, Rows
+from clew.store.tables import counters
 
 _PRUNED = "log.pruned"
 
@@ -55,8 +56,7 @@ def is_lost(tx: Tx, seq: int, thread: str | None) -> bool:
 
 def pruned(tx: Tx) -> int:
     """The sequence number up to which the log was pruned."""
-    row = tx.one("SELECT value FROM counters WHERE name = ?", _PRUNED)
-    return int(row["value"]) if row else 0
+    return counters.named(tx, _PRUNED).get(_PRUNED, 0)
 
 
 def too_old(tx: Tx, before: int, keep: int, limit: int) -> list[int]:

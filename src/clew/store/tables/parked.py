@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from clew.model.threads import SuspendedBy
 from clew.store.base import Tx
+from clew.store.rows import LATEST
 from clew.store.tables.threads import suspend
 from clew.store.texts import stored
 
@@ -74,8 +75,9 @@ def forget_waits(tx: Tx, thread: str) -> None:
 
 def next_wake(tx: Tx, after: int) -> int | None:
     """When the next parked thread that is not due yet goes on. Uses the partial index of parked threads."""
-    row = tx.one("SELECT min(wake_at) AS at FROM threads WHERE suspended_by = 'limit' AND wake_at > ?", after)
-    return row["at"] if row else None
+    sql = "SELECT min(wake_at) AS at FROM threads WHERE suspended_by = 'limit' AND wake_at > ? AND wake_at <= ?"
+    row = tx.one(sql, after, LATEST)  # what is no number is later
+    return int(row["at"]) if row and row["at"] is not None else None
 
 
 class Parked(Struct, frozen=True):

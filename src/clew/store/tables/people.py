@@ -7,6 +7,7 @@ from msgspec import Struct
 from clew.model.messages import Conversation, Person, Role
 from clew.store.base import Row, Tx
 from clew.store.rows import Moment, Rows
+from clew.store.tables import counters
 
 
 class _PersonRow(Struct):
@@ -18,8 +19,17 @@ class _PersonRow(Struct):
     added_by: str
 
 
+class _PairingRow(Struct):
+    surface: str
+    id: str
+    name: str
+    address: str
+    code: str
+    asked_at: Moment
+
+
 _PERSON = ", ".join(_PersonRow.__struct_fields__)
-_PAIRING = "surface, id, name, address, code, asked_at"
+_PAIRING = ", ".join(_PairingRow.__struct_fields__)
 _FAILURES, _LOCKED = "pairing.failures", "pairing.locked_until"
 
 
@@ -90,12 +100,13 @@ def request_pairing(tx: Tx, asking: PairingRequest) -> None:
 
 def pairing_requests(tx: Tx, since: int) -> list[PairingRequest]:
     sql = f"SELECT {_PAIRING} FROM pairings WHERE asked_at > ? ORDER BY asked_at"
-    return [_asking(row) for row in tx.all(sql, since)]
+    return PAIRINGS.readable(tx, tx.all(sql, since))
 
 
 def asked_at(tx: Tx, surface: str, id: str) -> int | None:
-    row = tx.one("SELECT asked_at FROM pairings WHERE surface = ? AND id = ?", surface, id)
-    return int(row["asked_at"]) if row else None
+    row = tx.one(f"SELECT {_PAIRING} FROM pairings WHERE surface = ? AND id = ?", surface, id)
+    found = PAIRINGS.readable(tx, [row] if row else [])
+    return found[0].at if found else None
 
 
 def count_asked(tx: Tx, surface: str, since: int) -> int:
@@ -106,14 +117,12 @@ def count_asked(tx: Tx, surface: str, since: int) -> int:
 def redeem_code(tx: Tx, code: str, since: int) -> PairingRequest | None:
     """Take the pairing request with this code. A code works once."""
     row = tx.one(f"DELETE FROM pairings WHERE code = ? AND asked_at > ? RETURNING {_PAIRING}", code, since)
-    return _asking(row) if row else None
+    return PAIRINGS.one(tx, row)
 
 
 def failures(tx: Tx) -> tuple[int, int]:
     """How many wrong codes were given in a row, and until when codes are refused."""
-    found = {
-        row["name"]: int(row["value"]) for row in tx.all("SELECT name, value FROM counters WHERE name LIKE 'pair%'")
-    }
+    found = counters.named(tx, "pair")
     return found.get(_FAILURES, 0), found.get(_LOCKED, 0)
 
 
@@ -137,3 +146,4 @@ def _person(row: Row) -> Person:
 
 
 PEOPLE = Rows("people", _PersonRow, _person, key=("surface", "id"))
+PAIRINGS = Rows("pairings", _PairingRow, _asking, key=("surface", "id"))

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from clew.model.gates import Policy
 from clew.model.messages import Conversation
-from clew.store.base import Tx
+from clew.store.base import Row, Tx
+from clew.store.rows import Moment, Rows
 
 COLUMNS = frozenset({"runtime", "model", "effort", "policy", "workspace", "language"})
 
@@ -21,13 +22,45 @@ class Place(Struct, frozen=True):
     policy: Policy | None = None
 
 
+class _PlaceRow(Struct):
+    surface: str
+    address: str
+    runtime: str | None
+    model: str | None
+    workspace: str | None
+    language: str | None
+    effort: str | None
+    policy: Policy | None
+
+
+class _HomeRow(Struct):
+    surface: str
+    address: str
+
+
+class _OwnerChatRow(Struct):
+    surface: str
+    address: str
+    owner: str
+
+
+class _AwayRow(Struct):
+    surface: str
+    address: str
+    since: Moment
+
+
+_PLACE = ", ".join(_PlaceRow.__struct_fields__)
+_UNREADABLE = Place(policy=Policy.READ_ONLY)  # a strict policy may have been set there
+
+
 def get(tx: Tx, where: Conversation) -> Place:
-    sql = "SELECT runtime, model, workspace, language, effort, policy FROM places WHERE surface = ? AND address = ?"
-    row = tx.one(sql, where.surface, where.address)
+    """The settings of a conversation; of a row that cannot be read, the strictest policy."""
+    row = tx.one(f"SELECT {_PLACE} FROM places WHERE surface = ? AND address = ?", where.surface, where.address)
     if row is None:
         return Place()
-    policy = Policy(row["policy"]) if row["policy"] else None
-    return Place(row["runtime"], row["model"], row["workspace"], row["language"], row["effort"], policy)
+    found = PLACES.readable(tx, [row])
+    return found[0] if found else _UNREADABLE
 
 
 def put(tx: Tx, where: Conversation, column: str, value: str) -> None:
@@ -76,14 +109,14 @@ def come_back(tx: Tx) -> bool:
 
 def away(tx: Tx) -> Conversation | None:
     """The conversation that gets messages while the person is away; None: not away."""
-    row = tx.one("SELECT surface, address FROM away")
-    return Conversation(row["surface"], row["address"]) if row else None
+    found = AWAY.readable(tx, tx.all("SELECT surface, address, since FROM away"))
+    return found[0] if found else None
 
 
 def home(tx: Tx, surface: str) -> Conversation | None:
     """The conversation in which somebody said `/home`."""
-    row = tx.one("SELECT address FROM homes WHERE surface = ?", surface)
-    return Conversation(surface, row["address"]) if row else None
+    found = HOMES.readable(tx, tx.all("SELECT surface, address FROM homes WHERE surface = ?", surface))
+    return found[0] if found else None
 
 
 def move(tx: Tx, old: Conversation, new: Conversation) -> None:
@@ -98,5 +131,25 @@ def move(tx: Tx, old: Conversation, new: Conversation) -> None:
 
 def owner_chat(tx: Tx, surface: str) -> tuple[Conversation, str] | None:
     """The direct chat of an owner, with the platform's id of that person."""
-    row = tx.one("SELECT address, owner FROM owner_chats WHERE surface = ?", surface)
-    return (Conversation(surface, row["address"]), row["owner"]) if row else None
+    rows = tx.all("SELECT surface, address, owner FROM owner_chats WHERE surface = ?", surface)
+    found = OWNER_CHATS.readable(tx, rows)
+    return found[0] if found else None
+
+
+def _place(row: Row) -> Place:
+    policy = Policy(row["policy"]) if row["policy"] else None
+    return Place(row["runtime"], row["model"], row["workspace"], row["language"], row["effort"], policy)
+
+
+def _conversation(row: Row) -> Conversation:
+    return Conversation(row["surface"], row["address"])
+
+
+def _owner_chat(row: Row) -> tuple[Conversation, str]:
+    return _conversation(row), row["owner"]
+
+
+PLACES = Rows("places", _PlaceRow, _place, key=("surface", "address"), live=())
+HOMES = Rows("homes", _HomeRow, _conversation, key=("surface",))
+OWNER_CHATS = Rows("owner_chats", _OwnerChatRow, _owner_chat, key=("surface",))
+AWAY = Rows("away", _AwayRow, _conversation, key=("surface", "address"))

@@ -145,7 +145,7 @@ def open_on(tx: Tx, surface: str) -> list[Turn]:
     found: list[Turn] = []
     for these in ("state = 'queued'", "state IN ('running', 'waiting')"):
         rows = tx.all(f"SELECT {_COLUMNS} FROM turns WHERE {these} AND surface = ?", surface)
-        found += [_turn(row) for row in rows]
+        found += ROWS.readable(tx, rows)
     return sorted(found, key=lambda turn: turn.id)
 
 
@@ -165,7 +165,7 @@ def idle_with_queued(tx: Tx) -> list[str]:
         "SELECT DISTINCT q.thread FROM turns q JOIN threads t ON t.id = q.thread"
         " WHERE q.state = 'queued' AND t.status = 'idle' ORDER BY q.thread"
     )
-    return [row["thread"] for row in rows]
+    return [row["thread"] for row in rows if isinstance(row["thread"], str)]
 
 
 def last_started(tx: Tx, session: SessionKey, seq: int) -> Turn | None:
@@ -213,7 +213,8 @@ LONGEST_BURST = 60_000  # milliseconds; a turn that would wait longer does not w
 def due_at(tx: Tx, thread: str) -> int | None:
     """Until when the first queued turn of a thread waits for more messages."""
     first = tx.one("SELECT not_before FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq LIMIT 1", thread)
-    return first["not_before"] if first else None
+    due = first["not_before"] if first else None
+    return due if isinstance(due, int) else None  # the row may be damaged
 
 
 _NEXT = (  # the first queued turn of an idle thread, if none is live and it does not wait for more messages

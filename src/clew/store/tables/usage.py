@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from clew.model.budgets import BudgetScope, Measure, Payer, Spent
 from clew.store.base import Row, Tx
+from clew.store.rows import Count, Moment, Rows
 
 _COUNTS = ("turns", "tokens", "input_tokens", "cached_input_tokens", "output_tokens", "time", "cost")
 _SUMS = ", ".join(f"sum({name}) AS {name}" for name in _COUNTS)
@@ -16,8 +17,42 @@ _TOTAL = (
     f"SELECT scope, name, day, {_SUMS} FROM usage_ledger WHERE scope = ? AND name = ? AND day = ?"
     " GROUP BY scope, name, day"
 )
-_LIMIT = "SELECT scope, name, day, measure, value FROM budget_limits WHERE scope = ? AND name = ? AND day = ?"
 _AT_ONCE = 100  # SQLite joins at most 500
+
+
+class _UsageRow(Struct):
+    scope: BudgetScope
+    name: str
+    day: str
+    runtime: str
+    model: str
+    turns: Count
+    tokens: Count
+    input_tokens: Count
+    cached_input_tokens: Count
+    output_tokens: Count
+    time: Count
+
+
+class _LimitRow(Struct):
+    scope: BudgetScope
+    name: str
+    day: str
+    measure: Measure
+    value: Count
+    set_by: str
+    set_at: Moment
+
+
+class _PassRow(Struct):
+    turn: str
+    set_by: str
+    set_at: Moment
+
+
+_LIMIT_COLUMNS = ", ".join(_LimitRow.__struct_fields__)
+_LIMIT = f"SELECT {_LIMIT_COLUMNS} FROM budget_limits WHERE scope = ? AND name = ? AND day = ?"
+_Limit = tuple[tuple[Payer, Measure], int]
 
 
 class ModelUsage(Struct, frozen=True):
@@ -62,15 +97,17 @@ def since(tx: Tx, scope: BudgetScope, day: str) -> list[ModelUsage]:
 
 
 def limits(tx: Tx, payers: Sequence[Payer]) -> dict[tuple[Payer, Measure], int]:
-    """The limits that a person set or raised, of a few."""
+    """The limits that a person set or raised, of a few. A raised one that cannot be read is none. One of a thread may
+    be narrower than that of the config: then UnreadableRow is raised."""
     rows = tx.all(" UNION ALL ".join([_LIMIT] * len(payers)), *_values(payers))
-    return {(_payer(row), Measure(row["measure"])): _count(row["value"]) for row in rows}
+    own = LIMITS.all(tx, [row for row in rows if row["scope"] == BudgetScope.THREAD])
+    return dict([*own, *LIMITS.readable(tx, [row for row in rows if row["scope"] != BudgetScope.THREAD])])
 
 
 def all_limits(tx: Tx, day: str) -> dict[tuple[Payer, Measure], int]:
     """The limits that hold on this day; those of threads hold always."""
-    rows = tx.all("SELECT scope, name, day, measure, value FROM budget_limits WHERE day IN ('', ?)", day)
-    return {(_payer(row), Measure(row["measure"])): _count(row["value"]) for row in rows}
+    rows = tx.all(f"SELECT {_LIMIT_COLUMNS} FROM budget_limits WHERE day IN ('', ?)", day)
+    return dict(LIMITS.readable(tx, rows))
 
 
 def threads_with_limits(tx: Tx) -> frozenset[str]:
@@ -121,6 +158,10 @@ def _payer(row: Row) -> Payer:
     return Payer(BudgetScope(row["scope"]), row["name"], row["day"])
 
 
+def _limit(row: Row) -> _Limit:
+    return (_payer(row), Measure(row["measure"])), row["value"]
+
+
 def _spent(row: Mapping[str, object]) -> Spent:
     return Spent(*(_count(row[name]) for name in _COUNTS))
 
@@ -128,3 +169,9 @@ def _spent(row: Mapping[str, object]) -> Spent:
 def _count(value: object) -> int:
     """A number of a row that may be damaged: nothing more than a count that is wrong."""
     return value if isinstance(value, int) else 0
+
+
+_USED = ("scope", "name", "day", "runtime", "model")
+USED = Rows("usage_ledger", _UsageRow, _spent, key=_USED, live=())  # of a bad row only the numbers count that are some
+LIMITS = Rows("budget_limits", _LimitRow, _limit, key=("scope", "name", "day", "measure"))
+PASSES = Rows("budget_passes", _PassRow, lambda row: str(row["turn"]), key=("turn",), live=())  # only its key is read
