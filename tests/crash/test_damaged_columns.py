@@ -30,7 +30,7 @@ UNREAD = {  # columns that only SQL looks at, so that a bad value of them is nob
     "threads": ["next_seq"],
     "gates": ["subject"],
     "deliveries": ["owner"],
-    "inbox": ["pressed"],
+    "inbox": ["pressed", "album"],
     "strangers": ["surface", "id", "told_at"],
     "handle_numbers": ["slug", "newest"],
     "set_aside": ["source", "name", "thread", "reason", "content", "at"],

@@ -62,6 +62,8 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "the day": lambda tx: (metrics.turns_since(tx, 1), metrics.gates_since(tx, 1)),
     "what has not arrived anywhere": lambda tx: deliveries.outstanding(tx, 10),
     "gates settled in a conversation": lambda tx: gates.settled_at(tx, Conversation("cli"), 1),
+    "what a group may be shown": lambda tx: bindings.known_at(tx, Conversation("cli"), 10),
+    "the album of a message": lambda tx: inbox.of_album(tx, Conversation("cli"), "g1"),
     "open steers": lambda tx: inbox.open_steers(tx, "x"),
 }
 

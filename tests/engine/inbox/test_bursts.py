@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.model.messages import Accepted, Fate, Person, Role
 from clew.model.surface import SurfaceCan
@@ -208,6 +209,49 @@ async def test_an_album_is_one_request_also_if_only_one_part_names_clew(tmp_path
         assert unrelated.turn is None
         await move_until_ended(clock, rig, first)
         assert await request(rig, first.turn) == ["!text two pictures", "picture"]
+
+
+async def test_a_part_of_an_album_that_comes_late_is_for_the_same_thread(tmp_path: Path) -> None:
+    clock = SteppedClock()
+    async with chat(tmp_path, clock) as rig:
+        await rig.store.write(admit)
+        first = await say(rig, "!text two pictures", in_group=True, album="g1")
+        clock.move(4.0)
+        await rig.ended(first.turn)
+        await say(rig, "/new", in_group=True)
+        second = await say(rig, "!text picture", direct=False, in_group=True, album="g1")
+        assert (second.fate, second.thread, second.words) == (Fate.TURN, first.thread, "")
+        assert (await say(rig, "chatter", direct=False, in_group=True, album="g2")).turn is None
+
+
+@pytest.mark.parametrize("in_group", [True, False])
+async def test_the_parts_of_an_album_follow_the_first_into_the_running_turn(tmp_path: Path, in_group: bool) -> None:
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True)), debounce=0.1) as rig:
+        await rig.store.write(admit)
+        running = await say(rig, "!hold door\n!text one", in_group=in_group)
+        await rig.held("door")
+        first = await say(rig, "look at these", in_group=in_group, album="g1")
+        second = await say(rig, "picture", direct=not in_group, in_group=in_group, album="g1")
+        assert (first.fate, first.words != "") == (Fate.STEER, True)
+        assert (second.fate, second.turn, second.words) == (Fate.STEER, running.turn, "")  # one album, told once
+        rig.scripted.holds.release("door")
+        await rig.ended(running.turn)
+
+
+async def test_without_a_wait_no_part_of_an_album_is_lost(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True)), debounce=0) as rig:
+        rig.scripted.can = replace(rig.scripted.can, steer=False)
+        await rig.store.write(admit)
+        running = await say(rig, "!hold door\n!text one", in_group=True)
+        await rig.held("door")
+        first = await say(rig, "!text look at these", in_group=True, album="g1")
+        other = await say(rig, "!text another", in_group=True)
+        second = await say(rig, "picture", direct=False, in_group=True, album="g1")
+        assert (second.fate, second.turn, second.words) == (Fate.TURN, first.turn, "")
+        assert await request(rig, first.turn) == ["!text look at these", "picture"]
+        rig.scripted.holds.release("door")
+        for turn in (running.turn, first.turn, other.turn):
+            await rig.ended(turn)
 
 
 async def test_a_later_message_is_steered_or_queued_as_before(tmp_path: Path) -> None:

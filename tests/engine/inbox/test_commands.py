@@ -293,6 +293,24 @@ async def test_a_group_can_go_back_to_what_was_said_there(rig: Rig) -> None:
     assert (await in_group(rig, "!text more")).thread == first.thread
 
 
+async def test_a_group_is_not_shown_what_was_said_in_private_since(rig: Rig) -> None:
+    await two_people(rig)
+    ours = await in_group(rig, "!text our plan", "7")
+    await rig.ended(ours.turn)
+    await in_group(rig, "/new")
+    await words(rig, "/resume 1")
+    private = await say(rig, "!text my salary is 1")
+    await rig.ended(private.turn)
+    assert private.thread == ours.thread
+    await words(rig, "/new")
+    for who in ("8", "7"):
+        assert "plan" not in (await in_group(rig, "/threads", who)).words
+        for name in ("1", ours.thread or ""):
+            assert (await in_group(rig, f"/resume {name}", who)).fate is Fate.REFUSED
+    assert "salary" not in (await in_group(rig, "/history")).words
+    assert "our plan" in await words(rig, "/threads")
+
+
 async def test_a_driver_in_a_direct_chat_sees_what_was_said_there(rig: Rig) -> None:
     await two_people(rig)
     await rig.ended((await say(rig, "!text my tax return")).turn)

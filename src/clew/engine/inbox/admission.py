@@ -147,6 +147,10 @@ class Admission(Struct, frozen=True):
         if inbound.pressed and inbound.quoted is not None and (code := parse_reply(inbound.text).code) is not None:
             cards.note_pressed(tx, self.core, code, inbound.conversation, inbound.quoted)
         _go_on_under(tx, self.core, inbound)
+        album = bursts.album_of(tx, inbound)
+        if album is not None:
+            arrival = self.pass_on(tx, inbound, threads.get(tx, album.thread or ""))
+            return arrival if arrival.fate is Fate.REFUSED else replace(arrival, words="")
         edit = edits.pressed(tx, inbound)
         if edit is not None:
             return edit if isinstance(edit, Arrival) else self.pass_on(tx, edit, threads.get(tx, edit.thread or ""))
@@ -226,7 +230,7 @@ class Admission(Struct, frozen=True):
                 tell_unseen_images(tx, self.core, running, (message,), inbound.conversation)
             return Arrival(Fate.STEER, thread.id, running.id, chat_messages.STEERED)
         is_stale = self._is_stale(inbound)
-        joined = bursts.join(tx, self.core, thread.id, inbound, message) if not is_stale else None
+        joined = bursts.join(tx, self.core, thread.id, inbound, message) if not is_stale or inbound.album else None
         if joined is not None:
             return Arrival(Fate.TURN, thread.id, joined.id, "")
         ahead = turns.count_queued(tx, thread.id)
@@ -382,7 +386,7 @@ def is_meant(tx: Tx, core: Core, inbound: Inbound) -> bool:
     """Said to clew, or by somebody whom it knows in a thread of the platform where it works."""
     is_here = inbound.in_thread and bindings.thread_at(tx, inbound.conversation) is not None
     is_known_here = is_here and role_of(tx, core, inbound) is not None
-    return inbound.direct or is_known_here or bursts.is_part_of_accepted_album(tx, core, inbound)
+    return inbound.direct or is_known_here or bursts.album_of(tx, inbound) is not None
 
 
 def quoted(tx: Tx, inbound: Inbound) -> str | None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from clew.engine.core import Core
 from clew.model.messages import Inbound, PromptMessage
-from clew.model.turns import Burst, Turn
+from clew.model.turns import Burst, Turn, TurnState
 from clew.store import Tx
-from clew.store.tables import bindings, turns
+from clew.store.tables import inbox, turns
+from clew.store.tables.inbox import Arrival
 
 ALBUM = 3  # an album waits so many times longer: each of its files is fetched before its message is accepted
 LONGEST = 5  # a turn waits at most so many times longer than for one message
@@ -26,20 +27,27 @@ def burst_of(core: Core, inbound: Inbound) -> Burst | None:
 
 
 def join(tx: Tx, core: Core, thread: str, inbound: Inbound, message: PromptMessage) -> Turn | None:
-    """Add the message to the turn that waits for it. None: there is none."""
-    turn = _waiting(tx, core, thread, inbound)
-    if turn is None or turn.burst is None or inbound.queue or inbound.pressed or len(turn.request) >= MOST:
+    """Add the message to the turn that waits for it, or that has its album and has not begun. None: there is none."""
+    turn = _queued_with_album(tx, inbound) or _waiting(tx, core, thread, inbound)
+    if turn is None or inbound.queue or inbound.pressed or len(turn.request) >= MOST:
         return None
+    if turn.burst is None:
+        return turn if turns.set_request(tx, turn.id, (*turn.request, message)) else None
     now, wait = core.clock.now(), _wait(core, inbound)
     latest = turn.queued_at + LONGEST * wait
     return turn if turns.join(tx, turn, message, max(turn.burst.until, min(now + wait, latest))) else None
 
 
-def is_part_of_accepted_album(tx: Tx, core: Core, inbound: Inbound) -> bool:
-    """Whether another part of its album was accepted: in a group, only one of them has the text that names clew."""
-    thread = bindings.thread_at(tx, inbound.conversation) if inbound.album else None
-    turn = _waiting(tx, core, thread, inbound) if thread else None
-    return turn is not None and turn.burst is not None and turn.burst.album == inbound.album
+def album_of(tx: Tx, inbound: Inbound) -> Arrival | None:
+    """What became of another part of its album, whose later parts go the same way: in a group, only one of them has the
+    text that names clew. None: it is not such a part."""
+    return inbox.of_album(tx, inbound.conversation, inbound.album) if inbound.album else None
+
+
+def _queued_with_album(tx: Tx, inbound: Inbound) -> Turn | None:
+    before = album_of(tx, inbound)
+    turn = turns.get(tx, before.turn) if before is not None and before.turn else None
+    return turn if turn is not None and turn.state is TurnState.QUEUED else None
 
 
 def _waiting(tx: Tx, core: Core, thread: str, inbound: Inbound) -> Turn | None:

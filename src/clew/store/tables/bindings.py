@@ -68,17 +68,22 @@ def thread_at(tx: Tx, where: Conversation) -> str | None:
 
 
 def known_at(tx: Tx, where: Conversation, limit: int) -> tuple[str, ...]:
-    """The threads of a conversation, newest first: the one that is bound to it, and those that were spoken to there and
-    are bound to no other conversation now."""
+    """The threads of a conversation, newest first: the one that is bound to it, and those that were spoken to there,
+    are bound to no other conversation now, and in which nothing was said elsewhere since."""
+    spoken = (
+        "FROM inbox i WHERE i.surface = ? AND i.address = ? AND i.thread IS NOT NULL AND i.fate IN ('turn', 'steer')"
+    )
+    here = (where.surface, where.address)
     rows = tx.all(
-        "SELECT thread FROM bindings WHERE surface = ? AND address = ?"
-        " UNION SELECT i.thread FROM inbox i WHERE i.surface = ? AND i.address = ? AND i.thread IS NOT NULL"
-        " AND i.fate IN ('turn', 'steer') AND NOT EXISTS (SELECT 1 FROM bindings b WHERE b.thread = i.thread)"
+        "SELECT thread FROM bindings WHERE surface = ? AND address = ? UNION SELECT f.thread FROM"
+        f" (SELECT i.thread, min(i.received_at) AS first {spoken} GROUP BY i.thread) f"
+        " WHERE NOT EXISTS (SELECT 1 FROM bindings b WHERE b.thread = f.thread)"
+        " AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.thread = f.thread AND o.received_at >= f.first"
+        " AND o.fate IN ('turn', 'steer', 'answer') AND NOT (o.surface = ? AND o.address = ?))"
         " ORDER BY 1 DESC LIMIT ?",
-        where.surface,
-        where.address,
-        where.surface,
-        where.address,
+        *here,
+        *here,
+        *here,
         limit,
     )
     return tuple(row["thread"] for row in rows if isinstance(row["thread"], str))

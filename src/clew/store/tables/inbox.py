@@ -121,8 +121,8 @@ def last_message_ids(tx: Tx, surface: str) -> dict[str, str | None]:
 
 def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
     tx.run(
-        "INSERT INTO inbox (surface, address, message_id, sender, fate, thread, turn, words, received_at, pressed)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO inbox (surface, address, message_id, sender, fate, thread, turn, words, received_at, pressed,"
+        " album) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         inbound.conversation.surface,
         inbound.conversation.address,
         inbound.message_id,
@@ -133,8 +133,21 @@ def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
         stored(arrival.words),
         at,
         int(inbound.pressed),
+        inbound.album or None,
     )
     _count(tx, arrival.fate, inbound.message_id, 1)
+
+
+def of_album(tx: Tx, where: Conversation, album: str) -> Arrival | None:
+    """What became of the newest part of an album that was for an agent."""
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM inbox WHERE surface = ? AND address = ? AND album = ? AND fate IN ('turn', 'steer')"
+        " ORDER BY received_at DESC LIMIT 1",
+        where.surface,
+        where.address,
+        album,
+    )
+    return ROWS.one(tx, row)
 
 
 def change_fate(tx: Tx, steer: Steer, turn: str) -> None:
