@@ -13,37 +13,8 @@ from clew.model.surface import SurfaceCan
 from clew.store import Tx
 from clew.store.tables import people, turns
 from clew.support.clock import SystemClock
+from tests.helpers.clocks import SteppedClock
 from tests.helpers.rig import Rig, Room
-
-
-class SteppedClock(SystemClock):
-    """Stands still until it is moved; who sleeps wakes when it is moved far enough."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.time = 1_800_000_000_000
-        self.sleepers: list[tuple[int, asyncio.Event]] = []
-        self.slept = asyncio.Event()
-
-    def now(self) -> int:
-        return self.time
-
-    def monotonic(self) -> float:
-        return self.time / 1000
-
-    async def sleep(self, seconds: float) -> None:
-        if seconds <= 0:
-            return
-        woken = asyncio.Event()
-        self.sleepers.append((self.time + round(seconds * 1000), woken))
-        self.slept.set()
-        await woken.wait()
-
-    def move(self, seconds: float) -> None:
-        self.time += round(seconds * 1000)
-        for due, woken in self.sleepers:
-            if due <= self.time:
-                woken.set()
 
 
 def admit(tx: Tx) -> None:

@@ -23,6 +23,7 @@ from clew.support.home import Home
 from clew.surfaces import telegram
 from clew.surfaces.telegram.settings import TelegramConfig
 from clew.surfaces.telegram.surface import TelegramSurface
+from tests.helpers.clocks import SteppedClock
 from tests.helpers.rig import Rig
 from tests.surfaces.fakes.process import Fake
 from tests.surfaces.hearing import Heard, Quick, Standing, running
@@ -297,9 +298,32 @@ async def test_while_nothing_moves_it_asks_ever_less_often(bot: Bot, tmp_path: P
     inbox, clock = Heard(hold=asyncio.Event()), Quick()
     await bot.say("one")
     async with running(bot.surface(tmp_path, clock), inbox):
-        await bot.called("getUpdates", 9)
-        assert clock.waited[:8] == [0.25, 0.5, 1, 2, 4, 8, 10, 10]
+        await bot.called("getUpdates", 68)
+        assert clock.waited[:5] == [0.25, 0.5, 1, 1, 1] and sum(clock.waited[:62]) < 62
+        assert clock.waited[62:67] == [2, 4, 8, 10, 10]
         assert len((await bot.state())["pending"]) == 1  # nothing is confirmed
+
+
+async def test_a_press_during_a_long_download_waits_a_second_at_most(bot: Bot, tmp_path: Path) -> None:
+    await bot.do("chat", id=43)
+    clock = SteppedClock()
+    surface = bot.surface(tmp_path, clock)
+    where = Conversation("telegram", "43")
+    card = await surface.send(words("May I?", conversation=where, buttons=(Button("Yes", "y"),)))
+    await bot.fault("download", "hold")
+    async with running(surface, Heard(words="Noted.")):
+        await bot.say("look", files={"document": file(b"slow")})
+        await bot.called("download")
+        for calls in range(2, 20):
+            await clock.asleep()
+            clock.move(1.0)
+            await bot.called("getUpdates", calls)
+        await clock.asleep()
+        clock.move(0.5)  # in the middle of the pause
+        pressed = asyncio.create_task(bot.press(number_of(card.message_id), "Yes", chat=43, user=BOB))
+        await bot.until(lambda state: len(state["pending"]) == 2)
+        clock.move(0.5)
+        assert await pressed == "Noted."
 
 
 async def test_as_soon_as_one_is_handled_it_asks_again(bot: Bot, tmp_path: Path) -> None:

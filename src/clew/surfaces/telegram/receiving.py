@@ -39,7 +39,8 @@ log = logging.getLogger(__name__)
 
 POLL = 30  # seconds that one call waits for updates
 PAGE = 100  # updates that one call returns at most, the unconfirmed ones first
-PACE, LONGEST_PACE = 0.25, 10.0  # seconds between two calls while an update is being handled: they return it at once
+PACE, SLOW_PACE = 0.25, 1.0  # seconds between two calls while an update is being handled: they return it at once
+STUCK, STUCK_PACE = 60.0, 10.0  # seconds after which an update counts as stuck, and then between two calls
 DOWNLOADS = 8  # at the same time
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
 TOAST = 200  # characters of the answer to a button press
@@ -62,6 +63,7 @@ class Receiver:
         self._why = ""  # they are
         self._is_full = False  # a call returns only updates that are being handled
         self._pace = PACE
+        self._unmoved = 0.0  # seconds that it has waited since something was confirmed
         self._tries: dict[int, int] = {}  # by update: how often its file could not be fetched
         self._downloads = asyncio.Semaphore(DOWNLOADS)
 
@@ -93,11 +95,16 @@ class Receiver:
             await self._wait_to_advance(lanes, since, has_news=any(number(raw) is not None for raw in fresh))
 
     async def _wait_to_advance(self, lanes: Lanes[Update], since: int | None, *, has_news: bool) -> None:
-        """Wait until more can be confirmed; ever longer while nothing moves, since each call returns the same."""
+        """Wait until more can be confirmed; longer while nothing moves, since each call returns the same. Others do
+        not wait long for that: a large file may take a while."""
         if has_news:
             self._pace = PACE
         await lanes.advance(since, self._clock.sleep(self._pace))
-        self._pace = min(2 * self._pace, LONGEST_PACE) if lanes.confirmed == since else PACE
+        if lanes.confirmed != since:
+            self._pace, self._unmoved = PACE, 0.0
+            return
+        self._unmoved += self._pace
+        self._pace = min(2 * self._pace, SLOW_PACE if self._unmoved < STUCK else STUCK_PACE)
 
     def _add(self, lanes: Lanes[Update], raw: object) -> None:
         update, at = read(raw), number(raw)
