@@ -12,7 +12,8 @@ from clew.model.messages import Accepted, Fate, Inbound, Person, Role
 from clew.model.surface import SurfaceCan
 from clew.store import Tx
 from clew.store.tables import people, turns
-from tests.helpers.rig import Rig, Room
+from tests.engine.agents.test_parking import Limited
+from tests.helpers.rig import Rig, Room, patient
 
 CAN = SurfaceCan(chat=True, buttons=4, replies=True)
 
@@ -128,6 +129,76 @@ async def test_a_deleted_message_is_taken_back_while_it_is_queued(rig: Rig) -> N
     rig.scripted.holds.release("door")
     await rig.ended(first.turn)
     assert (await rig.ended(third.turn)).text == "three"
+
+
+async def test_an_edit_reaches_the_turn_that_continues_a_cut_one(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        await rig.store.write(admit)
+        first = await say(rig, "!hold door\n!text one", "m1")
+        await rig.held("door")
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        begun = await rig.until(lambda entry: entry.kind == "turn.claimed" and entry.turn != first.turn)
+        await rig.held("door")
+        await edit(rig, "!text newer", "m1")
+        await rig.delivered("m1@room:a:edited")
+        sent = await say(rig, "edit:m1", "p1", pressed=True, quoted="message-1")
+        assert (sent.fate, sent.turn) == (Fate.STEER, begun.turn)
+        rig.scripted.holds.release("door")
+
+
+async def test_what_waits_for_an_account_is_taken_back_and_an_edit_of_it_is_offered(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(chat=True, edit=True, buttons=8))
+    async with Limited(tmp_path, room=room) as rig:
+        await rig.store.write(admit)
+        said = await say(rig, "go", "m1")
+        await rig.parked(said.thread)
+        await edit(rig, "go elsewhere please", "m1")
+        await rig.delivered("m1@room:a:edited")
+        assert await request(rig, said.turn) == ["go"]  # that is in the history
+        await rig.engine.inbox.deleted("room", "m1")
+        await rig.delivered("m1@room:a:deleted")
+        assert "will not run any more" in rig.room.texts[-1]
+        assert (await rig.ended(said.turn)).state == "interrupted"
+        assert (await rig.thread(said.thread)).status == "idle"
+
+
+async def test_whoever_deletes_what_was_said_into_a_running_turn_is_told(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        await rig.store.write(admit)
+        first = await say(rig, "!hold door\n!text one", "m1")
+        await rig.held("door")
+        assert (await say(rig, "and this", "m2")).fate is Fate.STEER
+        await rig.engine.inbox.deleted("room", "m2")
+        await rig.delivered("m2@room:a:deleted")
+        assert "/stop stops it" in rig.room.texts[-1]
+        rig.scripted.holds.release("door")
+        await rig.ended(first.turn)
+
+
+async def test_every_message_of_a_merged_backlog_can_be_edited(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CAN), config=patient(parallel=1)) as rig:
+        await rig.store.write(admit)
+        other = await say(rig, "!hold door\n!text other", "m0", room="b")
+        await rig.held("door")
+        old = rig.clock.now() - 3_600_000
+        first = await say(rig, "!text one", "m1", sent_at=old)
+        await say(rig, "!text two", "m2", sent_at=old)
+        await say(rig, "merge", "m3")
+        await edit(rig, "!text zwei", "m2")
+        assert await request(rig, first.turn) == ["!text one", "!text zwei"]
+        rig.scripted.holds.release("door")
+        await rig.ended(other.turn)
+
+
+async def test_a_damaged_turn_elsewhere_keeps_no_message_from_being_taken_back(rig: Rig) -> None:
+    bad = await say(rig, "!hold b\n!text one", "b1", room="b")
+    await rig.held("b")
+    await say(rig, "!hold door\n!text one", "m1")
+    await rig.held("door")
+    second = await say(rig, "!text two", "m2")
+    await rig.store.write(lambda tx: tx.run("UPDATE turns SET request = '[{' WHERE id = ?", bad.turn))
+    await rig.engine.inbox.deleted("room", "m2")
+    assert (await rig.ended(second.turn)).state == "interrupted"
 
 
 async def test_one_deleted_message_of_a_burst_leaves_the_others(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from clew.engine.turns.completion import drop_queued
 from clew.engine.turns.suspension import none_waits
 from clew.model.delivery import Button
 from clew.model.events.logged import MessageEdited, MessageTakenBack
-from clew.model.messages import CLEW, Fate, Inbound
+from clew.model.messages import CLEW, Conversation, Fate, Inbound
 from clew.model.turns import Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import edits, inbox, turns
@@ -31,15 +31,32 @@ _LIVE = frozenset({TurnState.RUNNING, TurnState.WAITING})
 
 def change(tx: Tx, core: Core, inbound: Inbound) -> None:
     """A message has a new text: `inbound` is the message as it is now."""
-    first = inbox.find(tx, inbound.conversation, inbound.message_id)
-    turn = turns.get(tx, first.turn) if first is not None and first.turn else None
-    text = text_for_agent(core, inbound)
-    if first is None or turn is None or not text or role_of(tx, core, inbound) not in SPEAKERS:
+    turn, text = _open_turn_of(tx, inbound), clean(text_for_agent(core, inbound))
+    if turn is None or not text or role_of(tx, core, inbound) not in SPEAKERS:
         return
-    if turn.state is TurnState.QUEUED and first.fate is Fate.TURN:
-        _change_queued(tx, core, turn, inbound.message_id, clean(text))
-    elif turn.state in _LIVE and clean(text) not in [said.text for said in turn.request]:
-        _offer(tx, core, turn, inbound, clean(text))
+    if text in [said.text for said in turn.request if said.id == inbound.message_id]:
+        return
+    if turn.state is TurnState.QUEUED and turn.request_node is None:
+        _change_queued(tx, core, turn, inbound.message_id, text)
+    else:
+        _offer(tx, core, turn, inbound, text)
+
+
+def _open_turn_of(tx: Tx, inbound: Inbound) -> Turn | None:
+    """The turn that is queued or runs and has the message. That may be another than the first that had it: one that
+    continues it, or with which it was merged."""
+    first = inbox.find(tx, inbound.conversation, inbound.message_id)
+    if first is None or first.turn is None or first.thread is None:
+        return None
+    turn = turns.get(tx, first.turn)
+    if turn is not None and turn.state in _LIVE:
+        return turn  # a steer is not in its request
+    waiting = [turns.live(tx, first.thread), *turns.queued(tx, first.thread)]
+    return next((each for each in waiting if each and _has(each, inbound.message_id)), None)
+
+
+def _has(turn: Turn, message: str) -> bool:
+    return message in [said.id for said in turn.request]
 
 
 def _change_queued(tx: Tx, core: Core, turn: Turn, message: str, text: str) -> None:
@@ -77,25 +94,29 @@ def pressed(tx: Tx, inbound: Inbound) -> Inbound | Arrival | None:
 
 def take_back(tx: Tx, core: Core, surface: str, message: str) -> None:
     """Somebody deleted a message. The platform may not say in which conversation, so it is looked for among the turns
-    that are queued or run: these are few."""
+    that are queued or run, and what was said into them: these are few."""
     for turn in turns.open_on(tx, surface):
-        if message not in [said.id for said in turn.request]:
+        if not _has(turn, message):
             continue
-        name = f"{message}@{turn.conversation}:deleted"
-        if turn.state is not TurnState.QUEUED:
-            enqueue_notice(tx, core, turn.conversation, chat_messages.DELETED_TOO_LATE, name, turn.thread)
-        elif _remove(tx, core, turn, message):
+        words = chat_messages.DELETED_TOO_LATE
+        if turn.state is TurnState.QUEUED and _remove(tx, core, turn, message):
             tx.log(turn.thread, turn.id, core.clock.now(), MessageTakenBack(message))
-            enqueue_notice(tx, core, turn.conversation, chat_messages.DELETED, name, turn.thread)
+            words = chat_messages.DELETED if turn.request_node is None else chat_messages.DELETED_DROPPED
+        _tell_deleted(tx, core, turn.conversation, words, message, turn.thread)
+    for steer in inbox.steers_named(tx, surface, message):
+        _tell_deleted(tx, core, steer.conversation, chat_messages.DELETED_TOO_LATE, message, steer.thread)
+
+
+def _tell_deleted(tx: Tx, core: Core, where: Conversation | None, words: str, message: str, thread: str) -> None:
+    enqueue_notice(tx, core, where, words, f"{message}@{where}:deleted", thread)
 
 
 def _remove(tx: Tx, core: Core, turn: Turn, message: str) -> bool:
-    """Remove a message from a queued turn, and drop the turn if nobody's message is left in it."""
+    """Remove a message from a queued turn, and drop the turn if nobody's message is left in it, also one that its agent
+    refused before. False: the message is in the history with others."""
     left = tuple(said for said in turn.request if said.id != message)
     if any(said.author != CLEW for said in left):
         return turns.set_request(tx, turn.id, left)
-    if turn.request_node is not None:
-        return False
     drop_queued(tx, core, turn)
     none_waits(tx, core, turn.thread, gate_messages.TAKEN_BACK)
     return True

@@ -12,7 +12,7 @@ from clew.model.delivery import Button
 from clew.model.messages import Attachment, Conversation, Fate, Inbound, PromptMessage
 from clew.model.turns import Steer, SteerState
 from clew.store.base import Row, Tx
-from clew.store.rows import Count, Moment, Rows
+from clew.store.rows import RUNNING, Count, Moment, Rows
 from clew.store.tables import counters
 from clew.store.texts import loaded, stored
 from clew.support.text import clean
@@ -202,6 +202,17 @@ def open_steers(tx: Tx, turn: str) -> list[Steer]:
         turn,
     )
     return STEERS.all(tx, rows)
+
+
+def steers_named(tx: Tx, surface: str, message_id: str) -> list[Steer]:
+    """Open steers of this id in any conversation of the surface."""
+    rows = tx.all(
+        f"SELECT {_STEER} FROM steers WHERE turn IN ({RUNNING}) AND state IN ('offered', 'sent')"
+        " AND surface = ? AND message_id = ?",
+        surface,
+        message_id,
+    )
+    return STEERS.readable(tx, rows)
 
 
 def taken_steers(tx: Tx, turn: str) -> list[PromptMessage]:

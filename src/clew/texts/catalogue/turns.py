@@ -29,17 +29,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The deleted message was taken back; the agent has not seen it.",
         "删除的消息已撤回；智能体没有看到它。",
     ),
+    "deleted_dropped": (
+        "The deleted message was taken back; it will not run any more.",
+        "删除的消息已撤回，不会再运行。",
+    ),
     "deleted_too_late": (
         "The agent already works on the deleted message; /stop stops it.",
         "智能体已经在处理这条删除的消息；/停止 可以停止。",
     ),
     "edit_offered": (
-        "The running turn has your message as it was before the edit.",
-        "正在运行的任务用的是修改前的消息。",
+        "The agent has your message as it was before the edit.",
+        "智能体拿到的是修改前的消息。",
     ),
     "edit_too_late": (
-        "The running turn has your message as it was before the edit; send the correction as a new message.",
-        "正在运行的任务用的是修改前的消息；请把更正作为新消息发送。",
+        "The agent has your message as it was before the edit; send the correction as a new message.",
+        "智能体拿到的是修改前的消息；请把更正作为新消息发送。",
     ),
     "not_your_edit": ("Only the author of the message can send the edit.", "只有消息的作者可以发送修改。"),
     "settled": ("That was settled already.", "这件事已经处理过了。"),
