@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clew.texts.bilingual import zh
+from clew.texts.bilingual import for_chat, zh
+from clew.texts.catalogue import say
 from clew.texts.chat_messages import silence
 
 
@@ -20,3 +21,12 @@ from clew.texts.chat_messages import silence
 def test_a_silence_is_told_with_its_true_length(seconds: float, english: str, chinese: str) -> None:
     words = silence(seconds).text
     assert english in words and chinese in zh(words)
+
+
+@pytest.mark.parametrize(
+    "code", ["people.owners_only", "turns.broken", "turns.internal", "turns.never_began", "gates.not_shown_here"]
+)
+def test_a_chat_says_nothing_that_only_helps_at_the_computer(code: str) -> None:
+    assert "`clew" in say(code, code="K7Q2", attempts=3)
+    shown = for_chat(say(code, code="K7Q2", attempts=3))
+    assert "`clew" not in f"{shown}{zh(shown)}"

@@ -333,6 +333,47 @@ async def test_gates_lists_in_a_group_only_what_belongs_there(rig: Rig) -> None:
     assert "pay the bill" in await words(rig, "/gates")
 
 
+@pytest.mark.parametrize("is_task", [True, False])
+async def test_an_owner_answers_by_code_what_another_chat_shows(tmp_path: Path, is_task: bool) -> None:
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True, edit=True, buttons=4))) as rig:
+        await rig.allow("7")
+        await two_people(rig)
+        text = "!approve deploy\n!text done"
+        asks = await rig.start(text, notify="room:group") if is_task else await in_group(rig, text)
+        await rig.saw("gate.opened")
+        [gate] = await rig.engine.gates.all()
+        await rig.delivered(f"{gate.id}:ask")
+        bob = await rig.say(f"/approve {gate.code}", sender_id="8", room="bob")
+        assert bob.fate is Fate.REFUSED and "`clew" not in bob.words  # he may not see what others are asked
+        assert "It comes now" in await words(rig, f"/approve {gate.code}", Fate.REFUSED)
+        await rig.delivered(f"{gate.id}:copy")
+        [copy] = [sent for sent in rig.room.sent if sent.id == f"{gate.id}:copy"]
+        assert copy.conversation == rig.where() and "deploy" in copy.text
+        assert f"{gate.code} y" in [button.says for button in copy.buttons]
+        assert (await say(rig, f"/approve {gate.code}")).fate is Fate.ANSWER
+        assert (await rig.ended(asks.turn)).text == "done"
+        await rig.hasten()
+        redrawn = {change.conversation.address: change.text for _, change in rig.room.edits if gate.code in change.id}
+        assert redrawn.keys() == {"a", "group"} and all("deploy" in text for text in redrawn.values())
+
+
+async def test_a_bare_code_shows_an_owner_what_another_chat_shows_with_a_yes(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True, max_length=500))) as rig:
+        await rig.allow("7")
+        await two_people(rig)
+        long = "x " * 300
+        asks = await in_group(rig, f"!approve deploy {long}\n!text done")
+        await rig.saw("gate.opened")
+        [gate] = await rig.engine.gates.all()
+        await rig.delivered(f"{gate.id}:ask")
+        assert (await say(rig, gate.code)).fate is Fate.COMMAND
+        await rig.delivered(f"{gate.id}:copy")
+        parts = [sent for sent in rig.room.sent if sent.id.startswith(f"{gate.id}:copy:part")]
+        assert parts and all(sent.conversation == rig.where() for sent in parts)
+        assert (await say(rig, f"{gate.code} y")).fate is Fate.ANSWER
+        await rig.ended(asks.turn)
+
+
 async def test_an_owner_answers_by_code_what_only_the_computer_shows(rig: Rig) -> None:
     task = await rig.start("!approve deploy\n!text done")
     await rig.saw("gate.opened")
@@ -364,7 +405,7 @@ async def test_from_another_chat_a_driver_may_decline_by_code_and_not_allow(rig:
     await rig.saw("gate.opened")
     [gate] = await rig.engine.gates.all()
     refused = await rig.say(f"/同意 {gate.code}", sender_id="8", room="bob")
-    assert refused.fate is Fate.REFUSED and f"`clew gates {gate.code}`" in refused.words
+    assert refused.fate is Fate.REFUSED and f"`{gate.code} n`" in refused.words and "`clew" not in refused.words
     assert (await rig.say(f"/deny {gate.code}", sender_id="8", room="bob")).fate is Fate.ANSWER
     await rig.ended(asked.turn)
 

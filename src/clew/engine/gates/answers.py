@@ -225,8 +225,8 @@ def _apply_reply(tx: Tx, core: Core, reply: GateReply) -> Arrival | Inbound | No
         raise reply.early_refusal(gate)
     _check_approver(core, reply.inbound)
     if choice.answer.decision in _ALLOWING and not reply.saw_complete(tx, core, gate):
-        _show_if_nowhere(tx, core, reply, gate)
-        raise reply.unseen_refusal(core, gate)
+        _show_here(tx, core, reply, gate)
+        raise reply.unseen_refusal(tx, core, gate)
     if choice.answer.decision in _ALLOWING and reply.is_hasty(tx, gate):
         raise Refused(gate_messages.too_quick(gate.code))
     if choice.rule is not None and reply.saw_one_line(core):
@@ -249,7 +249,8 @@ def _accept_all_shown(tx: Tx, core: Core, reply: GateReply) -> Arrival:
     unseen = [gate for gate in in_time if _is_open_approval(gate) and not reply.saw_complete(tx, core, gate)]
     shown = [gate for gate in in_time if gate not in unseen]
     if unseen and not any(map(_is_open_approval, shown)):
-        raise reply.unseen_refusal(core, unseen[0])
+        _show_here(tx, core, reply, unseen[0])
+        raise reply.unseen_refusal(tx, core, unseen[0])
     if hasty := [gate for gate in shown if reply.is_hasty(tx, gate)]:
         raise Refused(gate_messages.too_quick(hasty[0].code))
     answered = accept_all(tx, core, shown, reply.inbound.sender)
@@ -284,18 +285,21 @@ def _show(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> Arrival:
     """Somebody gave only the code: show them the gate, if it belongs here or they may see every gate."""
     if reply.is_elsewhere(gate) and not reply.sees_all:
         raise Refused(gate_messages.elsewhere(gate.code))
-    is_shown = _show_if_nowhere(tx, core, reply, gate)
+    is_shown = _show_here(tx, core, reply, gate)
     words = "" if is_shown else cards.render_alone(core, gate, reply.inbound.conversation)
     return Arrival(Fate.COMMAND, gate.thread, None, words)
 
 
-def _show_if_nowhere(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> bool:
-    """Send the card of a gate that no conversation shows to the chat in which an owner names it. Then they can answer
-    it there."""
-    turn = turns.get(tx, gate.turn)
+def _show_here(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> bool:
+    """Send a gate to the chat in which an owner names it: its card, if no conversation has that, else a copy. Then they
+    can answer it there."""
+    turn, where = turns.get(tx, gate.turn), reply.inbound.conversation
     if turn is None or not reply.can_be_shown(core, gate):
         return False
-    cards.show_at(tx, core, turn, gate, reply.inbound.conversation)
+    if gate.where is None:
+        cards.show_at(tx, core, turn, gate, where)
+    elif not cards.is_copy_coming(tx, gate, where):
+        cards.show_copy(tx, core, turn, gate, where)
     return True
 
 

@@ -31,6 +31,7 @@ from clew.engine.gates.visibility import (
     line_count_of_text,
     message_limit,
     part_deliveries,
+    sent_time,
     split_request,
 )
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
@@ -47,6 +48,7 @@ from clew.texts.bilingual import Bilingual
 
 JOIN_WINDOW = 150  # milliseconds that a card waits for more gates to join it
 REMIND, AGAIN = "remind", "again"  # in the ids of deliveries that show a gate once more
+COPY = "copy"  # the same, in another conversation than its card
 
 
 def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
@@ -61,10 +63,50 @@ def show_at(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation, not
     parts before it if the request is too long for one message."""
     if _join_pending_card(tx, core, turn, gate, where):
         return
-    card, say = next_free_id(tx, f"{gate.id}:{DeliveryKind.ASK}"), _language_picker(tx, core, where)
+    card = next_free_id(tx, f"{gate.id}:{DeliveryKind.ASK}")
+    gates.set_card(tx, gate.id, card, where, _enqueue_card(tx, core, turn, gate, where, card, note))
+
+
+def show_copy(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation) -> None:
+    """Show a gate in one more conversation, where it can be answered too. Its card stays where it is."""
+    _enqueue_card(tx, core, turn, gate, where, next_free_id(tx, f"{gate.id}:{COPY}"))
+
+
+def copy_shown_at(tx: Tx, core: Core, gate: Gate, where: Conversation) -> int | None:
+    """The time from which a message in a conversation without the card can answer the gate: when its newest complete
+    copy was sent there, after the gate was asked last. None: there is none."""
+    before = _parts_before_card(gate, message_limit(core, where), _language_picker(tx, core, where))
+    times = [
+        sent
+        for copy in deliveries_named(tx, f"{gate.id}:{COPY}")
+        if before is not None and copy.conversation == where and _is_complete(tx, copy, len(before))
+        if (sent := sent_time(copy)) is not None and sent >= gate.asked_at
+    ]
+    return max(times, default=None)
+
+
+def _is_complete(tx: Tx, copy: Delivery, parts: int) -> bool:
+    shown = [copy, *part_deliveries(tx, copy.id)]
+    return len(shown) == parts + 1 and all(each.state is DeliveryState.SENT for each in shown)
+
+
+def is_copy_coming(tx: Tx, gate: Gate, where: Conversation) -> bool:
+    """Whether a copy of the gate is about to be sent there."""
+    on_its_way = (DeliveryState.PENDING, DeliveryState.SENDING)
+    copies = deliveries_named(tx, f"{gate.id}:{COPY}")
+    return any(copy.conversation == where and copy.state in on_its_way for copy in copies)
+
+
+def fits_in(tx: Tx, core: Core, gate: Gate, where: Conversation) -> bool:
+    """Whether the gate can be shown completely in a conversation."""
+    return _parts_before_card(gate, message_limit(core, where), _language_picker(tx, core, where)) is not None
+
+
+def _enqueue_card(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation, card: str, note: str = "") -> int:
+    """Returns how many messages show the gate completely; 0: it is too long for that."""
+    say = _language_picker(tx, core, where)
     before = _parts_before_card(gate, message_limit(core, where, note), say)
     whole_in = len(before) + 1 if before is not None else 0
-    gates.set_card(tx, gate.id, card, where, whole_in)
     for number, text in enumerate(before or (), 1):
         name = part_name(card, number)
         enqueue_delivery(
@@ -74,6 +116,7 @@ def show_at(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation, not
     text, offered = render_card(shown, say), button_labels.card_buttons(shown)
     ask, due = DeliveryKind.ASK, JOIN_WINDOW
     enqueue_delivery(tx, core, turn, ask, where, text, note=note, id=card, after=due, buttons=offered, gate=gate.id)
+    return whole_in
 
 
 def _join_pending_card(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation) -> bool:
@@ -254,7 +297,7 @@ def _copies(tx: Tx, gate: Gate) -> list[Delivery]:
     card = deliveries.get(tx, gate.card) if gate.card else None
     repeated = [copy for kind in (REMIND, AGAIN) for copy in deliveries_named(tx, f"{gate.id}:{kind}")]
     here = [copy for copy in repeated if copy.conversation == gate.where]  # those elsewhere already say that it moved
-    return [*([card] if card is not None else []), *here]
+    return [*([card] if card is not None else []), *here, *deliveries_named(tx, f"{gate.id}:{COPY}")]
 
 
 def in_both_languages(render: Callable[[Say], str]) -> Bilingual:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.gates import reply_parser
+from clew.engine.gates import cards, reply_parser
 from clew.engine.gates.status_lines import title_line
 from clew.engine.gates.visibility import had_time_to_read, sent_time, shown_at
 from clew.model.gates import Gate, GateState
@@ -69,10 +69,10 @@ class GateReply(Struct, frozen=True):
         return not self.is_own(gate) and gate.where != self.inbound.conversation
 
     def can_be_shown(self, core: Core, gate: Gate) -> bool:
-        """Whether the gate is open, no conversation shows it, and its sender may see it in this chat."""
+        """Whether the gate is open, this chat does not show it, and its sender may see it here."""
         surface = core.surfaces.get(self.inbound.conversation.surface)
         is_chat = surface is not None and surface.can.chat and surface.can.send
-        return is_chat and gate.state is GateState.OPEN and gate.where is None and self.sees_all
+        return is_chat and gate.state is GateState.OPEN and gate.where != self.inbound.conversation and self.sees_all
 
     def is_early(self, tx: Tx, gate: Gate) -> bool:
         """Whether it was sent before anybody can have read the gate here; then only a code can mean the gate. The gate
@@ -114,6 +114,8 @@ class GateReply(Struct, frozen=True):
         if where.surface == core.local_surface:
             return bool(names & {*(self.inbound.sees or ())})
         shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
+        if self.can_be_shown(core, gate):
+            shown = cards.copy_shown_at(tx, core, gate, where)
         return shown is not None and not self.is_too_soon(shown)
 
     def is_bare_in_chat(self, core: Core) -> bool:
@@ -125,12 +127,13 @@ class GateReply(Struct, frozen=True):
         """Whether it comes from a front end, which shows a gate in one line: without its choices, so without a rule."""
         return self.inbound.conversation.surface == core.local_surface and bool(self.inbound.conversation.address)
 
-    def unseen_refusal(self, core: Core, gate: Gate) -> Refused:
+    def unseen_refusal(self, tx: Tx, core: Core, gate: Gate) -> Refused:
         """For a person who allows what they do not see completely."""
         if gate.state is not GateState.OPEN:
             return Refused(gate_messages.answered_before(gate))
         if self.can_be_shown(core, gate):
-            return Refused(gate_messages.comes_now(gate.code))
+            is_whole = cards.fits_in(tx, core, gate, self.inbound.conversation)
+            return Refused(gate_messages.comes_now(gate.code) if is_whole else gate_messages.not_whole(gate.code))
         if self.is_elsewhere(gate):
             return Refused(gate_messages.not_shown_here(gate.code))
         is_on_its_way = gate.whole_in and gate.where == self.inbound.conversation

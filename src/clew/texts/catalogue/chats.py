@@ -16,6 +16,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Nothing here waits for a yes; /gates lists what is open.",
         "这里没有等待同意的事项；/待办 列出未答复的。",
     ),
+    "gates.not_shown_here": (
+        "{code} was not shown here, so it cannot be allowed here. Allow it where it was asked. `{code} n` declines it.",
+        "{code} 没有在这里显示过，因此不能在这里允许。请在询问它的地方允许。`{code} n` 可拒绝。",
+    ),
     "gates.still_open": (
         "A question still waits for you: {listed}. /gates shows it.",
         "还有事项等你答复：{listed}。/待办 可查看。",
@@ -41,6 +45,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "A handoff of this thread is under way already; wait for its end.",
         "这个会话正在移交中；请等它结束。",
     ),
+    "people.owners_only": ("Only an owner may say that.", "只有所有者可以这样做。"),
     "people.you": ("somebody at the computer", "电脑前的人"),
     "threads.cancelled": (
         "This thread is cancelled and never runs again; /fork begins a new one from it, /new an empty one.",
@@ -54,6 +59,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "threads.still_works": (
         "This thread still works; /stop it first, or wait.",
         "这个会话还在运行；请先 /停止，或稍等。",
+    ),
+    "turns.broken": (
+        "clew itself failed on this message; nothing was done with it. Whoever runs this clew finds the details in its"
+        " log.",
+        "clew 处理这条消息时出错，没有对它做任何事；运行本 clew 的人可以在日志中查看详情。",
+    ),
+    "turns.internal": (
+        "clew itself failed on this turn. Send it again; whoever runs this clew finds the details in its log.",
+        "clew 处理这一轮时出错。请重新发送；运行本 clew 的人可以在日志中查看详情。",
+    ),
+    "turns.never_began": (
+        "The agent lost this turn {attempts} times before it began. Send it again; if that does not help, whoever runs"
+        " this clew finds the details in its log.",
+        "这一轮还没开始，智能体就丢失了 {attempts} 次。请重新发送；如果仍然不行，运行本 clew 的人可以在日志中查看"
+        "详情。",
     ),
     "turns.nothing_runs": (
         "Nothing runs here; /status tells how this thread stands.",
