@@ -48,7 +48,7 @@ def test_the_required_fields_are_documented() -> None:
     asked = {"id", "code", "thread", "turn", "kind", "title", "detail", "options", "state", "asked_at", "answered_by"}
     assert asked <= SHAPES["gates"]
     receipt = {"delivery", "kind", "conversation", "state", "attempts", "message_id", "sent_at", "error", "turn"}
-    assert SHAPES["where"] == receipt
+    assert SHAPES["where"] == receipt | {"runtime"}
 
 
 @pytest.mark.process

@@ -50,6 +50,12 @@ async def test_a_thread_goes_through_its_lifecycle(api: Api) -> None:
     await api.ended(accepted["turn"])
     path = f"/api/threads/{accepted['thread']}"
     assert (await api.client.patch(path, json={"title": "new"})).json()["title"] == "new"
+    chosen = {"fallback": ["scripted"], "on_limit": "never", "limit_waits": 4, "quiet_hours": "22:00-06:30"}
+    view = (await api.client.patch(path, json=chosen)).json()
+    assert {name: view[name] for name in chosen} == chosen
+    assert (await api.client.patch(path, json={"fallback": []})).json()["fallback"] == []
+    assert (await api.client.patch(path, json={"limit_waits": "default"})).json()["limit_waits"] is None
+    assert (await api.client.patch(path, json={"quiet_hours": "night"})).status_code == 422
     assert (await api.client.post(f"{path}/done")).json()["status"] == "completed"
     resumed = await api.client.post(f"{path}/resume", json={"message_id": "r", "supplement": "!text again"})
     assert (await api.ended(resumed.json()["turn"])).json()["text"] == "again"

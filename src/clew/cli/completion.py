@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from clew.model.views import ThreadView
 
 POLICIES = ("read-only", "careful", "sandbox", "trusted", "yolo")
+CHOICES = ("fallback=", "on_limit=", "limit_waits=", "quiet_hours=")
 TIMEOUT = 1.0  # seconds; a person waits for the completion
 VARIABLE = "_CLEW_COMPLETE"
 
@@ -68,12 +69,12 @@ def thread_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 
 def thread_settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """`model=`, `effort=` and each policy; after `model=` and `effort=` what the agent of the thread offers."""
+    """The names, and each policy; after `model=` and `effort=` what the agent of the thread offers."""
     from clew.client import requests
     from clew.support.errors import ClewError
 
     name, equals, _ = incomplete.partition("=")
-    found = [*(f"policy={policy}" for policy in POLICIES), "model=", "effort="]
+    found = [*(f"policy={policy}" for policy in POLICIES), "model=", "effort=", *CHOICES]
     if equals and name in ("model", "effort"):
         with suppress(ClewError, OSError, ValueError):
             client = _client()

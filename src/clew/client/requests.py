@@ -216,6 +216,10 @@ def change(
     policy: str | None = None,
     runtime: str | None = None,
     priority: str | None = None,
+    fallback: str | None = None,
+    on_limit: str | None = None,
+    limit_waits: str | None = None,
+    quiet_hours: str | None = None,
 ) -> Request[ThreadView]:
     """Change the title, or the agent and the settings, which hold from the next turn."""
     given = {
@@ -225,6 +229,10 @@ def change(
         "policy": policy,
         "runtime": runtime,
         "priority": priority,
+        "fallback": fallback,
+        "on_limit": on_limit,
+        "limit_waits": limit_waits,
+        "quiet_hours": quiet_hours,
     }
     body = {name: value for name, value in given.items() if value is not None}
     return Request(ThreadView, "PATCH", ("threads", thread), body=body)

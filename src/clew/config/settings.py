@@ -81,7 +81,7 @@ class ThreadsConfig:
     # At a usage limit: `"auto"`: the thread waits and goes on by itself; `"ask"`: it waits for you; `"never"`: the turn
     # fails.
     on_limit: OnLimit = "auto"
-    limit_waits: AtLeastOne = 3  # How often in a row a thread waits for a limit by itself before it asks you.
+    limit_waits: AtLeastOne = 3  # For how many usage windows in a row a thread waits by itself before it asks you.
     # Hours in which no thread goes on by itself after a limit, such as `"23:00-07:00"`. Not set: none.
     quiet_hours: QuietHours | None = None
     # Which account a new thread gets, of the entries in `fallback` that are of one type: `"drain"`: the first that is

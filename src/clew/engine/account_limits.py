@@ -7,24 +7,29 @@ waits grow from 15 minutes to an hour, so that no wrong time makes a hot loop.""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from clew.engine.core import Core
 from clew.model.events import LimitStatus, LimitWindow
 from clew.model.events.accounts import AccountState, Refusal
 from clew.model.events.kinds import EventKind
 from clew.model.events.logged import AccountLimit
+from clew.model.runtime import Installed
 from clew.model.threads import Thread
 from clew.model.turns import Turn
 from clew.store import Entry, Tx
 from clew.store.tables import limits, threads
-from clew.store.tables.limits import Asking
+from clew.store.tables.limits import Asking, SeenLimit
 
 REFUSAL = "refusal"
 NOTICEABLE = 0.01  # of a window
+LOOK = 60.0  # seconds that a look for a program counts
 MINUTE = 60_000  # milliseconds
 IN_PLACE = 2 * MINUTE  # a shorter wait is waited for without parking the thread
 PROBE = 2 * MINUTE  # after which another turn may ask an account whose time has passed
-LONGEST = 8 * 24 * 60 * MINUTE
+DAY = 24 * 60 * MINUTE
+LONGEST = 35 * DAY  # a month of a plan, and some days
+BACK = MINUTE  # the clock may be set back so far without notice
 WAITS = (15, 30, 60)  # minutes, if it is not known when the account is free again
 
 
@@ -46,7 +51,13 @@ def note_committed(core: Core, entries: Sequence[Entry]) -> None:
             core.refusals[data["runtime"]] = Refusal(data["until"], data["known"], data["short"])
         elif data["state"] == AccountState.FREE:
             core.refusals.pop(data["runtime"], None)
-            core.limits.pop(data["runtime"], None)
+            _forget_reached(core, data["runtime"])
+
+
+def _forget_reached(core: Core, runtime: str) -> None:
+    """As `clear_reached` does in the store: what is known of the other windows stays."""
+    known = core.limits.get(runtime, {})
+    core.limits[runtime] = {name: each for name, each in known.items() if each.status is not LimitStatus.REACHED}
 
 
 async def note_limits(core: Core, runtime: str, windows: Sequence[LimitWindow]) -> None:
@@ -77,17 +88,43 @@ def is_refusing(core: Core, runtime: str) -> bool:
     return found is not None and core.clock.now() < found.wake_at
 
 
-def stored_refusal(tx: Tx, runtime: str) -> Refusal | None:
+def stored_refusal(tx: Tx, core: Core, runtime: str) -> Refusal | None:
     """The refusal of an account that has completed no turn since, as it is in this transaction."""
-    return next((_refusal(seen.window) for seen in limits.of(tx, runtime) if seen.window.name == REFUSAL), None)
+    seen = _stored(tx, runtime)
+    if seen is not None and _is_from_the_future(seen, core.clock.now()):
+        return _refusal(_unknown(None, core.clock.now(), is_again=False))
+    return _refusal(seen.window) if seen is not None else None
+
+
+def correct_refusal(tx: Tx, core: Core, runtime: str) -> Refusal | None:
+    """Store anew what was stored while the clock was ahead: nobody knows when that refusal ends. None: it is right."""
+    seen, now = _stored(tx, runtime), core.clock.now()
+    if seen is None or not _is_from_the_future(seen, now):
+        return None
+    window = _unknown(None, now, is_again=False)
+    limits.put(tx, runtime, window, now)
+    found = _refusal(window)
+    if found is not None:
+        tx.after(partial(core.refusals.__setitem__, runtime, found))
+    return found
+
+
+def _stored(tx: Tx, runtime: str) -> SeenLimit | None:
+    return next((seen for seen in limits.of(tx, runtime) if seen.window.name == REFUSAL), None)
+
+
+def _is_from_the_future(seen: SeenLimit, now: int) -> bool:
+    """Whether the clock was ahead when a refusal was stored."""
+    found = _refusal(seen.window)
+    return found is not None and (seen.seen_at > now + BACK or found.until > now + LONGEST)
 
 
 def record_refusal(tx: Tx, core: Core, turn: Turn, until: int | None) -> Refusal:
     """An account refused a turn. `until`: when the agent says that it is free again."""
     now, runtime = core.clock.now(), turn.runtime
-    seen = {each.window.name: each.window for each in limits.of(tx, runtime)}
-    before = seen.get(REFUSAL)
-    before = before if before is not None and before.status is LimitStatus.REACHED else None
+    seen, stored = {each.window.name: each.window for each in limits.of(tx, runtime)}, _stored(tx, runtime)
+    holds = stored is not None and _refusal(stored.window) is not None and not _is_from_the_future(stored, now)
+    before = stored.window if stored is not None and holds else None
     known = _sane(until, now) or _reported(seen, now)
     is_again = before is not None and before.resets_at is not None and before.resets_at <= now
     is_short = known is not None and known - now <= IN_PLACE
@@ -149,11 +186,14 @@ def _sane(until: int | None, now: int) -> int | None:
 
 
 def _reported(seen: dict[str, LimitWindow], now: int) -> int | None:
-    """When all windows are free that the agent reported as used up."""
+    """When all windows are free that the agent reported as used up. Those of another model tell nothing."""
     full = [
         window.resets_at
         for window in seen.values()
-        if window.name != REFUSAL and window.status is LimitStatus.REACHED and (window.resets_at or now + 1) > now
+        if window.name != REFUSAL
+        and window.is_main
+        and window.status is LimitStatus.REACHED
+        and (window.resets_at or now + 1) > now
     ]
     times = [sane for at in full if (sane := _sane(at, now)) is not None]
     return max(times) if times and len(times) == len(full) else None
@@ -167,12 +207,40 @@ def _is_news(known: LimitWindow | None, now: LimitWindow) -> bool:
     return abs(known.used - now.used) >= NOTICEABLE
 
 
-def alternative(core: Core, thread: Thread, turn: Turn) -> str | None:
-    """The next agent that may take a turn, in the order of `threads.fallback`. Each takes it at most once; one whose
-    account refuses turns now is left out. A thread whose own agent is not in the list keeps it."""
+def fallback_of(core: Core, thread: Thread) -> tuple[str, ...]:
+    """Who takes the turns of a thread whose agent cannot work. A thread on an agent outside the list of the settings
+    keeps it; a list of its own is meant for it."""
+    if thread.choices.fallback is not None:
+        return thread.choices.fallback
     order = core.config.threads.fallback
-    if thread.runtime not in order:
-        return None
+    return order if thread.runtime in order else ()
+
+
+def usable_agent(core: Core, thread: Thread, turn: Turn) -> str | None:
+    """An agent that a person could let take a turn, if no list says which: first those that the settings name."""
+    tried = {*turn.tried, turn.runtime}
+    named = core.config.runtimes
+    order = sorted(core.runtimes, key=lambda name: (name not in named, name))
+    able = (name for name in order if name not in tried and not is_refusing(core, name))
+    return next((name for name in able if _is_there(core, name)), None)
+
+
+def _is_there(core: Core, name: str) -> bool:
+    """Whether its program is installed. Looked at once in a while, since lists ask for many threads."""
+    runtime, now = core.runtimes[name], core.clock.monotonic()
+    if not isinstance(runtime, Installed):
+        return True
+    at, found = core.there.get(name, (-LOOK, False))
+    if now - at >= LOOK:
+        found = runtime.is_there()
+        core.there[name] = now, found
+    return found
+
+
+def alternative(core: Core, thread: Thread, turn: Turn) -> str | None:
+    """The next agent that may take a turn, in the order of its list. Each takes it at most once; one whose
+    account refuses turns now is left out."""
+    order = fallback_of(core, thread)
     tried = {*turn.tried, turn.runtime}
     able = (name for name in order if name in core.runtimes and name not in tried and not is_refusing(core, name))
     return next(able, None)

@@ -50,6 +50,7 @@ class Core(Struct, frozen=True):
     held: dict[str, Text] = field(default_factory=dict)  # threads whose next turn waits for memory, and why
     limits: dict[str, dict[str, LimitWindow]] = field(default_factory=dict)  # by runtime: what was stored last
     refusals: dict[str, Refusal] = field(default_factory=dict)  # by runtime: accounts at their usage limit
+    there: dict[str, tuple[float, bool]] = field(default_factory=dict)  # runtimes: when looked at, and if installed
     broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
     down: dict[str, str] = field(default_factory=dict)  # surfaces that could not be reached at the last try, and why
 

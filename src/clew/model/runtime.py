@@ -207,6 +207,14 @@ class FinishesAlone(Protocol):
     async def take_over(self, left: Mapping[int, str]) -> Collection[int]:
         """Called when a daemon starts, before it ends what an earlier one left: its programs, with their starts. Return
         the pids of those that may finish; they are then for the runtime to end, and their turns are `alive`."""
+        ...
+
+
+@runtime_checkable
+class Installed(Protocol):
+    """A runtime that knows quickly whether its program is installed. Others count as installed."""
+
+    def is_there(self) -> bool: ...
 
 
 @runtime_checkable

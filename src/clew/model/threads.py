@@ -3,7 +3,9 @@ no I/O."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -71,6 +73,15 @@ class ForkPoint(Struct, frozen=True):
     runtime_turn: str | None
 
 
+class LimitChoices(Struct, frozen=True):
+    """What a person chose for a thread whose agent cannot work. None: as the settings say."""
+
+    fallback: tuple[str, ...] | None = None  # the agents that take its turns; empty: nobody
+    on_limit: str | None = None
+    limit_waits: int | None = None  # for how many usage windows in a row it waits by itself
+    quiet_hours: str | None = None  # empty: none
+
+
 class Thread(Struct, frozen=True):
     id: str
     kind: ThreadKind
@@ -93,7 +104,9 @@ class Thread(Struct, frozen=True):
     active_at: int = 0  # when something last happened in it; the store keeps it
     priority: Priority = Priority.NORMAL
     wake_at: int | None = None  # parked: when it goes on; idle: its next turn may try an account at its limit
-    limit_waits: int = 0  # how often in a row it was parked
+    limit_waits: int = 0  # for how many usage windows in a row it has waited
+    limit_window: int | None = None  # when the last of them ends
+    choices: LimitChoices = LimitChoices()
 
     @property
     def name(self) -> str:
@@ -114,6 +127,7 @@ class ThreadSettings(Struct, frozen=True):
     policy: Policy | None = None
     runtime: str | None = None  # the agent
     priority: Priority | None = None
+    choices: Mapping[str, str] = MappingProxyType({})  # by the names of `LimitChoices`, as words
 
 
 class ListPosition(Struct, frozen=True):

@@ -68,6 +68,10 @@ class ThreadView(Struct, frozen=True):
     policy_now: str | None = None  # under which a turn runs now, if that is another one
     policy_reason: str | None = None  # why
     priority: str = Priority.NORMAL  # in the queue
+    fallback: tuple[str, ...] | None = None  # who takes its turns; this and the next three: null: as the settings say
+    on_limit: str | None = None  # `auto`, `ask` or `never`
+    limit_waits: int | None = None
+    quiet_hours: str | None = None  # empty: none
     gates: tuple[str, ...] = ()  # codes of its open gates
     adopted: str | None = None  # the runtime's id of the adopted session, which other programs use too
     bound: tuple[BoundView, ...] = ()  # the conversations that are bound to it, without the local client
@@ -228,6 +232,7 @@ class WhereRow(Struct, frozen=True):
     sent_at: int | None
     error: str | None
     turn: str | None = None  # whose answer it is, or which asks
+    runtime: str | None = None  # the agent of that turn
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 

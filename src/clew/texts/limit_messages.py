@@ -38,11 +38,18 @@ def parked(agent: str, until: int, now: int, *, is_known: bool, with_wait: bool 
     return say(code, agent=agent, at=moment(until, now), wait=wait)
 
 
+def in_line(agent: str, at: int, now: int, *, with_wait: bool = True) -> Text:
+    """`codex works again. Resumes 01:20 (in 2 m).`"""
+    wait = say("limits.wait", time=duration(at - now)) if with_wait else ""
+    return say("limits.in_line", agent=agent, at=moment(at, now), wait=wait)
+
+
 def asks(agent: str, until: int, now: int, waits: int) -> Text:
-    """For a thread that does not resume by itself. `waits`: how often in a row it has waited by itself."""
+    """For a thread that does not resume by itself. `waits`: for how many windows in a row, with this one; 0: it never
+    does."""
     if not waits:
         return say("limits.asks", agent=agent, at=moment(until, now))
-    return say("limits.asks_again", agent=agent, at=moment(until, now), count=waits + 1)
+    return say("limits.asks_again", agent=agent, at=moment(until, now), count=waits)
 
 
 def took_over(agent: str, until: int | None, why: str, other: str, now: int) -> Text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,13 +62,22 @@ class Limited(Rig):
         assert found is not None
         return found
 
-    async def parked(self, name: str | None, times: int = 1) -> Thread:
+    async def parked(self, name: str | None, times: int = 0) -> Thread:
+        """Wait until the thread is parked; `times`: after so many tries of any thread."""
         async with asyncio.timeout(TIMEOUT):
             while True:
                 found = await self.thread(name)
-                if found.suspended_by is SuspendedBy.LIMIT and found.limit_waits == times:
+                if found.suspended_by is SuspendedBy.LIMIT and len(self.asked) >= times:
                     return found
                 await asyncio.wait_for(self._news.wait(), 1)
+                self._news.clear()
+
+    async def until_thread(self, name: str | None, holds: Callable[[Thread], bool]) -> Thread:
+        async with asyncio.timeout(TIMEOUT):
+            while True:
+                if holds(found := await self.thread(name)):
+                    return found
+                await asyncio.wait_for(self._news.wait(), 5)
                 self._news.clear()
 
     async def never(self, seat: object) -> Session:
@@ -222,7 +232,7 @@ async def test_after_some_waits_in_a_row_a_person_is_asked(tmp_path: Path) -> No
     async with Limited(tmp_path, None, frees_after=100 * HOUR, config=auto(limit_waits=1)) as rig:
         said = await rig.say("go")
         await rig.parked(said.thread)
-        rig.pass_time(16 * MINUTE)
+        rig.pass_time(5 * HOUR + MINUTE)
         thread = await rig.parked(said.thread, 2)
         assert thread.wake_at is None and "2 times in a row" in (thread.suspend_message or "")
         assert "does not resume by itself any more" in (thread.suspend_message or "")

@@ -312,6 +312,28 @@ def test_a_refused_turn_says_when_all_used_up_windows_are_free(turn: Turn) -> No
     assert (ended.problem.code, ended.problem.until) == ("usage_limit", 2_000_000)
 
 
+FULL = {"usedPercent": 100, "resetsAt": 9000}
+
+
+@pytest.mark.parametrize(
+    ("buckets", "until"),
+    [
+        ([("spark", FULL), ("codex", {"usedPercent": 100, "resetsAt": 1000})], 1_000_000),
+        ([("codex", {"usedPercent": 100, "resetsAt": 1000}), ("spark", FULL)], 9_000_000),
+        ([("spark", FULL), ("codex", {"usedPercent": 100})], None),
+        ([("spark", FULL), ("codex", {"usedPercent": 40, "resetsAt": 1000})], 9_000_000),
+    ],
+)
+def test_only_the_bucket_that_refused_sets_the_wait(
+    turn: Turn, buckets: list[tuple[str, dict[str, int]]], until: int | None
+) -> None:
+    """Codex reports it just before the error; a full one of another model was reported earlier."""
+    for name, window in buckets:
+        say_limits(turn, limitId=name, primary=window)
+    ended = turn.end("failed", error={"message": "You are out.", "codexErrorInfo": "usageLimitExceeded"})[-1]
+    assert isinstance(ended, TurnEnded) and ended.problem is not None and ended.problem.until == until
+
+
 @pytest.mark.parametrize(
     "bucket", [{}, {"primary": {"usedPercent": 40, "resetsAt": 1000}}, {"primary": {"usedPercent": 100}}]
 )

@@ -186,6 +186,7 @@ def title_command(out: Out, thread: str, title: str) -> None:
 
 SETTINGS = ("model", "effort", "policy", "priority")
 PRIORITIES = ("high", "normal", "low")
+CHOICES = ("fallback", "on_limit", "limit_waits", "quiet_hours")
 BUDGETS = ("budget.tokens", "budget.turns", "budget.time")
 
 
@@ -194,7 +195,7 @@ def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
     found: dict[str, str] = {}
     for each in given:
         name, equals, value = each.partition("=")
-        if name not in (*SETTINGS, *BUDGETS) or not equals or not value.strip():
+        if name not in (*SETTINGS, *CHOICES, *BUDGETS) or not equals or not value.strip():
             raise click.BadParameter(sentence("cli_threads.not_a_setting", given=f"{each!r}"))
         if name in BUDGETS:
             _limit(name, value)
@@ -239,12 +240,14 @@ def _limit(name: str, value: str) -> int:
 @json_option
 @click.pass_obj
 def set_command(out: Out, thread: str, settings: dict[str, str]) -> None:
-    """Change the model, effort, policy, priority or budget of a thread. They hold from its next turn.
+    """Change the model, effort, policy, priority, budget or waiting of a thread. They hold from its next turn.
 
     \b
     clew set THREAD model=NAME effort=high
     clew set THREAD policy=read-only        or careful, sandbox, trusted, yolo
     clew set THREAD priority=low            or normal, high
+    clew set THREAD fallback=claude,codex   or none, default
+    clew set THREAD on_limit=ask limit_waits=2 quiet_hours=23:00-07:00     or =default
     clew set THREAD budget.tokens=500000 budget.turns=20 budget.time=4h     or =none
     """
     from clew.client import requests

@@ -150,6 +150,8 @@ def _described(view: ThreadView) -> list[tuple[str, str]]:
         (row_name("row_runtime"), " ".join(part for part in (view.runtime, view.model, view.effort) if part)),
         (row_name("row_policy"), policy_words(view)),
         (row_name("row_priority"), view.priority if view.priority != "normal" else ""),
+        (row_name("row_fallback"), _order(view.fallback)),
+        (row_name("row_at_limit"), _waiting(view)),
         (row_name("row_workspace"), view.workspace),
         (
             row_name("row_adopted"),
@@ -169,6 +171,16 @@ def _described(view: ThreadView) -> list[tuple[str, str]]:
 def policy_words(view: ThreadView) -> str:
     """The policy; if turns run under another one, that, with the reason."""
     return f"{view.policy_now}: {said(view, 'policy_reason')}" if view.policy_now else view.policy
+
+
+def _order(names: tuple[str, ...] | None) -> str:
+    return "" if names is None else ", ".join(names) or phrase("cli_threads.nobody")
+
+
+def _waiting(view: ThreadView) -> str:
+    """How it waits at a usage limit, if a person chose that for it."""
+    given = (("on_limit", view.on_limit), ("limit_waits", view.limit_waits), ("quiet_hours", view.quiet_hours))
+    return " ".join(f"{name}={'none' if value == '' else value}" for name, value in given if value is not None)
 
 
 def status_words(view: ThreadView) -> str:
@@ -315,6 +327,7 @@ def _receipt(row: WhereRow) -> tuple[str, ...]:
     tries = f"{row.attempts}x" if row.attempts else "-"
     return (
         row.delivery,
+        row.runtime or "-",
         row.conversation or phrase("cli_threads.here"),
         state_words(row.state),
         tries,

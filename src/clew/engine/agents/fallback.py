@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clew.engine.account_limits import alternative, is_refusing, stored_refusal
+from clew.engine.account_limits import alternative, fallback_of, is_refusing, stored_refusal
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_notice
 from clew.engine.seams import AskPerson, FailedTurn, Recourse, SendAgain
@@ -33,7 +33,7 @@ class Fallback:
 
     def instead_of_failing(self, tx: Tx, failed: FailedTurn) -> Recourse | None:
         core, thread, turn, problem = self._core_of(), failed.thread, failed.turn, failed.problem
-        if not core.config.threads.fallback or not cannot_work(problem.code) or turn.origin is Origin.GREETING:
+        if not fallback_of(core, thread) or not cannot_work(problem.code) or turn.origin is Origin.GREETING:
             return None
         other = alternative(core, thread, turn)
         if other is None or thread.status is not ThreadStatus.IDLE:
@@ -42,14 +42,14 @@ class Fallback:
         if failed.has_acted:
             return None if is_limit else _ask(turn, problem.text, other)
         turns.set_tried(tx, turn.id, (*turn.tried, turn.runtime))
-        self._tell(tx, thread, turn, stored_refusal(tx, turn.runtime) if is_limit else None, other, problem.text)
+        self._tell(tx, thread, turn, stored_refusal(tx, core, turn.runtime) if is_limit else None, other, problem.text)
         crash.point("fallback.moved")
         return SendAgain(other)
 
     def holds_back(self, tx: Tx, thread: str) -> bool:
         """Never: a turn whose account refuses turns now begins on the next agent."""
         core = self._core_of()
-        if not core.config.threads.fallback or not core.refusals:
+        if not core.refusals:
             return False
         turn = turns.claimable(tx, thread, core.clock.now())
         row = threads.get(tx, thread) if turn is not None and is_refusing(core, turn.runtime) else None

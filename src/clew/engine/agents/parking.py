@@ -11,11 +11,11 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from clew.engine.account_limits import asking_until, is_asking, record_asking, stored_refusal
+from clew.engine.agents.choices import limit_waits, on_limit, wait_for, waits_with
 from clew.engine.agents.fallback import cannot_work
-from clew.engine.agents.quiet_hours import after_quiet_hours
 from clew.engine.core import Core
 from clew.engine.seams import ContinueLater, FailedTurn, Recourse, SendAgain
-from clew.engine.turns.parked import park
+from clew.engine.turns.parked import Wait, park
 from clew.model.events.accounts import Refusal
 from clew.model.threads import Thread, ThreadStatus
 from clew.model.turns import USAGE_LIMIT, Origin, Turn
@@ -35,8 +35,8 @@ class Parking:
 
     def instead_of_failing(self, tx: Tx, failed: FailedTurn) -> Recourse | None:
         thread, turn = failed.thread, failed.turn
-        refusals = _refusals(tx, failed)
-        if not refusals or self._never_waits(turn) or thread.status is not ThreadStatus.IDLE:
+        refusals = _refusals(tx, self._core_of(), failed)
+        if not refusals or self._never_waits(thread, turn) or thread.status is not ThreadStatus.IDLE:
             return None
         if failed.has_acted:
             self._park(tx, thread, turn, refusals[turn.runtime])
@@ -49,21 +49,18 @@ class Parking:
         crash.point("limits.parked")
         return SendAgain(first)
 
-    def _never_waits(self, turn: Turn) -> bool:
-        return self._core_of().config.threads.on_limit == "never" or turn.origin is Origin.GREETING
+    def _never_waits(self, thread: Thread, turn: Turn) -> bool:
+        return on_limit(self._core_of(), thread) == "never" or turn.origin is Origin.GREETING
 
     def _park(self, tx: Tx, thread: Thread, turn: Turn, found: Refusal) -> None:
         core = self._core_of()
-        settings, now, agent = core.config.threads, core.clock.now(), turn.runtime
-        if settings.on_limit == "ask" or thread.limit_waits >= settings.limit_waits:
-            waits = 0 if settings.on_limit == "ask" else thread.limit_waits
-            why = limit_messages.asks(agent, found.wake_at, now, waits)
-            park(tx, core, thread, turn, None, why, why)
-            return
-        wake_at = after_quiet_hours(found.wake_at, settings.quiet_hours)
-        why = limit_messages.parked(agent, wake_at, now, is_known=found.is_known, with_wait=False)
-        shown = limit_messages.parked(agent, wake_at, now, is_known=found.is_known)
-        park(tx, core, thread, turn, wake_at, why, shown)
+        now, agent = core.clock.now(), turn.runtime
+        waits, asks_always = waits_with(thread, found, now), on_limit(core, thread) == "ask"
+        if asks_always or waits.count > limit_waits(core, thread):
+            why = limit_messages.asks(agent, found.wake_at, now, 0 if asks_always else waits.count)
+            park(tx, core, thread, turn, Wait(None, why, why), waits)
+        else:
+            park(tx, core, thread, turn, wait_for(core, thread, agent, found), waits)
 
     # A turn would start
 
@@ -72,7 +69,9 @@ class Parking:
         if not refusals:
             return False
         turn = turns.claimable(tx, thread, self._core_of().clock.now())
-        found = stored_refusal(tx, turn.runtime) if turn is not None and turn.runtime in refusals else None
+        found = (
+            stored_refusal(tx, self._core_of(), turn.runtime) if turn is not None and turn.runtime in refusals else None
+        )
         row = threads.get(tx, thread) if found is not None else None
         if turn is None or found is None or row is None:
             return False
@@ -90,13 +89,13 @@ class Parking:
             return False
         if found.is_short:
             return True
-        if self._never_waits(turn):
+        if self._never_waits(thread, turn):
             return False
         self._park(tx, thread, turn, found)
         return True
 
 
-def _refusals(tx: Tx, failed: FailedTurn) -> dict[str, Refusal]:
+def _refusals(tx: Tx, core: Core, failed: FailedTurn) -> dict[str, Refusal]:
     """The accounts that refused this turn. If its agent could not work at all, those that were tried before it."""
     turn, is_refused = failed.turn, failed.problem.code == USAGE_LIMIT
     if failed.has_acted:
@@ -104,4 +103,4 @@ def _refusals(tx: Tx, failed: FailedTurn) -> dict[str, Refusal]:
     else:
         tried = turn.tried if cannot_work(failed.problem.code) else ()
         names = (*tried, turn.runtime) if is_refused else tried
-    return {name: found for name in names if (found := stored_refusal(tx, name)) is not None}
+    return {name: found for name in names if (found := stored_refusal(tx, core, name)) is not None}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from clew.engine.account_limits import record_refusal, record_success, stop_asking
-from clew.engine.agents.quiet_hours import after_quiet_hours
+from clew.engine.agents.choices import wait_in_line
 from clew.engine.core import Core
 from clew.engine.seams import EndedTurn, FailedTurn, Follow
+from clew.engine.turns.parked import reschedule
 from clew.model.turns import USAGE_LIMIT, TurnState
 from clew.store import Tx
-from clew.store.tables import parked
+from clew.store.tables import parked, threads
 
 SPREAD = 1_000  # milliseconds between two threads of an account that works again
 
@@ -41,6 +43,12 @@ class Refusals:
 def works_again(tx: Tx, core: Core, runtime: str, thread: str) -> None:
     """An account works, as a turn of this thread has shown. The threads that wait for it follow one by one."""
     record_success(tx, core, runtime, thread)
-    at = after_quiet_hours(core.clock.now(), core.config.threads.quiet_hours)
+    now = core.clock.now()
     for number, waiting in enumerate(parked.parked_for(tx, runtime)):
-        parked.set_wake(tx, waiting, at + number * SPREAD)
+        tx.attempt(partial(_follow, tx, core, waiting, runtime, now + number * SPREAD), None)
+
+
+def _follow(tx: Tx, core: Core, name: str, runtime: str, at: int) -> None:
+    thread = threads.get(tx, name)
+    if thread is not None:
+        reschedule(tx, core, thread, wait_in_line(core, thread, runtime, at))

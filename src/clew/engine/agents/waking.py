@@ -9,17 +9,27 @@ from functools import partial
 
 from msgspec import Struct
 
-from clew.engine.account_limits import asking_until, note_committed, record_asking
-from clew.engine.agents.quiet_hours import after_quiet_hours
+from clew.engine.account_limits import (
+    DAY,
+    LONGEST,
+    REFUSAL,
+    asking_until,
+    correct_refusal,
+    note_committed,
+    record_asking,
+    stop_asking,
+    stored_refusal,
+)
+from clew.engine.agents.choices import wait_for
 from clew.engine.agents.refusals import works_again
 from clew.engine.core import Core
-from clew.engine.turns.parked import end_parking, unpark
+from clew.engine.turns.parked import end_parking, reschedule, unpark
 from clew.model.events.accounts import AccountState, Refusal
 from clew.model.events.kinds import EventKind
+from clew.model.threads import ThreadStatus
 from clew.store import Entry, Tx
 from clew.store.tables import limits, parked, threads, turns
 from clew.store.tables.parked import Parked
-from clew.texts import limit_messages
 from clew.texts.catalogue import say
 
 LONGEST_SLEEP = 300.0  # seconds: a machine that slept, or whose clock was set, is noticed after that
@@ -82,7 +92,9 @@ class Waking:
     def _look(self, tx: Tx, acted: set[str]) -> Look:
         """Wake what is due."""
         now = self._core.clock.now()
+        self._correct_times(tx, now)
         self._note_acted(tx, acted)
+        self._release_asking(tx)
         found: dict[str, list[Parked]] = {}
         for waiting in parked.due_parked(tx, now):
             if waiting.runtime is None:
@@ -95,9 +107,31 @@ class Waking:
         held = tuple(turns.idle_with_queued(tx))
         return Look(min((at for at in times if at is not None), default=None), held)
 
+    def _correct_times(self, tx: Tx, now: int) -> None:
+        """The clock was ahead when some times were stored: no thread waits for those."""
+        for runtime in tuple(self._core.refusals):
+            corrected = correct_refusal(tx, self._core, runtime)
+            found = corrected or stored_refusal(tx, self._core, runtime)
+            if found is not None:
+                self._bring_forward(tx, runtime, found, found.wake_at + (0 if corrected else DAY))
+        soon = Refusal(now, is_known=False)
+        for waiting in parked.too_late(tx, now + LONGEST + 2 * DAY):
+            tx.attempt(partial(self._postpone, tx, waiting, soon), None)
+
+    def _bring_forward(self, tx: Tx, runtime: str, found: Refusal, latest: int) -> None:
+        for name in parked.parked_for(tx, runtime, after=latest + 1):
+            tx.attempt(partial(self._postpone, tx, Parked(name, runtime), found), None)
+
+    def _release_asking(self, tx: Tx) -> None:
+        """A thread that was to ask an account waits for something else by now, such as its budget: others may ask."""
+        for runtime in self._core.refusals:
+            asks = limits.asking(tx, runtime, REFUSAL)
+            if asks is not None and tx.attempt(partial(_is_held, tx, asks.thread), True):
+                stop_asking(tx, runtime, asks.thread)
+
     def _note_acted(self, tx: Tx, acted: set[str]) -> None:
         for runtime in self._core.refusals:
-            asks = limits.asking(tx, runtime, "refusal")
+            asks = limits.asking(tx, runtime, REFUSAL)
             if asks is not None and asks.thread in acted:
                 works_again(tx, self._core, runtime, asks.thread)
 
@@ -108,7 +142,7 @@ class Waking:
 
     def _wake_some(self, tx: Tx, runtime: str, due: list[Parked], now: int) -> None:
         """Wake an account's threads: all that are due, or the first of them to ask an account that had refused."""
-        found = self._core.refusals.get(runtime)
+        found = stored_refusal(tx, self._core, runtime)
         if found is None:
             for waiting in due:
                 tx.attempt(partial(self._wake, tx, waiting), False)
@@ -130,11 +164,11 @@ class Waking:
         return thread is not None and unpark(tx, self._core, thread, say("limits.resumed"))
 
     def _postpone(self, tx: Tx, waiting: Parked, found: Refusal) -> None:
-        """Wait longer, without another message to anybody: the account refused the one that asked it."""
-        at = after_quiet_hours(found.wake_at, self._core.config.threads.quiet_hours)
-        agent, now = waiting.runtime or "", self._core.clock.now()
-        why = limit_messages.parked(agent, at, now, is_known=found.is_known, with_wait=False)
-        parked.postpone(tx, waiting.thread, at, why)
+        """Wait longer: the account refused the one that asked it."""
+        thread = threads.get(tx, waiting.thread)
+        if thread is not None:
+            wait = wait_for(self._core, thread, waiting.runtime or "", found)
+            reschedule(tx, self._core, thread, wait)
 
     def _end(self, tx: Tx, name: str) -> None:
         thread = threads.get(tx, name)
@@ -148,3 +182,9 @@ class Waking:
                 await self._news.wait()
         except TimeoutError:
             return
+
+
+def _is_held(tx: Tx, name: str) -> bool:
+    """Whether a thread cannot start a turn now."""
+    thread = threads.get(tx, name)
+    return thread is None or thread.status is not ThreadStatus.IDLE

@@ -3,7 +3,7 @@ nobody presses a button that has no effect any more. It never decides."""
 
 from __future__ import annotations
 
-from clew.engine.account_limits import alternative
+from clew.engine.account_limits import alternative, fallback_of, usable_agent
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import (
     answer_target,
@@ -165,13 +165,17 @@ def _hint_with(by: SuspendedBy, other: str) -> str:
 
 
 def other_agent(tx: Tx, core: Core, thread: str, by: SuspendedBy) -> str | None:
-    """An agent that could take the work of a suspended thread, if the config names others."""
-    if not core.config.threads.fallback or by not in (SuspendedBy.LIMIT, SuspendedBy.CUT):
+    """An agent that could take the work of a suspended thread: the next of its list; at a limit without a list any."""
+    if by not in (SuspendedBy.LIMIT, SuspendedBy.CUT):
         return None
     row = threads.get(tx, thread)
     queued = turns.queued(tx, thread)[:1]
     turn = queued[0] if queued else turns.live(tx, thread) or turns.last_own(tx, thread)
-    return alternative(core, row, turn) if row is not None and turn is not None else None
+    if row is None or turn is None:
+        return None
+    if by is SuspendedBy.LIMIT and not fallback_of(core, row):
+        return usable_agent(core, row, turn)
+    return alternative(core, row, turn)
 
 
 def _newest(tx: Tx, thread: str) -> tuple[Delivery | None, Turn | None]:

@@ -13,7 +13,7 @@ from clew.engine.gates import suspension_prompt
 from clew.engine.threads.lookup import find_thread, no_thread
 from clew.engine.turns import turn_policy
 from clew.model import history
-from clew.model.delivery import DeliveryState
+from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gate_views import Verdict
 from clew.model.history import Node
 from clew.model.threads import ListPosition, SessionKey, SuspendedBy, Thread, ThreadFilter
@@ -159,7 +159,7 @@ async def _session_view(core: Core, link: continuity_table.RuntimeLink) -> Conti
 
 async def where(core: Core, name: str) -> list[WhereRow]:
     """The deliveries of a thread with their receipts."""
-    rows = await core.store.read(lambda tx: deliveries.of_thread(tx, name))
+    rows, agents = await core.store.read(lambda tx: _receipts(tx, name))
     return [
         with_texts(
             WhereRow(
@@ -172,10 +172,18 @@ async def where(core: Core, name: str) -> list[WhereRow]:
                 row.sent_at,
                 row.error,
                 row.turn,
+                agents.get(row.turn or ""),
             )
         )
         for row in rows
     ]
+
+
+def _receipts(tx: Tx, name: str) -> tuple[list[Delivery], dict[str, str]]:
+    """The deliveries, and the agents of their turns."""
+    rows = deliveries.of_thread(tx, name)
+    sessions = turns.sessions(tx, [row.turn for row in rows if row.turn is not None])
+    return rows, {turn: session.runtime for turn, session in sessions.items()}
 
 
 async def undelivered(core: Core, limit: int) -> list[OwedView]:
@@ -339,6 +347,10 @@ def _readable_view(
         last_line=last,
         policy=row.policy,
         priority=row.priority,
+        fallback=row.choices.fallback,
+        on_limit=row.choices.on_limit,
+        limit_waits=row.choices.limit_waits,
+        quiet_hours=row.choices.quiet_hours,
         gates=codes.get(row.id, ()),
         adopted=seen.adopted,
         bound=bound,

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
 
-from clew.engine.agents import second_opinion, switching
+from clew.engine.agents import choices, second_opinion, switching
 from clew.engine.agents.switching import Switch
 from clew.engine.budgets.answers import answer_suspended
 from clew.engine.core import Core
@@ -213,6 +213,8 @@ class ThreadService:
             switch = Switch(wanted.runtime, by, wanted.model)
             is_new = switching.switch(tx, self._core, lookup.existing_thread(tx, thread), switch, None, name)
             wanted = replace(wanted, runtime=None, model=None if is_new else wanted.model)
+        if wanted.choices:
+            choices.choose(tx, self._core, lookup.existing_thread(tx, thread), wanted.choices)
         if wanted != ThreadSettings():
             settings.change(tx, self._core, lookup.existing_thread(tx, thread), wanted, by, None, name)
 

@@ -52,6 +52,7 @@ def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, into: Fork) ->
         policy=into.policy,
         forked_from=source.id,
         priority=source.priority,
+        choices=source.choices,
     )
     threads.insert(tx, new)
     node = history.make(history.Forked(new.id, now, source.id), turn.node if turn else _start_of(tx, source))

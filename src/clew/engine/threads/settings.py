@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_notice
@@ -60,7 +61,9 @@ def change(
     model, effort = wanted.model or thread.model, wanted.effort or thread.effort
     threads.set_settings(tx, thread.id, model, effort, policy, wanted.priority or thread.priority)
     former = thread.policy if policy is not thread.policy else None
-    logged = SettingsChanged(by, wanted.model, wanted.effort, wanted.policy, former, wanted.priority)
+    logged = SettingsChanged(
+        by, wanted.model, wanted.effort, wanted.policy, former, wanted.priority, limits=_in_words(wanted.choices)
+    )
     tx.log(thread.id, None, core.clock.now(), logged)
     driver = bindings.driver(tx, thread.id)
     if driver != here:
@@ -80,7 +83,11 @@ def listed(wanted: ThreadSettings) -> str:
         ("policy", wanted.policy),
         ("priority", wanted.priority),
     )
-    return ", ".join(f"{name}={value}" for name, value in given if value)
+    return ", ".join(f"{name}={value}" for name, value in (*given, *wanted.choices.items()) if value)
+
+
+def _in_words(choices: Mapping[str, str]) -> str | None:
+    return ", ".join(f"{name}={value}" for name, value in choices.items()) or None
 
 
 async def offered_models(core: Core, runtime: str) -> tuple[ModelInfo, ...]:

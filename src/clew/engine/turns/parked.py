@@ -3,6 +3,8 @@ parked, and when it wakes, is decided in `agents`."""
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_dropped_notices
 from clew.engine.gates import suspension_prompt
@@ -14,19 +16,38 @@ from clew.model.turns import Origin, Turn
 from clew.store import Tx
 from clew.store.tables import parked, threads, turns
 from clew.store.tables.inbox import Arrival
+from clew.store.tables.parked import Waits
 from clew.support import crash
 from clew.texts import chat_messages, gate_messages, limit_messages
 from clew.texts.catalogue import say
 
+SOON = 60_000  # milliseconds; what goes on sooner shows its outcome then
 
-def park(tx: Tx, core: Core, thread: Thread, turn: Turn, wake_at: int | None, why: str, shown: str) -> bool:
-    """Suspend a thread whose next turn has to wait for an account. `why` is stored; `shown` is sent, once, and may say
-    how long from now that is."""
-    if not parked.park(tx, thread.id, wake_at, why):
+
+class Wait(Struct, frozen=True):
+    """How a thread waits for an account."""
+
+    wake_at: int | None  # None: until a person says so
+    why: str  # is stored
+    shown: str  # is sent; it may say how long from now that is
+
+
+def park(tx: Tx, core: Core, thread: Thread, turn: Turn, wait: Wait, waits: Waits) -> bool:
+    """Suspend a thread whose next turn has to wait for an account."""
+    if not parked.park(tx, thread.id, wait.wake_at, wait.why, waits):
         return False
     log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)
-    suspension_prompt.ask(tx, core, thread, turn, SuspendedBy.LIMIT, shown)
+    suspension_prompt.ask(tx, core, thread, turn, SuspendedBy.LIMIT, wait.shown)
     return True
+
+
+def reschedule(tx: Tx, core: Core, thread: Thread, wait: Wait) -> None:
+    """Let a parked thread go on at another time. Nobody gets another message; the one that told them is changed."""
+    if wait.wake_at is None or not parked.set_wake(tx, thread.id, wait.wake_at, wait.why):
+        return
+    log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)
+    if wait.wake_at - core.clock.now() >= SOON:
+        suspension_prompt.rephrase(tx, core, thread, wait.shown)
 
 
 def unpark(tx: Tx, core: Core, thread: Thread, outcome: str) -> bool:

@@ -111,11 +111,16 @@ class LimitStatus(StrEnum):
 class LimitWindow(Struct, frozen=True):
     """A window of time in which an account may use so much."""
 
-    name: str  # the agent's own
+    name: str  # the agent's own; `MODEL NAME` if it is only of one model
     status: LimitStatus = LimitStatus.OK
     used: float | None = None  # from 0 to 1
     resets_at: int | None = None  # milliseconds
     minutes: int | None = None  # how long it is
+
+    @property
+    def is_main(self) -> bool:
+        """Whether it holds for every model."""
+        return " " not in self.name
 
 
 class Limits(Struct, frozen=True):

@@ -77,6 +77,7 @@ class SettingsChanged(Logged, frozen=True):
     former_policy: str | None = None
     priority: str | None = None
     budget: str | None = None  # limits of its own, such as `tokens=5000`
+    limits: str | None = None  # what it does if its agent cannot work, such as `on_limit=ask, fallback=claude`
 
 
 class AgentSwitched(Logged, frozen=True):

@@ -81,6 +81,12 @@ class AcpRuntime:
             return Health(HealthState.STOPPED, missing.words, is_there=False)
         return self._programs.health()
 
+    def is_there(self) -> bool:
+        try:
+            return bool(locate(self._entry))
+        except problems.AgentMissing:
+            return False
+
     async def look(self) -> ProgramInfo:
         """Start a session, because only that shows whether the agent is not logged in. Many begin one in any case, so
         a login is reported only if the agent says so, or is known to check it."""

@@ -59,6 +59,12 @@ class ClaudeRuntime:
             return Health(HealthState.DEGRADED, self._trouble)
         return Health(HealthState.STOPPED, say("runtimes.idle"))
 
+    def is_there(self) -> bool:
+        try:
+            return bool(binary.locate(self._config))
+        except RuntimeTrouble:
+            return False
+
     async def look(self) -> ProgramInfo:
         found = await binary.find(self._config, self._clock, self._marks)
         if await binary.is_logged_in(found, self._config, self._clock, self._marks) is False:

@@ -64,6 +64,12 @@ class CodexRuntime:
     async def health(self) -> Health:
         return self._servers.main.health()
 
+    def is_there(self) -> bool:
+        try:
+            return bool(binary.locate(self._config))
+        except RuntimeTrouble:
+            return False
+
     async def look(self) -> ProgramInfo:
         found = await binary.find(self._config, self._clock, self._marks)
         connection = await connect(self._config, self._clock, self._marks, found)

@@ -71,7 +71,9 @@ class Translation:
         self._has_acted = False  # it has done more than to write
         self._spent = Tokens()
         self._thread_total = -1
-        self._limits: dict[str, LimitWindow] = {}  # by name
+        self._limits: dict[
+            str, dict[str, LimitWindow]
+        ] = {}  # by bucket and name, the one that was reported last at the end
 
     def feed(self, method: str, params: msgspec.Raw) -> list[Event]:
         if self.is_ended or (handler := self._handlers.get(method)) is None:
@@ -118,7 +120,7 @@ class Translation:
         items = self._agent_messages or [wire.read_item(raw) for raw in note.turn.items]
         text = final_text(items, self._longest)
         if state is TurnState.FAILED:
-            why = problem(note.turn.error, limits.free_again(self._limits.values()))
+            why = problem(note.turn.error, limits.free_again(each.values() for each in self._limits.values()))
         elif state is TurnState.COMPLETED and not (text or self._has_acted or self._is_joined):
             state, why = TurnState.FAILED, no_answer_to_turn()
         yield TurnEnded(state, text, why, frozenset(self._messages))
@@ -200,8 +202,9 @@ class Translation:
         if (note := wire.read(params, wire.LimitsNote)) is None:
             return
         news = limits.windows(note)
-        self._limits.update({window.name: window for window in news})
         if news:
+            bucket = limits.bucket_of(note)
+            self._limits[bucket] = {**self._limits.pop(bucket, {}), **{window.name: window for window in news}}
             yield Limits(news)
 
     def _error(self, params: msgspec.Raw) -> Iterable[Event]:

@@ -103,13 +103,21 @@ async def thread(state: AppState, thread: str) -> Response:
 async def change(state: AppState, thread: str, body: schemas.Change) -> Response:
     found = await state.engine.threads.find(thread)
     policy, priority = Policy(body.policy) if body.policy else None, Priority(body.priority) if body.priority else None
-    wanted = ThreadSettings(body.model, body.effort, policy, body.runtime, priority)
+    wanted = ThreadSettings(body.model, body.effort, policy, body.runtime, priority, _choices(body))
     limits = _limits(body.budget)
     if limits:
         await state.engine.usage.set_for_thread(found, limits, body.sender)
     if limits and body.title is None and wanted == ThreadSettings():
         return json_response(await state.engine.threads.get(found))
     return json_response(await state.engine.threads.change(found, body.title, wanted, body.sender))
+
+
+def _choices(body: schemas.Change) -> dict[str, str]:
+    """In words, as on the command line."""
+    order = body.fallback if isinstance(body.fallback, str | None) else ",".join(body.fallback) or "none"
+    given = {"fallback": order, "on_limit": body.on_limit, "quiet_hours": body.quiet_hours}
+    waits = {"limit_waits": str(body.limit_waits)} if body.limit_waits is not None else {}
+    return {name: word for name, word in given.items() if word is not None} | waits
 
 
 def _limits(budget: schemas.ThreadBudget | None) -> dict[Measure, int | None]:

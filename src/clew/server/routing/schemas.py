@@ -25,6 +25,8 @@ Upload = Annotated[str, Meta(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$(?!\n)")]
 Uploads = Annotated[tuple[Upload, ...], Meta(max_length=20, description="ids returned by `POST /api/files`")]
 
 
+Agents = Annotated[tuple[Name, ...], Meta(max_length=20)]
+Waits = Annotated[int, Meta(ge=1, le=1000)]
 Limit = Annotated[int, Meta(ge=0, le=1 << 49)]
 
 
@@ -129,6 +131,19 @@ class Change(Body):
     effort: Name | None = None
     policy: Literal["careful", "sandbox", "trusted", "read-only", "yolo"] | None = None
     priority: Literal["high", "normal", "low"] | None = None
+    fallback: Annotated[
+        Agents | Name | None,
+        Meta(description="who takes a turn that its agent cannot begin; or `none`; `default`: as the settings say"),
+    ] = None
+    on_limit: Annotated[
+        Literal["auto", "ask", "never", "default"] | None, Meta(description="how it waits at a usage limit")
+    ] = None
+    limit_waits: Annotated[
+        Waits | Name | None, Meta(description="for how many usage windows in a row it waits by itself")
+    ] = None
+    quiet_hours: Annotated[
+        Name | None, Meta(description="such as `23:00-07:00`: it does not go on by itself then; `none` or `default`")
+    ] = None
     budget: Annotated[
         ThreadBudget | None, Meta(description="limits of its own; 0: that of the settings holds again")
     ] = None

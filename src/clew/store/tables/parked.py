@@ -11,16 +11,24 @@ from clew.store.tables.threads import suspend
 from clew.store.texts import stored
 
 
-def park(tx: Tx, thread: str, wake_at: int | None, message: str) -> bool:
+class Waits(Struct, frozen=True):
+    """For how many usage windows in a row a thread has waited, and when the last of them ends."""
+
+    count: int
+    until: int
+
+
+def park(tx: Tx, thread: str, wake_at: int | None, message: str, waits: Waits) -> bool:
     """Suspend a thread at a usage limit, until a time or until a person says so."""
     if not suspend(tx, thread, SuspendedBy.LIMIT, message):
         return False
-    tx.run("UPDATE threads SET wake_at = ?, limit_waits = limit_waits + 1 WHERE id = ?", wake_at, thread)
+    sql = "UPDATE threads SET wake_at = ?, limit_waits = ?, limit_window = ? WHERE id = ?"
+    tx.run(sql, wake_at, waits.count, waits.until, thread)
     return True
 
 
-def postpone(tx: Tx, thread: str, wake_at: int, message: str) -> bool:
-    """Let a parked thread wait longer."""
+def set_wake(tx: Tx, thread: str, wake_at: int, message: str) -> bool:
+    """Let a parked thread go on at another time."""
     changed = tx.run(
         "UPDATE threads SET wake_at = ?, suspend_message = ? WHERE id = ? AND suspended_by = 'limit'",
         wake_at,
@@ -54,23 +62,23 @@ def use_try(tx: Tx, thread: str) -> None:
     tx.run("UPDATE threads SET wake_at = NULL WHERE id = ? AND status = 'idle' AND wake_at IS NOT NULL", thread)
 
 
-def parked_for(tx: Tx, runtime: str) -> list[str]:
-    """The threads that wait for this account and go on by themselves, the one that has waited longest first."""
-    rows = tx.all(
-        "SELECT id FROM threads WHERE suspended_by = 'limit' AND wake_at >= 0 AND (SELECT runtime FROM turns q"
-        " WHERE q.thread = threads.id AND q.state = 'queued' ORDER BY seq LIMIT 1) = ? ORDER BY wake_at, id",
-        runtime,
-    )
+# A parked thread and its next turn; by priority, then the turn that was queued first.
+_PARKED = (
+    "SELECT t.id, t.wake_at, q.runtime FROM threads t LEFT JOIN turns q ON q.id = (SELECT f.id FROM turns f"
+    " WHERE f.thread = t.id AND f.state = 'queued' ORDER BY f.seq LIMIT 1) WHERE t.suspended_by = 'limit' AND {which}"
+    " ORDER BY CASE t.priority WHEN 'high' THEN 0 WHEN 'low' THEN 2 ELSE 1 END, q.queued_at, t.id"
+)
+
+
+def parked_for(tx: Tx, runtime: str, after: int = 0) -> list[str]:
+    """The threads that wait for this account and go on by themselves, by priority and age. `after`: only those that
+    would go on later than then."""
+    rows = tx.all(_PARKED.format(which="t.wake_at >= ? AND q.runtime = ?"), after, runtime)
     return [row["id"] for row in rows]
 
 
-def set_wake(tx: Tx, thread: str, at: int) -> None:
-    """Let a parked thread go on at another time."""
-    tx.run("UPDATE threads SET wake_at = ? WHERE id = ? AND suspended_by = 'limit'", at, thread)
-
-
 def forget_waits(tx: Tx, thread: str) -> None:
-    tx.run("UPDATE threads SET limit_waits = 0 WHERE id = ? AND limit_waits > 0", thread)
+    tx.run("UPDATE threads SET limit_waits = 0, limit_window = NULL WHERE id = ? AND limit_waits > 0", thread)
 
 
 def next_wake(tx: Tx, after: int) -> int | None:
@@ -88,11 +96,10 @@ class Parked(Struct, frozen=True):
 
 
 def due_parked(tx: Tx, now: int) -> list[Parked]:
-    """Parked threads whose time has come, the one that has waited longest first."""
-    rows = tx.all(
-        "SELECT id, (SELECT runtime FROM turns q WHERE q.thread = threads.id AND q.state = 'queued'"
-        " ORDER BY seq LIMIT 1) AS runtime FROM threads WHERE suspended_by = 'limit' AND wake_at <= ?"
-        " ORDER BY wake_at, id",
-        now,
-    )
-    return [Parked(row["id"], row["runtime"]) for row in rows]
+    """Parked threads whose time has come, by priority and age."""
+    return [Parked(row["id"], row["runtime"]) for row in tx.all(_PARKED.format(which="t.wake_at <= ?"), now)]
+
+
+def too_late(tx: Tx, latest: int) -> list[Parked]:
+    """Parked threads that would go on later than any limit lasts."""
+    return [Parked(row["id"], row["runtime"]) for row in tx.all(_PARKED.format(which="t.wake_at > ?"), latest)]

@@ -12,6 +12,7 @@ from clew.model.messages import Conversation
 from clew.model.threads import ListPosition, Priority, SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store.base import BadRow, Row, Tx
 from clew.store.rows import Among, Count, Moment, Rows, among, literal, within
+from clew.store.tables.choices import OnLimit, QuietHours, as_columns, choices_of
 from clew.store.tables.handles import new_handle
 from clew.store.texts import loaded, stored
 
@@ -39,6 +40,11 @@ class _ThreadRow(Struct):
     priority: Priority
     wake_at: Moment | None
     limit_waits: Count
+    fallback: str | None
+    on_limit: OnLimit | None
+    most_waits: Count | None
+    quiet_hours: QuietHours | None
+    limit_window: Moment | None
 
 
 _COLUMNS = ", ".join(_ThreadRow.__struct_fields__)
@@ -80,6 +86,8 @@ def insert(tx: Tx, thread: Thread) -> None:
         thread.priority,
         thread.wake_at,
         thread.limit_waits,
+        *as_columns(thread.choices),
+        thread.limit_window,
     )
 
 
@@ -403,6 +411,8 @@ def _thread(row: Row) -> Thread:
         priority=_PRIORITIES[row["priority"]],
         wake_at=row["wake_at"],
         limit_waits=row["limit_waits"],
+        limit_window=row["limit_window"],
+        choices=choices_of(row),
     )
 
 

@@ -54,6 +54,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "row_model": ("model", "模型"),
     "row_policy": ("policy", "策略"),
     "row_priority": ("priority", "优先级"),
+    "row_fallback": ("fallback", "接替"),
+    "row_at_limit": ("at a limit", "达上限时"),
     "row_queued": ("queued", "排队"),
     "row_runtime": ("runtime", "运行时"),
     "row_status": ("status", "状态"),

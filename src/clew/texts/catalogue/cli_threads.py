@@ -145,6 +145,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{value} 不是上限；请写 {name}={example}，或 {again}=none。",
     ),
     "not_a_policy": ("{value} is not a policy; there are: {known}.", "{value} 不是策略；可选：{known}。"),
+    "nobody": ("nobody", "无"),
     "not_a_priority": ("{value} is not a priority; there are: {known}.", "{value} 不是优先级；可选：{known}。"),
     "not_a_setting": (
         "{given} is not a setting; write model=NAME, effort=NAME, policy=NAME or budget.tokens=NUMBER.",

@@ -60,6 +60,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "There is no policy {name}; there are: {known}.",
         "没有名为 {name} 的策略；可选：{known}。",
     ),
+    "not_a_choice": (
+        "{value} is not a value of {name}; there are: {known}.",
+        "{value} 不是 {name} 的取值；可选：{known}。",
+    ),
     "no_priority": (
         "There is no priority {name}; there are: {known}.",
         "没有名为 {name} 的优先级；可选：{known}。",

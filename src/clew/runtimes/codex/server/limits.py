@@ -17,15 +17,22 @@ SECONDS = 10**11  # a smaller number is in seconds, a larger one in milliseconds
 def windows(note: wire.LimitsNote) -> tuple[LimitWindow, ...]:
     """The windows of one bucket."""
     bucket = note.rate_limits
-    prefix = "" if bucket.limit_id in (None, "", MAIN) else f"{bucket.limit_name or bucket.limit_id} "
+    prefix = "" if bucket_of(note) == MAIN else f"{bucket.limit_name or bucket.limit_id} "
     found = ((bucket.primary, "primary"), (bucket.secondary, "secondary"))
     return tuple(_window(each, f"{prefix}{name}") for each, name in found if each is not None)
 
 
-def free_again(known: Iterable[LimitWindow]) -> int | None:
-    """When all windows that are used up are free again; None: none is, or it is not known of each."""
-    full = [window.resets_at for window in known if window.status is LimitStatus.REACHED]
-    times = [at for at in full if at is not None]
+def bucket_of(note: wire.LimitsNote) -> str:
+    return note.rate_limits.limit_id or MAIN
+
+
+def free_again(reports: Iterable[Iterable[LimitWindow]]) -> int | None:
+    """When the bucket is free again that refused a turn: of those that are used up the one that was reported last,
+    since Codex reports it just before the error. `reports`: the newest of each bucket, in their order. None: none is
+    used up, or it is not known of each of its windows."""
+    of_each = ([each for each in report if each.status is LimitStatus.REACHED] for report in reports)
+    *_, full = [], *filter(None, of_each)
+    times = [window.resets_at for window in full if window.resets_at is not None]
     return max(times) if times and len(times) == len(full) else None
 
 

@@ -3,7 +3,7 @@
 
 import { get, messageOf } from "/page/lib/api.js";
 import { h, setContent } from "/page/lib/dom.js";
-import { formatFullDate } from "/page/lib/format.js";
+import { agentName, formatFullDate } from "/page/lib/format.js";
 import { said, t, tOr } from "/page/lib/words.js";
 import { openDialog } from "/page/parts/dialogs/dialog.js";
 
@@ -38,6 +38,8 @@ function facts(thread) {
     [t("details.head"), code(thread.head)],
     [t("new.by.kind"), tOr(`kind.${thread.kind}`, thread.kind)],
     [t("new.by.workspace"), code(thread.workspace)],
+    [t("details.fallback"), thread.fallback && (thread.fallback.map(agentName).join(", ") || t("details.nobody"))],
+    [t("details.at_limit"), atLimit(thread)],
     [t("details.adopted"), code(thread.adopted)],
     [t("details.created"), fullDate(thread.created_at)],
     [t("details.completed"), fullDate(thread.completed_at)],
@@ -47,6 +49,16 @@ function facts(thread) {
     { class: "facts" },
     rows.map(([label, value]) => value && h("div", {}, h("dt", {}, label), h("dd", {}, value))),
   );
+}
+
+/**
+ * How it waits at a usage limit, if somebody chose that for it.
+ * @param {Thread} thread
+ */
+function atLimit({ on_limit: way, limit_waits: waits, quiet_hours: hours }) {
+  const quiet = typeof hours === "string" && (hours ? t("details.quiet", { hours }) : t("details.not_quiet"));
+  const told = [way && t(`details.on_limit.${way}`), waits && t("details.windows", { n: waits }), quiet];
+  return told.filter(Boolean).join("; ");
 }
 
 /** @param {Api.ContinuityView[]} sessions */
@@ -79,6 +91,7 @@ function receipt(row) {
     {},
     h("strong", { title: row.conversation }, surface ? tOr(`surface.${surface}`, surface) : t("details.here")),
     h("span", {}, tOr(`delivery.${row.state}`, row.state)),
+    row.runtime && h("span", {}, agentName(row.runtime)),
     row.attempts > 0 && h("span", {}, t("outbox.attempts", { n: row.attempts })),
     row.sent_at && h("small", {}, fullDate(row.sent_at)),
     row.message_id && h("small", {}, messageTrace(surface, row.message_id)),
