@@ -71,8 +71,10 @@ LAST_SENDS = 3.0  # seconds for deliveries in progress when the daemon stops
 
 def _with_own_hooks(core: Core, budget_guard: BudgetGuard, current: Callable[[], Core]) -> Hooks:
     """The budget is looked at last: it asks only about a turn that could run. `current`: the core with these hooks."""
-    listeners = (TaskCompletion(core.clock), Quoting(core.clock), Ledger(core.clock), *core.hooks.turn_end_listeners)
-    hooks = with_agents(replace(core.hooks, turn_end_listeners=listeners), current)
+    ledger = Ledger(core.clock)
+    listeners = (TaskCompletion(core.clock), Quoting(core.clock), ledger, *core.hooks.turn_end_listeners)
+    attempts = (ledger, *core.hooks.attempt_listeners)
+    hooks = with_agents(replace(core.hooks, turn_end_listeners=listeners, attempt_listeners=attempts), current)
     return replace(hooks, claim_guards=(*hooks.claim_guards, ProjectCap(core), budget_guard))
 
 

@@ -46,6 +46,12 @@ class TurnEndListener(Protocol):
         ...
 
 
+class AttemptListener(Protocol):
+    def attempt_refused(self, tx: Tx, thread: Thread, turn: Turn, usage: Usage | None) -> None:
+        """Called inside the transaction that returns a turn to the queue which its runtime got, and could not do."""
+        ...
+
+
 class ClaimGuard(Protocol):
     def holds_back(self, tx: Tx, thread: str) -> bool:
         """Whether the next turn of a thread must not start now. Called inside the transaction that would claim it. The
@@ -112,6 +118,7 @@ class Hooks(Struct, frozen=True):
 
     preparers: tuple[Preparer, ...] = ()
     turn_end_listeners: tuple[TurnEndListener, ...] = ()
+    attempt_listeners: tuple[AttemptListener, ...] = ()
     claim_guards: tuple[ClaimGuard, ...] = ()
     failure_handlers: tuple[FailureHandler, ...] = ()  # the first that has a recourse decides
 

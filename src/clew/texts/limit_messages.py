@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from clew.model.events.accounts import Refusal
 from clew.support.coded import Text
 from clew.texts.bilingual import Bilingual
 from clew.texts.catalogue import say
@@ -52,10 +53,12 @@ def asks(agent: str, until: int, now: int, waits: int) -> Text:
     return say("limits.asks_again", agent=agent, at=moment(until, now), count=waits)
 
 
-def took_over(agent: str, until: int | None, why: str, other: str, now: int) -> Text:
-    """Another agent takes a turn."""
-    if until is not None:
-        return say("limits.at_limit_until", agent=agent, at=moment(until, now), next=other)
+def took_over(agent: str, found: Refusal | None, why: str, other: str, now: int) -> Text:
+    """Another agent takes a turn. A time that the agent did not say is not told as one."""
+    if found is not None and found.is_known:
+        return say("limits.at_limit_until", agent=agent, at=moment(found.until, now), next=other)
+    if found is not None:
+        return say("limits.at_limit_unknown", agent=agent, next=other)
     return say("limits.cannot_begin", agent=agent, why=why, next=other)
 
 

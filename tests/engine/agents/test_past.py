@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clew.engine.agents.prelude_text import Written, write
 from clew.model.history import Content, Deed, Opinion, Outcome, Spoken
 from clew.model.messages import Attachment
@@ -55,6 +57,31 @@ def test_a_turn_that_was_stopped_or_failed_says_so() -> None:
     text = written(said("go"), stopped, failed).text
     assert "Codex began to answer, and the turn was stopped:\n> half of" in text
     assert "the turn was not completed:\n> (The limit is reached.)" in text
+
+
+LONG = "⏎ 一二三四五六七八九十\n\n" * 4_000
+
+
+@pytest.mark.parametrize("budget", [1_000, 1_500, 3_000, 12_000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        said(LONG),
+        said("x" * 50_000, "n" * 500),
+        said("\n" * 9_000 + "end"),
+        answered(LONG, "codex", *(Deed("command", f"{n} {'y' * 400}", "", "ok", 0) for n in range(40))),
+        answered(LONG, "codex", *(Deed("change", f"src/{n}/{'深' * 400}", "", "ok") for n in range(40))),
+        Opinion("t9", 0, "gemini", "ann" * 90, LONG, LONG, "fork"),
+    ],
+)
+def test_the_budget_is_never_exceeded_and_a_cut_is_visible(content: Content, budget: int) -> None:
+    for before in ((), (said("earlier"),) * 3):
+        found = written(*before, content, budget=budget)
+        assert len(found.text.encode()) <= budget
+        assert "left out" in found.text or "more before" in found.text
+        lines = [line for line in found.text.splitlines() if line]
+        assert all(line.startswith((">", "[")) or line.endswith(":") for line in lines), "all of it is quoted"
+        assert lines[0].startswith(f"[clew, turn {TURN}]") and lines[-1].startswith(f"[clew, turn {TURN}]")
 
 
 def test_an_opinion_is_told_with_its_question_and_its_author() -> None:

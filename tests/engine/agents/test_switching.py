@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.config.settings import Config, ThreadsConfig
+from clew.config.settings import Config, ThreadsConfig, parse
 from clew.model import history
 from clew.model.messages import Fate
 from clew.model.surface import SurfaceCan
@@ -176,6 +176,16 @@ async def test_runtime_alone_shows_the_agent_with_a_button_for_each_other(rig: R
     assert "The agent of this thread: scripted" in reply.words and "other" in reply.words
     await rig.say("/智能体 other", sender_id="1")
     assert (await rig.engine.threads.get(thread)).runtime == "other"
+
+
+async def test_each_agent_may_have_a_budget_of_its_own_also_below_the_table_of_its_kind(tmp_path: Path) -> None:
+    config = parse("[threads]\nruntime = 'scripted'\n[runtimes.acp.other]\ncommand = ['other']\nprelude = 1500", "x")
+    async with Rig(tmp_path, config=config, more={"other": other(tmp_path)}) as rig:
+        thread = await say(rig, "!text " + "long " * 2_000)
+        await switch(rig, thread, "other")
+        await say(rig, "!text two")
+        told = played(rig, thread, "other")[0].prelude
+        assert 1_000 < len(told.encode()) <= 1_500
 
 
 async def test_the_prelude_can_be_read(rig: Rig) -> None:

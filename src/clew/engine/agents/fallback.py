@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clew.engine.account_limits import alternative, fallback_of, is_refusing, stored_refusal
+from clew.engine.agents.choices import on_limit
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_notice
 from clew.engine.seams import AskPerson, FailedTurn, Recourse, SendAgain
@@ -21,8 +22,16 @@ from clew.support import crash
 from clew.texts import limit_messages
 from clew.texts.catalogue import say
 
-CODES = frozenset({"not_logged_in", USAGE_LIMIT, "rate_limit", "overloaded", "never_began"})
-KINDS = ("_missing", "_too_old", "_exits", "_not_logged_in")  # how codes of runtimes end that cannot work at all
+# Its account, or the model behind it, did not work. What its person wrote or allowed is the same for every agent, so
+# `bad_request`, `context_window`, `budget`, `policy` and `denials` move nothing.
+CODES = frozenset(
+    {
+        *("not_logged_in", "no_credit", USAGE_LIMIT, "rate_limit", "overloaded"),
+        *("connection", "model_error", "silence", "never_began"),
+    }
+)
+# How codes of runtimes end that cannot work at all; `_refuses`: it runs, but refused what clew needs to begin a turn.
+KINDS = ("_missing", "_too_old", "_exits", "_not_logged_in", "_refuses")
 
 
 class Fallback:
@@ -40,7 +49,8 @@ class Fallback:
             return None
         is_limit = problem.code == USAGE_LIMIT
         if failed.has_acted:
-            return None if is_limit else _ask(turn, problem.text, other)
+            waits = is_limit and on_limit(core, thread) != "never"  # `parking` lets it wait, with the other as a choice
+            return None if waits else _ask(turn, problem.text, other)
         turns.set_tried(tx, turn.id, (*turn.tried, turn.runtime))
         self._tell(tx, thread, turn, stored_refusal(tx, core, turn.runtime) if is_limit else None, other, problem.text)
         crash.point("fallback.moved")
@@ -70,8 +80,7 @@ class Fallback:
 
     def _tell(self, tx: Tx, thread: Thread, turn: Turn, found: Refusal | None, other: str, why: str = "") -> None:
         core = self._core_of()
-        until = found.until if found is not None else None
-        words = limit_messages.took_over(turn.runtime, until, why, other, core.clock.now())
+        words = limit_messages.took_over(turn.runtime, found, why, other, core.clock.now())
         enqueue_notice(tx, core, turn.conversation, words, f"{turn.id}:after-{turn.runtime}", thread.id)
         tx.log(thread.id, turn.id, core.clock.now(), RuntimeNotice(words, NoticeKind.WARNING))
 

@@ -3,6 +3,7 @@ the turn before it is sent, so that a turn that is sent again carries the same b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from msgspec.structs import replace
@@ -61,8 +62,15 @@ class PreludePreparer:
         return Prelude(turn.runtime, seen, written.text, written.messages, written.left_out, now)
 
     def _budget(self, runtime: str) -> int:
-        own: object = getattr(self._core.config.runtimes.get(runtime), "prelude", None)
+        own: object = getattr(_table(self._core.config.runtimes, runtime), "prelude", None)
         return own if isinstance(own, int) else self._core.config.turns.prelude
+
+
+def _table(tables: Mapping[str, object], runtime: str) -> object:
+    """The settings of a runtime: its own table, or one below the table of its plugin, as `acp.goose`."""
+    if runtime in tables:
+        return tables[runtime]
+    return next((each[runtime] for each in tables.values() if isinstance(each, Mapping) and runtime in each), None)
 
 
 def _store(tx: Tx, turn: str, prelude: Prelude) -> None:

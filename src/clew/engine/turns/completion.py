@@ -89,7 +89,7 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     sent again instead, or end as cut off, if a capability has a better way than failing."""
     recourse = _recourse(tx, core, turn, end)
     if isinstance(recourse, SendAgain):
-        return send_again(tx, core, turn, recourse.runtime, was_refused=True)
+        return _send_refused(tx, core, turn, recourse, end.usage)
     if isinstance(recourse, AskPerson):
         return end_and_ask(tx, core, turn, replace(end, state=TurnState.INTERRUPTED), recourse.by, recourse.question)
     if isinstance(recourse, ContinueLater):
@@ -108,6 +108,15 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     enqueue_files(tx, core, turn, where, end.made.files if core.max_file_size(where) else ())
     enqueue_end(tx, core, turn, end.state, done)
     _notify(tx, core, thread, turn, end, Follow.ANSWER)
+    return True
+
+
+def _send_refused(tx: Tx, core: Core, turn: Turn, recourse: SendAgain, used: Usage | None) -> bool:
+    thread = threads.get(tx, turn.thread)
+    if thread is None or not send_again(tx, core, turn, recourse.runtime, was_refused=True):
+        return False
+    for listener in core.hooks.attempt_listeners:
+        listener.attempt_refused(tx, thread, turn, used)
     return True
 
 

@@ -56,6 +56,10 @@ def told(prelude: str) -> list[str]:
     return [re.sub("^> ?", "", quoted, flags=re.MULTILINE).rstrip("\n") for quoted in _SAID.findall(prelude)]
 
 
+# What is wrong, by the code of the error.
+_PROBLEMS = {"server_is_overloaded": "overloaded", "rate_limit_exceeded": "rate_limit"}
+
+
 class Stage(Protocol):
     """What a session needs of its runtime."""
 
@@ -233,7 +237,7 @@ class ScriptedSession:
                 limit = Problem("usage_limit", "The account is at its usage limit.", until=self._runtime.free_at)
                 self._change(entry.turn, state=TurnState.FAILED, problem=limit)
             case script.Status(code=code) | script.Error(code=code):
-                name = "usage_limit" if code == "insufficient_quota" else "model"
+                name = _PROBLEMS.get(str(code), "model")
                 self._change(entry.turn, state=TurnState.FAILED, problem=Problem(name, f"The model said {code}."))
             case script.Cut(times=int() as times):
                 for number in range(times):

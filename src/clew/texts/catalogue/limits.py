@@ -33,6 +33,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{agent} is at its limit until {at}; {next} works on.",
         "{agent} 到 {at} 前已达上限；由 {next} 接着做。",
     ),
+    "at_limit_unknown": (
+        "{agent} is at its limit and did not say until when; {next} works on.",
+        "{agent} 已达上限，没有说明何时恢复；由 {next} 接着做。",
+    ),
     "cannot_begin": ("{agent} cannot begin ({why}) {next} works on.", "{agent} 无法开始（{why}）由 {next} 接着做。"),
     "failed_after_acting": (
         "{agent} failed after it had begun: {why} Continue later, or let {next} go on?",

@@ -3,8 +3,8 @@
 
 import { get, messageOf } from "/page/lib/api.js";
 import { h, setContent } from "/page/lib/dom.js";
-import { agentName, formatFullDate } from "/page/lib/format.js";
-import { said, t, tOr } from "/page/lib/words.js";
+import { formatFullDate } from "/page/lib/format.js";
+import { agentName, said, t, tOr } from "/page/lib/words.js";
 import { openDialog } from "/page/parts/dialogs/dialog.js";
 
 const MOST_RECEIPTS = 50; // the newest
