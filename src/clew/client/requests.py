@@ -250,7 +250,8 @@ def models(runtime: str) -> Request[tuple[ModelInfo, ...]]:
 
 
 def limits() -> Request[tuple[LimitView, ...]]:
-    return _get(tuple[LimitView, ...], "limits")
+    """Those that can tell are asked, once a minute at most."""
+    return _get(tuple[LimitView, ...], "limits", ask=True)
 
 
 def drive(thread: str) -> Request[ThreadView]:

@@ -222,10 +222,10 @@ def usable_agent(core: Core, thread: Thread, turn: Turn) -> str | None:
     named = core.config.runtimes
     order = sorted(core.runtimes, key=lambda name: (name not in named, name))
     able = (name for name in order if name not in tried and not is_refusing(core, name))
-    return next((name for name in able if _is_there(core, name)), None)
+    return next((name for name in able if is_there(core, name)), None)
 
 
-def _is_there(core: Core, name: str) -> bool:
+def is_there(core: Core, name: str) -> bool:
     """Whether its program is installed. Looked at once in a while, since lists ask for many threads."""
     runtime, now = core.runtimes[name], core.clock.monotonic()
     if not isinstance(runtime, Installed):

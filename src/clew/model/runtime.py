@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
-from clew.model.events import Activity, Event
+from clew.model.events import Activity, Event, LimitWindow
 from clew.model.gates import Answer, Asked, Policy
 from clew.model.messages import PromptMessage
 from clew.model.shared_sessions import PastTurn
@@ -223,6 +223,14 @@ class ListsModels(Protocol):
 
     async def models(self) -> tuple[ModelInfo, ...]:
         """Raises RuntimeTrouble. Empty: it does not know yet."""
+
+
+@runtime_checkable
+class TellsLimits(Protocol):
+    """A runtime that can be asked for the usage limits of its account."""
+
+    async def limits(self) -> tuple[LimitWindow, ...]:
+        """Raises RuntimeTrouble. Empty: its account has none, or it does not know."""
 
 
 @runtime_checkable

@@ -55,6 +55,16 @@ async def test_a_postponed_thread_says_the_new_time_in_its_chat(tmp_path: Path) 
         assert "(in 1 h 59 m)" in shown.text and [button.says for button in shown.buttons] == ["now", "stop"]
 
 
+async def test_each_time_that_a_turn_is_parked_its_question_has_another_id(tmp_path: Path) -> None:
+    async with Limited(tmp_path, frees_after=4 * HOUR) as rig:
+        (name,) = await parked_rooms(rig, "a")
+        first = (await rig.engine.threads.get(name)).asks
+        await rig.engine.threads.resume(name, "", rig.clock.ulid(), "ann")
+        await rig.parked(name, times=2)
+        second = (await rig.engine.threads.get(name)).asks
+        assert first and second and first != second
+
+
 async def test_a_thread_that_follows_after_quiet_hours_says_so(tmp_path: Path) -> None:
     async with Limited(tmp_path) as rig:
         first, second = await parked_rooms(rig, "ab")

@@ -29,6 +29,7 @@ from clew.model.runtime import RecordState
 from clew.model.turns import TurnState
 from clew.runtimes.codex import record, wire
 from clew.runtimes.codex.approvals import answers, requests
+from clew.runtimes.codex.server import limits
 from clew.runtimes.codex.translate import Translation
 from tests.runtimes.codex.raw import ended, only
 
@@ -310,6 +311,16 @@ def test_a_refused_turn_says_when_all_used_up_windows_are_free(turn: Turn) -> No
     ended = turn.end("failed", error=error)[-1]
     assert isinstance(ended, TurnEnded) and ended.problem is not None
     assert (ended.problem.code, ended.problem.until) == ("usage_limit", 2_000_000)
+
+
+def test_an_answer_about_limits_has_the_windows_of_every_bucket() -> None:
+    window, name = {"usedPercent": 25, "resetsAt": 1000}, {"limitId": "spark", "limitName": "Spark"}
+    whole = {"rateLimits": {"primary": window}, "rateLimitsByLimitId": {"codex": {"primary": window}, "spark": name}}
+    spark = {**whole, "rateLimitsByLimitId": {"spark": {**name, "primary": window}, "gone": None}}
+    old = {"rateLimits": {"primary": window}, "rateLimitsByLimitId": None}
+    for answer, names in ((whole, ["primary"]), (spark, ["Spark primary"]), (old, ["primary"]), ({}, [])):
+        read = wire.read(raw(**answer), wire.AllLimits)
+        assert read is not None and [each.name for each in limits.all_windows(read)] == names
 
 
 FULL = {"usedPercent": 100, "resetsAt": 9000}

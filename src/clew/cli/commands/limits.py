@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_obj
 def limits_command(out: Out) -> None:
-    """Show the usage limits of each agent's account, as the agent reported them last. No agent is asked."""
+    """Show the usage limits of each agent's account, as the agent reported them last.
+
+    Codex is asked, at most once a minute. The others report theirs with their answers.
+    """
     from clew.client import requests
 
     found = out.client().ask(requests.limits())
@@ -37,4 +40,4 @@ def limits_command(out: Out) -> None:
 def _row(limit: LimitView) -> tuple[str, ...]:
     used = "–" if limit.used is None else f"{limit.used * 100:.0f} %"
     resets = moment(limit.resets_at) if limit.resets_at and limit.resets_at > time.time() * 1000 else "–"
-    return limit.runtime, limit.window, used, word(limit.status), resets, moment(limit.seen_at)
+    return limit.runtime, limit.window or "–", used, word(limit.status), resets, moment(limit.seen_at)

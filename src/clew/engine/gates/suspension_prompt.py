@@ -68,7 +68,7 @@ def prompt_id(tx: Tx, thread: Thread) -> str | None:
     if thread.status is not ThreadStatus.SUSPENDED:
         return None
     asked = deliveries.newest_ask(tx, thread.id) if thread.suspended_by in _DELIVERY_NAMES else None
-    return (asked.turn if asked is not None else thread.last_turn) or thread.id
+    return (asked.id if asked is not None else thread.last_turn) or thread.id
 
 
 def is_question(tx: Tx, message: Delivery) -> bool:

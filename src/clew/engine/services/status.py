@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clew.engine.account_limits import REFUSAL
+from clew.engine.account_limits import REFUSAL, is_there, note_limits
 from clew.engine.core import Core
 from clew.engine.services import options
 from clew.engine.threads.settings import offered_models
 from clew.model.events.accounts import LimitView
-from clew.model.runtime import HealthState, ModelInfo
+from clew.model.runtime import HealthState, ModelInfo, TellsLimits
 from clew.model.views import ChoicesView, RuntimeView, SurfaceView
 from clew.store import Tx, audit, metrics
 from clew.store.audit import DeliveryTrouble
@@ -22,6 +25,11 @@ from clew.support.errors import ClewError, NotFound
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
+CACHED = 60.0  # seconds that an answer about limits counts
+PATIENCE = 10.0  # seconds that an agent may take for it
+UNREPORTED = "unreported"
+_log = logging.getLogger(__name__)
+
 
 class Counts(Struct, frozen=True):
     open: OpenCounts
@@ -31,6 +39,7 @@ class Counts(Struct, frozen=True):
 class StatusService:
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._asked: dict[str, float] = {}  # agents: when they were asked for their limits
 
     async def can_read_store(self) -> bool:
         try:
@@ -65,8 +74,32 @@ class StatusService:
         installed = [(name, health) for name, health in healths if health.is_there]
         return [with_texts(RuntimeView(name, health.state, health.reason, health.pid)) for name, health in installed]
 
-    async def limits(self) -> list[LimitView]:
-        return [_limit_view(seen) for seen in await self._core.store.read(limits.everything)]
+    async def limits(self, *, ask: bool = False) -> list[LimitView]:
+        """As the agents reported them last. `ask`: ask those that can tell, each at most once a minute; those that tell
+        nothing are listed too."""
+        silent = await self._ask_for_limits() if ask else []
+        found = [_limit_view(seen) for seen in await self._core.store.read(limits.everything)]
+        known, now = {each.runtime for each in found}, self._core.clock.now()
+        nothing = [LimitView(name, "", None, None, UNREPORTED, None, now) for name in silent if name not in known]
+        return [*found, *nothing]
+
+    async def _ask_for_limits(self) -> list[str]:
+        """Returns the agents that can be asked."""
+        able = [(name, each) for name, each in sorted(self._core.runtimes.items()) if isinstance(each, TellsLimits)]
+        there = [(name, each) for name, each in able if is_there(self._core, name)]
+        await asyncio.gather(*(self._ask_one(name, each) for name, each in there))
+        return [name for name, _ in there]
+
+    async def _ask_one(self, name: str, runtime: TellsLimits) -> None:
+        now = self._core.clock.monotonic()
+        if now - self._asked.get(name, -CACHED) < CACHED:
+            return
+        self._asked[name] = now
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await note_limits(self._core, name, await runtime.limits())
+        except Exception as error:
+            _log.info("%s does not tell its limits: %s", name, error)
 
     async def models(self, runtime: str) -> tuple[ModelInfo, ...]:
         """The models that a runtime offers; empty if it does not tell. Raises NotFound if there is no such runtime."""

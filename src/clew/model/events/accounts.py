@@ -36,6 +36,6 @@ class LimitView(Struct, frozen=True):
     window: str  # the agent's name for it; `refusal`: the account refused a turn
     used: float | None  # from 0 to 1
     resets_at: int | None
-    status: str  # `ok`, `warning` or `reached`
+    status: str  # `ok`, `warning` or `reached`; `unreported`: the agent was asked, and told nothing
     minutes: int | None  # how long the window is
     seen_at: int

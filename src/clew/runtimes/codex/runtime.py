@@ -7,12 +7,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
+from clew.model.events import LimitWindow
 from clew.model.runtime import Health, ModelInfo, ProgramInfo, RuntimeCan, Seat
 from clew.model.shared_sessions import OutsideSession, PastTurn
 from clew.model.threads import Continuity
 from clew.process.scan import Marks
 from clew.runtimes.codex import external_sessions, problems, wire
-from clew.runtimes.codex.server import binary, environment
+from clew.runtimes.codex.server import binary, environment, limits
 from clew.runtimes.codex.server.connection import Connection, connect
 from clew.runtimes.codex.server.kept_server import Keeping
 from clew.runtimes.codex.server.pool import Servers
@@ -80,6 +81,15 @@ class CodexRuntime:
         from clew.runtimes.codex.server.sandbox import try_sandbox
 
         await try_sandbox(self._config, self._clock, self._marks)
+
+    async def limits(self) -> tuple[LimitWindow, ...]:
+        """What Codex says if it is asked. Without a login there is nothing to say; clew reads no credentials."""
+        connection = await self._servers.main.connect()
+        try:
+            answer = await connection.ask("account/rateLimits/read", None, wire.AllLimits)
+        except RpcError as error:
+            raise problems.refuses(say("codex.do_tell_limits"), error.message) from error
+        return limits.all_windows(answer)
 
     async def models(self) -> tuple[ModelInfo, ...]:
         connection = await self._servers.main.connect()

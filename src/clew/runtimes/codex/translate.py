@@ -201,9 +201,9 @@ class Translation:
     def _account_limits(self, params: msgspec.Raw) -> Iterable[Event]:
         if (note := wire.read(params, wire.LimitsNote)) is None:
             return
-        news = limits.windows(note)
+        news = limits.windows(note.rate_limits)
         if news:
-            bucket = limits.bucket_of(note)
+            bucket = limits.name_of(note.rate_limits)
             self._limits[bucket] = {**self._limits.pop(bucket, {}), **{window.name: window for window in news}}
             yield Limits(news)
 

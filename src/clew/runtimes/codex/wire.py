@@ -239,6 +239,11 @@ class LimitsNote(Wire, frozen=True):
     rate_limits: LimitBucket = LimitBucket()
 
 
+class AllLimits(Wire, frozen=True):
+    rate_limits: LimitBucket = LimitBucket()
+    rate_limits_by_limit_id: dict[str, LimitBucket | None] | None = None
+
+
 class ErrorNote(Wire, frozen=True):
     error: TurnError = TurnError()
     will_retry: bool = False

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
@@ -66,9 +68,11 @@ async def status(state: AppState) -> Response:
 
 
 @router.get("/api/limits", gives=list[LimitView], summary="List the usage limits of agents' accounts")
-async def limits(state: AppState) -> Response:
-    """As the agents reported them last; no agent is asked."""
-    return json_response(await state.engine.status.limits())
+async def limits(
+    state: AppState, ask: Annotated[bool, Meta(description="ask those that can tell, once a minute at most")] = False
+) -> Response:
+    """As the agents reported them last."""
+    return json_response(await state.engine.status.limits(ask=ask))
 
 
 @router.get("/api/runtimes/{runtime}/models", gives=list[ModelInfo], summary="List the models that a runtime offers")

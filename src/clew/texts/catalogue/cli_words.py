@@ -99,6 +99,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "void": ("void", "已失效"),
     "waiting": ("waiting", "在问你"),
     "waits": ("waits", "等你答复"),
+    "unreported": ("not reported", "未报告"),
     "warm": ("warm", "未中断"),
     "warning": ("warning", "接近上限"),
     "workflow": ("workflow", "工作流"),

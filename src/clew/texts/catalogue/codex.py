@@ -76,6 +76,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "do_tell_past": ("tell what was said in {thread}", "给出会话 {thread} 的内容"),
     "do_tiny_turn": ("make a tiny turn", "运行一轮简短的测试"),
     "do_start_turn": ("start the turn", "开始这一轮"),
+    "do_tell_limits": ("tell its usage limits", "报告用量上限"),
     "do_list_models": ("list its models", "列出可用的模型"),
     "do_list_turns": ("list the turns of a thread", "列出会话中的各轮"),
     "odd_answer": (

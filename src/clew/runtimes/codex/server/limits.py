@@ -14,16 +14,21 @@ MAIN = "codex"  # the bucket that every account has
 SECONDS = 10**11  # a smaller number is in seconds, a larger one in milliseconds
 
 
-def windows(note: wire.LimitsNote) -> tuple[LimitWindow, ...]:
+def windows(bucket: wire.LimitBucket) -> tuple[LimitWindow, ...]:
     """The windows of one bucket."""
-    bucket = note.rate_limits
-    prefix = "" if bucket_of(note) == MAIN else f"{bucket.limit_name or bucket.limit_id} "
+    prefix = "" if name_of(bucket) == MAIN else f"{bucket.limit_name or bucket.limit_id} "
     found = ((bucket.primary, "primary"), (bucket.secondary, "secondary"))
     return tuple(_window(each, f"{prefix}{name}") for each, name in found if each is not None)
 
 
-def bucket_of(note: wire.LimitsNote) -> str:
-    return note.rate_limits.limit_id or MAIN
+def all_windows(answer: wire.AllLimits) -> tuple[LimitWindow, ...]:
+    """The windows of all buckets, as Codex answers if it is asked."""
+    buckets = (answer.rate_limits_by_limit_id or {}).values() or (answer.rate_limits,)
+    return tuple(window for bucket in buckets if bucket is not None for window in windows(bucket))
+
+
+def name_of(bucket: wire.LimitBucket) -> str:
+    return bucket.limit_id or MAIN
 
 
 def free_again(reports: Iterable[Iterable[LimitWindow]]) -> int | None:

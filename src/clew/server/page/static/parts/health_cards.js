@@ -16,7 +16,7 @@ import {
 } from "/page/lib/format.js";
 import { threads } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
-import { said, saidEach, t, tOr } from "/page/lib/words.js";
+import { agentName, said, saidEach, t, tOr } from "/page/lib/words.js";
 
 /** @param {Api.RuntimeView} runtime */
 const isRuntimeTroubled = ({ health }) => health === "degraded";
@@ -199,6 +199,30 @@ export function messagesCard(fates) {
     ),
   );
 }
+
+/**
+ * What is known of the usage limits of each agent's account.
+ * @param {Api.LimitView[]} limits
+ */
+export function limitsCard(limits) {
+  const row = (/** @type {Api.LimitView} */ each) =>
+    h(
+      "li",
+      { "data-row": `${each.runtime} ${each.window}` },
+      h("strong", {}, agentName(each.runtime)),
+      h("span", {}, tOr(`limits.window.${each.window}`, each.window)),
+      each.used !== null && h("span", {}, t("limits.used", { percent: Math.round(each.used * 100) })),
+      each.status !== "ok" && stateBadge(LIMIT_BADGES[each.status] ?? "idle", tOr(`limits.${each.status}`, each.status)),
+      each.resets_at && each.resets_at > Date.now() && h("small", {}, t("limits.resets", { at: formatDate(each.resets_at) })),
+    );
+  return card(
+    t("limits"),
+    limits.length ? h("ul", { class: "states" }, limits.map(row)) : h("p", { class: "note" }, t("limits.none")),
+  );
+}
+
+/** @type {Record<string, string>} */
+const LIMIT_BADGES = { reached: "suspended", warning: "waiting" };
 
 /**
  * What each account used today, and the budgets that hold.

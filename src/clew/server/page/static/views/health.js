@@ -12,6 +12,7 @@ import {
   countTroubles,
   daemonCard,
   handoffsCard,
+  limitsCard,
   messagesCard,
   outboxCard,
   processesCard,
@@ -22,7 +23,7 @@ import {
 import { drawPlots } from "/page/parts/plots.js";
 
 const FETCH_EVERY = 10_000; // milliseconds
-const CHANGING = ["turn.ended", "delivery.", "handoff.", "gate."]; // kinds of events, or how they begin
+const CHANGING = ["turn.ended", "delivery.", "handoff.", "gate.", "account."]; // kinds of events, or how they begin
 
 class Health extends HTMLElement {
   #cards = h("div", { class: "cards" });
@@ -50,7 +51,7 @@ class Health extends HTMLElement {
   }
 
   async #fetch() {
-    const { status, outbox, processes, figures, handoffs, usage } = await fetchAll();
+    const { status, outbox, processes, figures, handoffs, usage, limits } = await fetchAll();
     if (!status) return setContent(this.#verdict, t("away.words"));
     const troubles = countTroubles(status, outbox ?? []);
     setContent(this.#verdict, troubles ? t("health.troubles", { n: troubles }) : t("health.fine"));
@@ -64,6 +65,7 @@ class Health extends HTMLElement {
       processes && processesCard(processes),
       handoffs && handoffs.length > 0 && handoffsCard(handoffs),
       usage && usageCard(usage),
+      limits && limitsCard(limits),
       messagesCard(status.fates),
     );
     this.#plots.hidden = !figures;
@@ -73,12 +75,12 @@ class Health extends HTMLElement {
 
 /** Whatever cannot be fetched is null. */
 async function fetchAll() {
-  const paths = ["status", "outbox", "processes", "figures", "handoffs?limit=10", "usage"];
-  /** @type {[Api.StatusView?, Api.OwedView[]?, Api.ProcessView[]?, Api.FiguresView?, Api.HandoffView[]?, Api.UsageView?]} */
-  const [status, outbox, processes, figures, handoffs, usage] = /** @type {any} */ (
+  const paths = ["status", "outbox", "processes", "figures", "handoffs?limit=10", "usage", "limits"];
+  /** @type {[Api.StatusView?, Api.OwedView[]?, Api.ProcessView[]?, Api.FiguresView?, Api.HandoffView[]?, Api.UsageView?, Api.LimitView[]?]} */
+  const [status, outbox, processes, figures, handoffs, usage, limits] = /** @type {any} */ (
     await Promise.all(paths.map((path) => get(`/api/${path}`).catch(() => null)))
   );
-  return { status, outbox, processes, figures, handoffs, usage };
+  return { status, outbox, processes, figures, handoffs, usage, limits };
 }
 
 customElements.define("clew-health", Health);

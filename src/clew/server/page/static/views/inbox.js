@@ -8,7 +8,7 @@ import { t } from "/page/lib/words.js";
 import { drawnGate, newGate } from "/page/parts/gates/gate.js";
 import { setGates } from "/page/parts/gates/gate_list.js";
 import { gateShortcuts } from "/page/parts/gates/gate_shortcuts.js";
-import { suspendedPrompt } from "/page/parts/gates/suspended.js";
+import { questionOf, suspendedPrompt } from "/page/parts/gates/suspended.js";
 import { newRuleList } from "/page/parts/rules/rule_list.js";
 
 class Inbox extends HTMLElement {
@@ -50,7 +50,7 @@ class Inbox extends HTMLElement {
     const shown = new Map(children.map((element) => [keyOf(element), element]));
     const gates = waiting.gates.map((gate) => drawnGate(shown.get(gate.id), gate) ?? this.#gate(gate));
     const suspended = waiting.suspended.map(
-      (thread) => shown.get(`${thread.id} ${thread.asks}`) ?? suspendedPrompt(thread, { isNamed: true }),
+      (thread) => shown.get(`${thread.id} ${questionOf(thread)}`) ?? suspendedPrompt(thread, { isNamed: true }),
     );
     const elements = [...gates, ...suspended];
     setGates(this.#list, elements, this.querySelector("h1"));

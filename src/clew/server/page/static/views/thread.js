@@ -11,7 +11,7 @@ import { said, t } from "/page/lib/words.js";
 import { drawnGate, newGate } from "/page/parts/gates/gate.js";
 import { setGates } from "/page/parts/gates/gate_list.js";
 import { gateShortcuts } from "/page/parts/gates/gate_shortcuts.js";
-import { suspendedPrompt } from "/page/parts/gates/suspended.js";
+import { questionOf, suspendedPrompt } from "/page/parts/gates/suspended.js";
 import { threadActions } from "/page/parts/thread/actions.js";
 import { newComposer } from "/page/parts/thread/composer.js";
 import { threadFacts, titleLine } from "/page/parts/thread/header.js";
@@ -110,7 +110,7 @@ class ThreadView extends HTMLElement {
       .filter((gate) => gate.thread === this.#id)
       .map((gate) => drawnGate(shown.get(gate.id), gate) ?? newGate(gate, { inThread: true }));
     if (this.#thread?.status === "suspended")
-      elements.push(shown.get(this.#thread.asks ?? "") ?? suspendedPrompt(this.#thread));
+      elements.push(shown.get(questionOf(this.#thread)) ?? suspendedPrompt(this.#thread));
     setGates(this.#gates, elements, this.#timeline);
   }
 

@@ -55,6 +55,13 @@ function answersOf(thread) {
 }
 
 /**
+ * What tells the question of a thread, as it is shown, from another: the same one may come to say another time.
+ * @param {Thread} thread
+ */
+export const questionOf = (thread) =>
+  [thread.asks, thread.wake_at, thread.other_agent, thread.suspend_message].map((each) => each ?? "").join(" ");
+
+/**
  * How long a thread at a usage limit still waits.
  * @param {Thread} thread
  */
@@ -88,7 +95,7 @@ export function suspendedPrompt(thread, { isNamed = false } = {}) {
       class: "gate gate-suspended",
       role: "group",
       tabindex: "-1",
-      "data-asks": thread.asks,
+      "data-asks": questionOf(thread),
       "data-thread": thread.id,
       "aria-label": t("status.suspended"),
     },
