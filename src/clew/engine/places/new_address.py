@@ -20,7 +20,6 @@ def follow(tx: Tx, core: Core, old: Conversation, new: Conversation) -> None:
     """Move binding, settings, home, away mode, notices, turns, deliveries, handoffs and open questions. What was asked
     there is asked again, since messages at the old address can neither be edited nor answered."""
     places.move(tx, old, new)
-    threads.move_notices(tx, old, new)
     handoffs.move(tx, old, new)
     bound = bindings.move(tx, old, new)
     running = turns.move(tx, old, new)

@@ -1,14 +1,16 @@
-"""Deliveries for callers: send pending ones now, list undelivered ones, measure how long sending takes."""
+"""Deliveries for callers: send pending ones now, list a thread's with their receipts and what has not arrived, measure
+how long sending takes."""
 
 from __future__ import annotations
 
 from clew.engine.core import Core
 from clew.engine.delivery.notify import notify
 from clew.engine.delivery.outbox import Outbox
-from clew.engine.services import thread_views
-from clew.model.delivery import Delivery
-from clew.model.views import Notified, OwedView
-from clew.store.tables import deliveries
+from clew.model.delivery import Delivery, DeliveryState
+from clew.model.views import Notified, OwedView, WhereRow
+from clew.store import Tx
+from clew.store.tables import deliveries, turns
+from clew.support.coded import with_texts
 from clew.support.histogram import Histogram
 from clew.texts.catalogue import say
 
@@ -36,9 +38,60 @@ class DeliveryService:
         self._outbox.wake(name)  # it may be due for another attempt
 
     async def undelivered(self, limit: int) -> list[OwedView]:
-        return await thread_views.undelivered(self._core, limit)
+        return await undelivered(self._core, limit)
 
     @property
     def latency(self) -> Histogram:
         """Seconds from enqueueing a delivery to sending it, since this daemon started."""
         return self._outbox.latency
+
+
+async def where(core: Core, name: str) -> list[WhereRow]:
+    """The deliveries of a thread with their receipts."""
+    rows, agents = await core.store.read(lambda tx: _receipts(tx, name))
+    return [
+        with_texts(
+            WhereRow(
+                row.id,
+                row.kind,
+                str(row.conversation) if row.conversation else None,
+                row.state,
+                row.attempts,
+                row.message_id,
+                row.sent_at,
+                row.error,
+                row.turn,
+                agents.get(row.turn or ""),
+            )
+        )
+        for row in rows
+    ]
+
+
+def _receipts(tx: Tx, name: str) -> tuple[list[Delivery], dict[str, str]]:
+    """The deliveries, and the agents of their turns."""
+    rows = deliveries.of_thread(tx, name)
+    sessions = turns.sessions(tx, [row.turn for row in rows if row.turn is not None])
+    return rows, {turn: session.runtime for turn, session in sessions.items()}
+
+
+async def undelivered(core: Core, limit: int) -> list[OwedView]:
+    """Deliveries that have not arrived, newest first."""
+    rows = await core.store.read(lambda tx: deliveries.outstanding(tx, limit))
+    return [
+        with_texts(
+            OwedView(
+                row.id,
+                row.kind,
+                row.thread,
+                row.turn,
+                str(row.conversation) if row.conversation else None,
+                row.state,
+                row.attempts,
+                row.error,
+                row.created_at,
+                row.due_at if row.state is DeliveryState.PENDING else None,
+            )
+        )
+        for row in rows
+    ]

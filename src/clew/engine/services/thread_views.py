@@ -13,7 +13,6 @@ from clew.engine.gates import suspension_prompt
 from clew.engine.threads.lookup import find_thread, no_thread
 from clew.engine.turns import turn_policy
 from clew.model import history
-from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gate_views import Verdict
 from clew.model.history import Node
 from clew.model.threads import ListPosition, SessionKey, SuspendedBy, Thread, ThreadFilter
@@ -22,15 +21,13 @@ from clew.model.views import (
     BoundView,
     ContinuityView,
     ItemView,
-    OwedView,
     Page,
     QueuedView,
     ThreadView,
     TurnView,
-    WhereRow,
 )
 from clew.store import Tx
-from clew.store.tables import bindings, deliveries, gates, items, nodes, preludes, threads, turns
+from clew.store.tables import bindings, gates, items, nodes, preludes, threads, turns
 from clew.store.tables import continuity as continuity_table
 from clew.store.tables.threads import Damaged, ThreadSummary
 from clew.support.coded import Coded, Text, coded_in, with_texts
@@ -155,57 +152,6 @@ async def _session_view(core: Core, link: continuity_table.RuntimeLink) -> Conti
             seen=link.seen,
         )
     )
-
-
-async def where(core: Core, name: str) -> list[WhereRow]:
-    """The deliveries of a thread with their receipts."""
-    rows, agents = await core.store.read(lambda tx: _receipts(tx, name))
-    return [
-        with_texts(
-            WhereRow(
-                row.id,
-                row.kind,
-                str(row.conversation) if row.conversation else None,
-                row.state,
-                row.attempts,
-                row.message_id,
-                row.sent_at,
-                row.error,
-                row.turn,
-                agents.get(row.turn or ""),
-            )
-        )
-        for row in rows
-    ]
-
-
-def _receipts(tx: Tx, name: str) -> tuple[list[Delivery], dict[str, str]]:
-    """The deliveries, and the agents of their turns."""
-    rows = deliveries.of_thread(tx, name)
-    sessions = turns.sessions(tx, [row.turn for row in rows if row.turn is not None])
-    return rows, {turn: session.runtime for turn, session in sessions.items()}
-
-
-async def undelivered(core: Core, limit: int) -> list[OwedView]:
-    """Deliveries that have not arrived, newest first."""
-    rows = await core.store.read(lambda tx: deliveries.outstanding(tx, limit))
-    return [
-        with_texts(
-            OwedView(
-                row.id,
-                row.kind,
-                row.thread,
-                row.turn,
-                str(row.conversation) if row.conversation else None,
-                row.state,
-                row.attempts,
-                row.error,
-                row.created_at,
-                row.due_at if row.state is DeliveryState.PENDING else None,
-            )
-        )
-        for row in rows
-    ]
 
 
 async def verify(core: Core, name: str | None) -> AsyncIterator[Verdict]:

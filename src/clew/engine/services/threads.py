@@ -14,7 +14,7 @@ from clew.engine.inbox.admission import repeated, resume_completed, write_fate
 from clew.engine.inbox.sender import message_of
 from clew.engine.places import driver
 from clew.engine.places.targets import home_or_none
-from clew.engine.services import passages, thread_views
+from clew.engine.services import deliveries, passages, thread_views
 from clew.engine.services.gates import GateService
 from clew.engine.services.transcript import transcript as read_transcript
 from clew.engine.threads import forks, lifecycle, lookup, settings
@@ -274,7 +274,7 @@ class ThreadService:
         return await thread_views.continuity(self._core, thread)
 
     async def where(self, thread: str) -> list[WhereRow]:
-        return await thread_views.where(self._core, thread)
+        return await deliveries.where(self._core, thread)
 
     def verify(self, thread: str | None) -> AsyncIterator[Verdict]:
         return thread_views.verify(self._core, thread)

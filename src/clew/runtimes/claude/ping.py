@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator
 
 from clew.model.messages import PromptMessage
 from clew.process.scan import Marks
-from clew.runtimes.claude import problems, prompts, wire
+from clew.runtimes.claude import problems, wire
 from clew.runtimes.claude.approvals.pending import Pending
-from clew.runtimes.claude.live_turn import Live
 from clew.runtimes.claude.program import arguments, binary
 from clew.runtimes.claude.program.connection import Connection, connect
 from clew.runtimes.claude.settings import ClaudeConfig
+from clew.runtimes.claude.turn import prompts
+from clew.runtimes.claude.turn.live_turn import Live
 from clew.runtimes.probe import PROMPT, TIME_LIMIT, PingStep, answer
 from clew.runtimes.turn_events import follow
 from clew.support.clock import Clock

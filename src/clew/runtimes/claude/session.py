@@ -24,9 +24,8 @@ from clew.model.threads import Continuity, SessionBegan
 from clew.model.turns import TurnState
 from clew.model.turns import Usage as Spent
 from clew.process.scan import Marks
-from clew.runtimes.claude import problems, prompts, spending, wire
+from clew.runtimes.claude import problems, spending, wire
 from clew.runtimes.claude.approvals.pending import Pending
-from clew.runtimes.claude.live_turn import Live
 from clew.runtimes.claude.program import arguments, binary, trust
 from clew.runtimes.claude.program.arguments import Begin
 from clew.runtimes.claude.program.connection import Connection, Refused, connect
@@ -36,7 +35,9 @@ from clew.runtimes.claude.record.position import Position, new_id
 from clew.runtimes.claude.record.transcript import STEERED
 from clew.runtimes.claude.settings import ClaudeConfig
 from clew.runtimes.claude.spending import Meter
-from clew.runtimes.claude.translate import is_unasked
+from clew.runtimes.claude.turn import prompts
+from clew.runtimes.claude.turn.live_turn import Live
+from clew.runtimes.claude.turn.translate import is_unasked
 from clew.runtimes.claude.wire import CostState
 from clew.runtimes.server import OnLost, Server
 from clew.runtimes.turn_events import follow

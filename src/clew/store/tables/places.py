@@ -120,13 +120,14 @@ def home(tx: Tx, surface: str) -> Conversation | None:
 
 
 def move(tx: Tx, old: Conversation, new: Conversation) -> None:
-    """Move settings, home and away mode to the conversation's new address; settings that are there stay."""
+    """Move settings, home, away mode and notices of threads to the conversation's new address; settings that are there stay."""
     if get(tx, new) == Place():
         tx.run("DELETE FROM places WHERE surface = ? AND address = ?", new.surface, new.address)
         tx.run("UPDATE places SET address = ? WHERE surface = ? AND address = ?", new.address, old.surface, old.address)
     for table in ("homes", "owner_chats", "away"):
         sql = f"UPDATE {table} SET address = ? WHERE surface = ? AND address = ?"
         tx.run(sql, new.address, old.surface, old.address)
+    tx.run("UPDATE threads SET notify_target = ? WHERE notify_target = ?", str(new), str(old))
 
 
 def owner_chat(tx: Tx, surface: str) -> tuple[Conversation, str] | None:

@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.gates import Policy
-from clew.model.messages import Conversation
 from clew.model.threads import ListPosition, Priority, SuspendedBy, Thread, ThreadFilter, ThreadKind, ThreadStatus
 from clew.store.base import BadRow, Row, Tx
 from clew.store.rows import Among, Count, Moment, Rows, among, literal, within
@@ -444,11 +443,6 @@ def _thread_or_damaged(tx: Tx, row: Row) -> Thread | Damaged:
     if isinstance(found, BadRow):
         return Damaged(str(row["id"]), found.reason, _moment(row["active_at"]))
     return found
-
-
-def move_notices(tx: Tx, old: Conversation, new: Conversation) -> None:
-    """Send the notices of threads to the conversation's new address."""
-    tx.run("UPDATE threads SET notify_target = ? WHERE notify_target = ?", str(new), str(old))
 
 
 ROWS = Rows("threads", _ThreadRow, _thread, live=(_ACTIVE,))

@@ -18,7 +18,7 @@ from clew.runtimes.claude.record import lookup, transcript
 from clew.runtimes.claude.record.position import Position
 from clew.runtimes.claude.record.transcript import Said, SaidTurn
 from clew.runtimes.claude.settings import ClaudeConfig
-from clew.runtimes.claude.translate import COMPACTED
+from clew.runtimes.claude.turn.translate import COMPACTED
 from clew.runtimes.claude.wire import Row
 
 log = logging.getLogger(__name__)

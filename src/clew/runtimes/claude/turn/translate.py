@@ -33,7 +33,7 @@ from clew.model.turns import Usage as Tokens
 from clew.runtimes import claude_limits
 from clew.runtimes.claude import items, problems, spending, wire
 from clew.runtimes.claude.record.transcript import STEERED
-from clew.runtimes.claude.sub_agents import SubAgents
+from clew.runtimes.claude.turn.sub_agents import SubAgents
 from clew.runtimes.claude.wire import Block, Frame, Request, StreamEvent
 from clew.runtimes.claude_limits import ClaudeLimits
 from clew.support.text import LONGEST, clean

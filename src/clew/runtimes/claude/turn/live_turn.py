@@ -15,7 +15,7 @@ from clew.runtimes.claude import items, wire
 from clew.runtimes.claude.approvals import answers, requests
 from clew.runtimes.claude.approvals.pending import Pending
 from clew.runtimes.claude.approvals.requests import Checked
-from clew.runtimes.claude.translate import Translation
+from clew.runtimes.claude.turn.translate import Translation
 from clew.runtimes.process import within
 from clew.runtimes.turn_events import Events
 from clew.support.errors import RuntimeLost
