@@ -4,7 +4,7 @@ A plugin is a package with an entry point in the group `clew.runtimes` or `clew.
 docs/how-to/runtimes/writing-one.md, docs/how-to/surfaces/writing-one.md. The kits that try it are in `clew.testing`.
 """
 
-from clew.config.plugin import Connected, Connecting, Field, Finding, HttpReply, HttpRequest, HttpRoute, Plugin
+from clew.config.plugin import Connected, Connecting, Field, Finding, HttpReply, HttpRequest, HttpRoute, Login, Plugin
 from clew.config.rules import Address, AtLeastOne, Between, Name, OneOf, Place, Port, Seconds, Secret, Shape, Timeout
 from clew.model.delivery import Button, DeliveryKind
 from clew.model.events import (
@@ -76,6 +76,7 @@ from clew.support.errors import (
     Unable,
 )
 from clew.support.home import Home
+from clew.texts.catalogue import say
 
 __all__ = [
     "Accepted",
@@ -122,6 +123,7 @@ __all__ = [
     "Inbound",
     "Inbox",
     "ListsModels",
+    "Login",
     "Marks",
     "ModelInfo",
     "Name",
@@ -174,6 +176,7 @@ __all__ = [
     "Unable",
     "Units",
     "Usage",
+    "say",
     "spawn",
     "within",
 ]

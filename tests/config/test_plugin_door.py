@@ -3,6 +3,7 @@ completion and HTTP routes. The real command line and daemon use them."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from clew.config import plugins
 from clew.config.plugins import BUILT_IN, RUNTIMES, SURFACES
 from tests.cli.test_completion import completed
 from tests.config.test_plugins import install
@@ -111,7 +113,7 @@ DESKS = Plugin(
 )
 """
 RUNTIME = """
-from clew.plugin_api import Health, HealthState, Plugin, ProgramInfo, RuntimeCan, RuntimeTrouble, Unable
+from clew.plugin_api import Health, HealthState, Login, Plugin, ProgramInfo, RuntimeCan, RuntimeTrouble, Unable, say
 
 
 class Flown(RuntimeTrouble):
@@ -126,10 +128,13 @@ class Owl:
 
     async def look(self):
         if self.name == "barn-owl":
-            raise RuntimeTrouble("The barn owl sleeps. Wake it.")
+            raise asleep()
         if self.name == "snow-owl":
             raise Flown("The snow owl has flown. Call it.", "Call it.")
         return ProgramInfo("1.2", "/usr/bin/owl", True)
+
+    async def open(self, seat):
+        raise asleep()
 
     async def health(self):
         return Health(HealthState.HEALTHY)
@@ -138,9 +143,18 @@ class Owl:
         pass
 
 
+def asleep():
+    return RuntimeTrouble(say("plugins.owl.asleep", name=say("plugins.owl.barn")))
+
+
+def login(config, name):
+    return Login(("sh", "-c", f'echo {name} "$OWL_HOME"'), {"OWL_HOME": "/nest"}) if name == "barn-owl" else None
+
+
 OWLS = ("barn-owl", "snow-owl", "wood-owl")
 PLUGIN = Plugin(
-    make=lambda: {name: Owl(name) for name in OWLS}, names=lambda config: OWLS
+    make=lambda: {name: Owl(name) for name in OWLS}, names=lambda config: OWLS, environment=("OWL_HOME",), login=login,
+    sentences={"asleep": ("{name} sleeps. Wake it.", "{name}在睡觉。请叫醒它。"), "barn": ("The barn owl", "仓鸮")},
 )
 """
 TABLE = '[surfaces.pager]\nsecret = "s3cret"\nhome = "17"\nallow = ["ann"]\n'
@@ -204,6 +218,33 @@ def test_its_checks_are_part_of_doctor_and_its_runtimes_are_tried(clew: Clew) ->
 
 
 @pytest.mark.process
+def test_its_sentences_are_said_in_both_languages(clew: Clew) -> None:
+    clew.configure(SCRIPTED)
+    english, chinese = ({"LC_ALL": locale} for locale in ("C.UTF-8", "zh_CN.UTF-8"))
+    for language, said in ((english, "The barn owl sleeps. Wake it."), (chinese, "仓鸮在睡觉。请叫醒它。")):
+        assert said in clew.run("doctor", env=language).out  # the check runs in the command itself
+        failed = clew.run("run", "--runtime", "barn-owl", "hello", env=language)  # the daemon says it
+        assert failed.code == 1 and said in failed.err + failed.out, failed
+
+
+@pytest.mark.process
+def test_a_sentence_without_a_language_is_a_trouble_that_doctor_shows(clew: Clew, tmp_path: Path) -> None:
+    code = 'from clew.plugin_api import Plugin\nPLUGIN = Plugin(make=list, sentences={"one": ("{a} is one", "{b}")})'
+    install(tmp_path / "site", "halfpost", RUNTIMES, {"half": "halfpost:PLUGIN"}, code)
+    clew.configure(SCRIPTED)
+    assert "its sentence one must be a pair, English and Chinese" in clew.run("doctor").out
+
+
+@pytest.mark.process
+def test_its_variables_are_passed_to_a_service_and_its_login_is_run(clew: Clew) -> None:
+    clew.configure(SCRIPTED)
+    unit = clew.run("service", "install", "--print", env={"OWL_HOME": "/owls", "CODEX_HOME": "/c", "OTHER": "x"}).out
+    assert all(text in unit for text in ("OWL_HOME", "/owls", "CODEX_HOME")) and "OTHER" not in unit
+    assert clew.run("login", "barn-owl").out == "barn-owl /nest\n"
+    assert "Log in with wood-owl's own program" in clew.run("login", "wood-owl").err
+
+
+@pytest.mark.process
 def test_completion_offers_its_chats_targets_and_runtimes(clew: Clew) -> None:
     telegram = '[surfaces.telegram]\ntoken = "x"\nhome = "42"\n[surfaces.feishu]\napp_secret = "x"\n'
     clew.configure(f"{SCRIPTED}{TABLE}{telegram}")
@@ -234,6 +275,14 @@ def test_its_routes_are_served_without_the_token_of_clew(clew: Clew) -> None:
         described = client.get("/openapi.json", headers=token).json()["paths"]
     assert described["/surfaces/pager/{number}"]["post"]["summary"] == "Page a person"
     assert "/surfaces/webhook/{name}" in described
+
+
+def test_only_a_runtime_knows_the_variables_of_its_agent() -> None:
+    source, own = ROOT / "src" / "clew", ("runtimes", "texts", "cli/commands/codex.py")
+    paths = [path for path in source.rglob("*.py") if not any(path.is_relative_to(source / each) for each in own)]
+    assert plugins.environment() == ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "HERMES_HOME"]
+    named = re.compile("|".join(f"[\"']{name}[\"']" for name in plugins.environment()))
+    assert {path.name for path in paths if named.search(path.read_text(encoding="utf-8"))} == set()
 
 
 IMPORTED = """

@@ -226,7 +226,7 @@ def test_restart_does_not_cut_turns_and_watchers_continue(system: System, tmp_pa
     system.model.wait_held("here")
     codex = kept(system).program
     restarted = system.clew.run("restart", "--grace", "60")
-    assert restarted.code == 0 and "what Codex works on goes on, other turns get up to 60 s" in restarted.err
+    assert restarted.code == 0 and "what kept agents work on goes on, other turns get up to 60 s" in restarted.err
     assert kept(system).program == codex
     system.model.release("here")
     result = system.clew.wait(watched)

@@ -38,6 +38,7 @@ def _in_chinese(text: str) -> str:
     from clew.texts.catalogue import restore
 
     coded = coded_of(text)
+    _bring_sentences(text)
     return zh(restore(coded, str.__str__(text)) if coded else text)
 
 
@@ -51,6 +52,16 @@ def as_called(text: str) -> str:
     from clew.cli.command_list import COMMANDS
 
     return re.sub(rf"(?<![\w./-])clew (?=(?:{'|'.join(COMMANDS)})\b)", lambda _: f"{called} ", text)
+
+
+def _bring_sentences(text: object) -> None:
+    """Load the plugins whose sentences a text of the daemon holds."""
+    from clew.support.coded import Text, plugins_in
+
+    if isinstance(text, Text) and (missing := plugins_in(text.coded)):
+        from clew.config.plugins import bring_sentences
+
+        bring_sentences(missing)
 
 
 def said(view: WithTexts, field: str) -> str:
@@ -69,6 +80,9 @@ def sentence(code: str, /, **args: object) -> Text:
     """A sentence of the catalogue with its code, for an error: JSON has it in English."""
     from clew.texts.catalogue import say
 
+    if reads_chinese(os.environ):
+        for value in args.values():
+            _bring_sentences(value)
     return say(code, **{name: value if isinstance(value, str | int) else str(value) for name, value in args.items()})
 
 

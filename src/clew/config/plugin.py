@@ -28,6 +28,18 @@ class Plugin(Struct, frozen=True, kw_only=True):
     targets: Callable[[Any], Iterable[str]] | None = None  # for `--notify`. Default: its name, if it has a `home`
     chats: Callable[[Any], Iterable[str]] | None = None  # for `clew handoff`. Default: its name, if it has `allow`
     routes: Callable[[Any], Iterable[HttpRoute]] | None = None  # gets the surface
+    # Variables that lead an agent to the person's own set-up, such as CODEX_HOME: a service of the system gets them.
+    environment: tuple[str, ...] = ()
+    login: Callable[..., Login | None] | None = None  # for `clew login`; gets `config` and `name`, by name
+    # Its sentences in English and 简体中文, by name. `say("plugins.NAME.WHAT")` makes one: NAME is that of the plugin.
+    sentences: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+class Login(Struct, frozen=True):
+    """The program with which a person logs in to an agent."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)  # in addition to the person's own
 
 
 class Field(Struct, frozen=True):

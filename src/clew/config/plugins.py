@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from clew.config.plugin import Connecting, Plugin
-from clew.support.coded import worded
+from clew.support.coded import bring, holes, worded
 from clew.support.errors import BadInput
 
 if TYPE_CHECKING:
@@ -190,6 +190,31 @@ def _is_on(plugin: Plugin, config: Any) -> bool:
     return plugin.settings is None or (config is not None and bool(getattr(config, "is_on", True)))
 
 
+def maker_of(name: str, tables: Mapping[str, Any]) -> tuple[Plugin, Any] | None:
+    """The plugin that makes a runtime, and its settings."""
+    loaded = load(RUNTIMES)[0]
+    if (owner := several(loaded, tables).get(name)) is not None:
+        return owner, tables[name]
+    for own, plugin in loaded.items():
+        config = config_of(plugin, tables.get(own))
+        if name == own or name in names_of(own, plugin, config):
+            return plugin, config
+    return None
+
+
+def environment() -> list[str]:
+    """The variables that lead agents to a person's own set-up."""
+    found = (plugin for group in (RUNTIMES, SURFACES) for plugin in load(group)[0].values())
+    return sorted({name for plugin in found for name in plugin.environment})
+
+
+def bring_sentences(wanted: Iterable[str]) -> None:
+    """Load these plugins, so that their sentences can be shown in another language."""
+    for name in wanted:
+        for group in (RUNTIMES, SURFACES):
+            get(group, name)
+
+
 def connecting(surface: str) -> Connecting:
     """The dialogue that sets up a surface. Raises BadInput if it has none."""
     plugin = get(SURFACES, surface)
@@ -289,7 +314,7 @@ def _load(group: str, name: str, found: Mapping[str, _Entry]) -> Plugin | Plugin
             ),
         )
     if isinstance(loaded, Plugin):
-        return loaded
+        return _with_sentences(group, name, loaded)
     if not callable(loaded):
         return PluginTrouble(
             group,
@@ -302,6 +327,20 @@ def _load(group: str, name: str, found: Mapping[str, _Entry]) -> Plugin | Plugin
             ),
         )
     return _described(loaded)
+
+
+def _with_sentences(group: str, name: str, plugin: Plugin) -> Plugin | PluginTrouble:
+    """Take in the sentences of a plugin, if both languages are there."""
+    for which, both in plugin.sentences.items():
+        if len(both) != 2 or not all(both) or holes(both[0]) != holes(both[1]):
+            error = worded(
+                "config.bad_sentence",
+                "its sentence {which} must be a pair, English and Chinese, with the same holes",
+                which=which,
+            )
+            return PluginTrouble(group, name, error)
+    bring(name, plugin.sentences)
+    return plugin
 
 
 def _log(words: str) -> None:

@@ -207,7 +207,7 @@ def _turns_note(home: Home, grace: float, restart: bool) -> str:
 
     if restart and kept_programs.running(home):
         others = worded("process.others_get", ", other turns get up to {grace} s", grace=f"{grace:g}") if grace else ""
-        return worded("process.codex_goes_on", "; what Codex works on goes on{others}", others=others)
+        return worded("process.agents_go_on", "; what kept agents work on goes on{others}", others=others)
     return worded("process.turns_get", "; running turns get up to {grace} s", grace=f"{grace:g}") if grace else ""
 
 

@@ -4,6 +4,7 @@ sentence in English and 简体中文, and whoever shows it chooses the language.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar, get_origin
 
@@ -46,6 +47,30 @@ def worded(code: str, english: str, /, **args: str | int) -> Text:
         name: value if isinstance(value, int) else coded_of(value) or str.__str__(value) for name, value in args.items()
     }
     return Text(_HOLE.sub(lambda hole: str(args.get(hole[1], "")), english), Coded(code, known))
+
+
+_brought: dict[str, tuple[str, str]] = {}  # by code: the sentences of plugins that are loaded
+_OF_PLUGIN = re.compile(r"plugins\.(.+)\.\w+")
+
+
+def bring(plugin: str, sentences: Mapping[str, tuple[str, str]]) -> None:
+    """Take in the sentences of a plugin: English and Chinese, by name."""
+    _brought.update({f"plugins.{plugin}.{name}": both for name, both in sentences.items()})
+
+
+def brought(code: str) -> tuple[str, str] | None:
+    return _brought.get(code)
+
+
+def plugins_in(coded: Coded) -> set[str]:
+    """The plugins whose sentences it holds, and that are not loaded."""
+    found = _OF_PLUGIN.fullmatch(coded.code) if coded.code not in _brought else None
+    inner = (plugins_in(each) for each in coded.args.values() if isinstance(each, Coded))
+    return set().union(*inner, {found[1]} if found else ())
+
+
+def holes(text: str) -> set[str]:
+    return set(_HOLE.findall(text))
 
 
 def coded_of(text: str | None) -> Coded | None:

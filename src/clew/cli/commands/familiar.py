@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import click
 
 from clew.cli.language import sentence
 from clew.cli.output import Out, json_option
 from clew.support.version import __version__
+
+if TYPE_CHECKING:
+    from clew.config.plugin import Login
 
 
 @click.command("version", short_help="Print the version.")
@@ -37,13 +44,26 @@ def help_command(ctx: click.Context, command: str | None, show_all: bool) -> Non
 
 
 @click.command("login", short_help="Log in to an agent.")
-@click.argument("agent", default="codex")
+@click.argument("agent", required=False)
 @json_option
-@click.pass_context
-def login_command(ctx: click.Context, agent: str) -> None:
-    """Log in to an agent; default: Codex. clew has no account of its own, and uses the agent's."""
-    from clew.cli.commands.codex import codex_command
+def login_command(agent: str | None) -> None:
+    """Log in to an agent; default: that of new threads. clew has no account of its own, and uses the agent's."""
+    from clew.config import settings
+    from clew.support.home import Home
 
-    if agent != "codex":
-        raise click.UsageError(sentence("cli_setup.login_elsewhere", agent=agent, again=agent))
-    ctx.invoke(codex_command, args=("login",))
+    config = settings.load(Home.find().config)
+    name = agent or config.threads.runtime
+    if (login := _login_of(name, config.runtimes)) is None:
+        raise click.UsageError(sentence("cli_setup.login_elsewhere", agent=name, again=name))
+    os.execvpe(login.command[0], login.command, {**os.environ, **login.environment})
+
+
+def _login_of(name: str, tables: Mapping[str, object]) -> Login | None:
+    from clew.config import plugins
+    from clew.daemon.assemble import call
+
+    plugin, config = plugins.maker_of(name, tables) or (None, None)
+    if plugin is None or plugin.login is None:
+        return None
+    login: Login | None = call(plugin.login, {"config": config, "name": name})
+    return login

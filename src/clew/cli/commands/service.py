@@ -22,12 +22,6 @@ UNIT = "clew.service"
 LABEL = "clew.daemon"
 OURS = "written by `clew service install`"
 STOP = 40  # seconds for the daemon to stop, including the grace of its turns
-INHERITED = (
-    "PATH",
-    "CODEX_HOME",
-    "CLAUDE_CONFIG_DIR",
-    "HERMES_HOME",
-)  # a service manager passes on hardly any
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +134,10 @@ def _command() -> list[str]:
 
 
 def _variables(home: Home, environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    kept = [(name, environ[name]) for name in INHERITED if environ.get(name)]
+    from clew.config import plugins
+
+    names = ("PATH", *plugins.environment())  # a service manager passes on hardly any
+    kept = [(name, environ[name]) for name in names if environ.get(name)]
     return [("CLEW_HOME", str(home.root)), *kept]
 
 

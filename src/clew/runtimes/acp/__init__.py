@@ -32,4 +32,4 @@ def names(config: Mapping[str, AcpConfig]) -> list[str]:
     return sorted(entries(config))
 
 
-PLUGIN = Plugin(make=make, settings=Mapping[Name, AcpConfig], names=names)
+PLUGIN = Plugin(make=make, settings=Mapping[Name, AcpConfig], names=names, environment=("HERMES_HOME",))

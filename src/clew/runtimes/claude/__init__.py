@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clew.config.plugin import Plugin
+from clew.config.plugin import Login, Plugin
 from clew.runtimes.claude.settings import ClaudeConfig
 
 if TYPE_CHECKING:
@@ -23,4 +23,10 @@ def make(config: ClaudeConfig, clock: Clock, marks: Marks) -> ClaudeRuntime:
     return ClaudeRuntime(config, clock, marks)
 
 
-PLUGIN = Plugin(make=make, settings=ClaudeConfig)
+def login(config: ClaudeConfig) -> Login:
+    from clew.runtimes.claude.program import arguments, binary
+
+    return Login((binary.locate(config), "auth", "login"), arguments.environment(config))
+
+
+PLUGIN = Plugin(make=make, settings=ClaudeConfig, environment=("CLAUDE_CONFIG_DIR",), login=login)

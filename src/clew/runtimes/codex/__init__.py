@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clew.config.plugin import Plugin
+from clew.config.plugin import Login, Plugin
 from clew.runtimes.codex.settings import CodexConfig
 
 if TYPE_CHECKING:
@@ -26,4 +26,11 @@ def make(
     return CodexRuntime(config, clock, marks, keeps, name)
 
 
-PLUGIN = Plugin(make=make, settings=CodexConfig, several=True)
+def login(config: CodexConfig) -> Login:
+    from clew.runtimes.codex.server import binary
+    from clew.runtimes.codex.server.connection import environment
+
+    return Login((binary.locate(config), "login"), environment(config))
+
+
+PLUGIN = Plugin(make=make, settings=CodexConfig, several=True, environment=("CODEX_HOME",), login=login)

@@ -1,6 +1,7 @@
 """The catalogue: every sentence that clew stores or returns, by its code, in English and 简体中文.
 
-A code is `AREA.NAME`; the module of the area has the sentences, with `{holes}` for the arguments. `say` makes a
+A code is `AREA.NAME`; the module of the area has the sentences, with `{holes}` for the arguments. Those of a plugin are
+`plugins.PLUGIN.NAME`, and come with the plugin (`config/plugin.py`). `say` makes a
 sentence, `chinese` renders it later. Nothing else may compare or search sentences: compare codes.
 """
 
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
-from clew.support.coded import Coded, Text, coded_of
+from clew.support.coded import Coded, Text, brought, coded_of
 
 AREAS = (
     "acp",
@@ -90,8 +91,8 @@ def _is_latin(char: str) -> bool:
 
 
 def restore(coded: Coded, stored: str) -> str:
-    """A stored sentence. One whose code this version does not know keeps the words that were stored with it."""
-    return Text(english(coded), coded) if _template(coded.code) else stored
+    """A stored sentence. One with a code that this version does not know keeps the words that were stored with it."""
+    return Text(english(coded), coded) if is_known(coded) else stored
 
 
 def in_chat(coded: Coded) -> Coded:
@@ -102,8 +103,9 @@ def in_chat(coded: Coded) -> Coded:
 
 
 def is_known(coded: Coded) -> bool:
-    """Whether this version has the sentence. A newer one may have stored or sent it."""
-    return _template(coded.code) is not None
+    """Whether this version has the sentence, and those in it. A newer one, or a plugin, may have stored or sent it."""
+    inner = (each for each in coded.args.values() if isinstance(each, Coded))
+    return _template(coded.code) is not None and all(map(is_known, inner))
 
 
 @cache
@@ -115,7 +117,7 @@ def sentences(area: str) -> Mapping[str, tuple[str, str]]:
 
 def _template(code: str) -> tuple[str, str] | None:
     area, _, name = code.partition(".")
-    return sentences(area).get(name) if area in AREAS else None
+    return sentences(area).get(name) if area in AREAS else brought(code)
 
 
 def _argument(value: str | int) -> str | int | Coded:
@@ -123,7 +125,8 @@ def _argument(value: str | int) -> str | int | Coded:
         return value
     if (translated := getattr(value, "zh", None)) is not None:
         return Coded("both.text", {"en": str(value), "zh": translated})
-    return coded_of(value) or str.__str__(value)
+    coded = coded_of(value)
+    return coded if coded is not None and is_known(coded) else str.__str__(value)
 
 
 def _in_english(value: str | int | Coded) -> str:

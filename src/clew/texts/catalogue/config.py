@@ -68,6 +68,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "not_utf8": ("{path} is not UTF-8 text. Save it as UTF-8.", "{path} 不是 UTF-8 文本。请存为 UTF-8。"),
     "one_of": ("one of {choices}", "{choices} 之一"),
     "quiet_hours": ('two times of a day, such as "23:00-07:00"', '一天里的两个时刻，例如 "23:00-07:00"'),
+    "bad_sentence": (
+        "its sentence {which} must be a pair, English and Chinese, with the same holes",
+        "它的句子 {which} 必须是一对，英文和中文，占位符相同",
+    ),
     "settings_unreadable": ("its settings cannot be read: {kind}: {error}", "它的设置无法读取：{kind}：{error}"),
     "there_are": ("; there are {known}", "；可选的有 {known}"),
     "wrong_setting": ("{name}, line {line}: {key} {words}", "{name} 第 {line} 行：{key} {words}"),

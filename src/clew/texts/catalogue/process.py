@@ -21,7 +21,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "这个客户端没有打开：请写成 `async with Clew() as clew:`",
     ),
     "client_was_closed": ("the client was closed", "客户端已关闭"),
-    "codex_goes_on": ("; what Codex works on goes on{others}", "；Codex 正在做的事会继续{others}"),
+    "agents_go_on": ("; what kept agents work on goes on{others}", "；保留运行的智能体会继续工作{others}"),
     "daemon_alone": ("daemon", "守护进程"),
     "daemon_pid": ("the daemon (pid {pid})", "守护进程（进程号 {pid}）"),
     "died_often": (
