@@ -120,7 +120,8 @@ def home(tx: Tx, surface: str) -> Conversation | None:
 
 
 def move(tx: Tx, old: Conversation, new: Conversation) -> None:
-    """Move settings, home, away mode and notices of threads to the conversation's new address; settings that are there stay."""
+    """Move settings, home, away mode and the notices of threads to the conversation's new address; settings that are
+    there stay."""
     if get(tx, new) == Place():
         tx.run("DELETE FROM places WHERE surface = ? AND address = ?", new.surface, new.address)
         tx.run("UPDATE places SET address = ? WHERE surface = ? AND address = ?", new.address, old.surface, old.address)
