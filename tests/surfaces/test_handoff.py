@@ -186,7 +186,7 @@ def test_from_within_a_chat_it_leaves_as_with_quit(clew: Clew, bot: Bot) -> None
         chat.type("/handoff telegram\r")
         assert chat.wait() == 0
         topic = topic_of(chat.find(r"the thread continues in (\S+)"))
-        thread = chat.find(r"clew chat (\w+) returns to it")
+        thread = chat.find(r"clew chat ([\w-]+) returns to it")
     asyncio.run(bot.say("!text two", topic=topic))
     sees(bot, "two", topic)
     piped = clew.run("chat", thread, input="!text three\n/handoff telegram\n!text never said\n")

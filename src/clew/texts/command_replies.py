@@ -23,7 +23,7 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
     "cancelled": ("cancelled", "已取消"),
     "new": ("The next message here begins a new thread.", "这里的下一条消息将开启新会话。"),
     "no_threads": ("There are no open threads; say something to begin one.", "没有进行中的会话；直接说话即可开始。"),
-    "resume_how": ("/resume NUMBER goes on with one here.", "/继续 编号 即可在这里继续。"),
+    "resume_how": ("/resume NUMBER or NAME goes on with one here.", "/继续 编号或代号 即可在这里继续。"),
     "only_here": (
         "In a group only the threads of this chat are listed; in our direct chat you see all.",
         "群聊里只列出本聊天的会话；在与我的单聊里可以看到全部。",

@@ -474,7 +474,7 @@ async def test_a_chat_command_hands_off_and_resume_comes_back(rig: Rig) -> None:
     await rig.saw("handoff.completed")
     assert await driver(rig, begun.thread) == "phone:home/1"
     listed = await rig.say("/resume", sender_id="7")
-    assert listed.words.startswith("1. !hold door")
+    assert listed.words.startswith("1. hold-door: !hold door")
     assert "Here you talk to" in (await rig.say("/resume 1", sender_id="7")).words
     assert await driver(rig, begun.thread) == "room:a"
     rig.scripted.holds.release("door")
