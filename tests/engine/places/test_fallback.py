@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.model.delivery import Delivery
 from clew.model.gates import Gate
@@ -147,6 +148,28 @@ async def test_a_private_answer_never_comes_to_a_group(tmp_path: Path, in_group:
         answer = await refused(rig)
         assert (answer.state, answer.error) == ("failed", "the topic was deleted")
         assert "secret" not in rig.room.texts
+
+
+@pytest.mark.parametrize(("target", "is_known"), [("g/5", False), ("g", True), ("g", False)])
+async def test_what_the_computer_sent_to_a_group_that_is_gone_comes_home(
+    tmp_path: Path, target: str, is_known: bool
+) -> None:
+    async with chat(tmp_path) as rig:
+        await set_home(rig)
+        if is_known:
+            await rig.ended((await rig.say("!text hello", sender_id="7", room="g", in_group=True)).turn)
+        assert isinstance(rig.room, Closing)
+        rig.room.gone = ("g", "g/5")
+        rig.room.can = replace(rig.room.can, threads=True)
+        task = await rig.start("!text answer", notify=f"room:{target}")
+        await rig.ended(task.turn)
+        if (target, is_known) == ("g", False):  # it may be a direct chat
+            await rig.saw("delivery.failed")
+            assert "answer" not in rig.room.texts
+            return
+        await rig.delivered(f"{task.turn}:final")
+        assert [sent.conversation for sent in rig.room.sent[-2:]] == [HOME, HOME]
+        assert "the topic was deleted" in rig.room.texts[-2] and rig.room.texts[-1].endswith("\n\nanswer")
 
 
 @pytest.mark.parametrize("is_named", [True, False])

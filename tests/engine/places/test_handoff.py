@@ -395,6 +395,24 @@ async def test_if_its_topic_was_deleted_a_thread_gets_another_one(tmp_path: Path
         assert await rig.store.read(lambda tx: bindings.thread_at(tx, Conversation("phone", "home/1"))) is None
 
 
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_a_thread_goes_back_to_its_topic_also_if_another_was_begun_there(
+    tmp_path: Path, is_deleted: bool
+) -> None:
+    phone = Deleting()
+    async with desk_and_phone(tmp_path, phone) as rig:
+        begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.ended(begun.turn)
+        await hand(rig, begun.thread)
+        await said_there(rig, "/new !text other", "home/1")
+        phone.deleted.update(["home/1"] if is_deleted else [])
+        done = await hand(rig, begun.thread)
+        assert (done.state, done.conversation) == ("completed", "phone:home/2" if is_deleted else "phone:home/1")
+        assert await driver(rig, begun.thread) == done.conversation
+        if not is_deleted:
+            assert phone.opened == ["!text one"] and "!text other" in phone.texts[-1]
+
+
 async def test_an_answer_for_a_deleted_topic_comes_to_its_chat(tmp_path: Path) -> None:
     phone = Deleting()
     async with desk_and_phone(tmp_path, phone) as rig:

@@ -50,12 +50,14 @@ def _next_way(tx: Tx, core: Core, refused: Delivery) -> Conversation | None:
 
 def _may_read(tx: Tx, core: Core, refused: Delivery, way: Conversation) -> bool:
     """Whether it may come there: to the chat of its topic; if not all of the request was written in a group, else only
-    to a direct chat. What the computer asks may come to where its person said that they are away."""
+    to a direct chat. What the computer asks may come to where its person said that they are away, and anywhere if they
+    sent it to a group themselves."""
     if refused.conversation is not None and core.parent_of(refused.conversation) == way:
         return True
     turn = turns.get(tx, refused.turn) if refused.turn is not None else None
     was_public = turn is not None and bool(turn.request) and all(message.among for message in turn.request)
     is_for_away = turn is not None and _is_of_local_client(core, turn) and way == places.away(tx)
+    was_public = was_public or (turn is not None and _is_of_local_client(core, turn) and _went_to_group(tx, core, turn))
     return was_public or is_for_away or not _is_chat(core, way) or _is_direct(tx, core, way)
 
 
@@ -63,17 +65,33 @@ def _is_of_local_client(core: Core, turn: Turn) -> bool:
     return turn.conversation is None or turn.conversation.surface == core.local_surface
 
 
+def _went_to_group(tx: Tx, core: Core, turn: Turn) -> bool:
+    """Whether it is known that the notify target of the thread is a group."""
+    thread = threads.get(tx, turn.thread)
+    target = Conversation.parse(thread.notify_target) if thread is not None and thread.notify_target else None
+    if target is None or not _is_chat(core, target):
+        return False
+    chat = core.parent_of(target)
+    if chat is not None:  # a topic
+        return not _is_direct(tx, core, target) and not _is_direct(tx, core, chat)
+    return _newest_is_among(tx, target) is True
+
+
+def _newest_is_among(tx: Tx, where: Conversation) -> bool | None:
+    """Whether the newest message there for an agent was written in a group; None: there is none."""
+    newest = inbox.newest_for_agent(tx, where)
+    turn = turns.get(tx, newest[0]) if newest is not None else None
+    if turn is None or newest is None:
+        return None
+    return next((each.among for each in turn.request if each.id == newest[1]), None)
+
+
 def _is_direct(tx: Tx, core: Core, where: Conversation) -> bool:
     """Whether it is known that only one person reads there: the direct chat of the owner, or one whose newest message
     for an agent was not written in a group."""
     if owner_chat(tx, core, where.surface) == where:
         return True
-    newest = inbox.newest_for_agent(tx, where)
-    if newest is None:
-        return False
-    name, message_id = newest
-    turn = turns.get(tx, name)
-    return turn is not None and any(each.id == message_id and not each.among for each in turn.request)
+    return _newest_is_among(tx, where) is False
 
 
 def _is_chat(core: Core, where: Conversation) -> bool:

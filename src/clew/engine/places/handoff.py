@@ -14,10 +14,18 @@ from functools import partial
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import deliveries_named, enqueue_handoff_notice, enqueue_notice, next_free_id
 from clew.engine.places import driver
-from clew.engine.places.targets import HANDOFF_TIMEOUT, HandoffRequest, home_of, request_for, topic_at_home
+from clew.engine.places.targets import (
+    HANDOFF_TIMEOUT,
+    HandoffRequest,
+    former_topic,
+    home_of,
+    notice_id,
+    request_for,
+    topic_at_home,
+)
 from clew.engine.threads.lookup import existing_thread
 from clew.engine.turns.queueing import queue_turn
-from clew.model.delivery import Delivery, DeliveryKind
+from clew.model.delivery import Delivery
 from clew.model.events.kinds import EventKind
 from clew.model.events.logged import HandoffCompleted, HandoffFailed
 from clew.model.handoff import Handoff, HandoffState, HandoffView
@@ -172,7 +180,7 @@ class Handoffs:
         home = await self._core.read_with_retry(lambda tx: home_of(tx, self._core, surface))
         if not surface.can.threads:
             return home, False
-        there = await self._core.read_with_retry(lambda tx: topic_at_home(tx, self._core, handoff.thread, home))
+        there = await self._core.read_with_retry(lambda tx: self._known_topic(tx, handoff, home))
         if there is not None:
             return there, False
         again, wait = handoff.opening_at is not None, 1.0
@@ -191,6 +199,9 @@ class Handoffs:
                 await self._core.clock.sleep(failure.retry_after or wait)
                 wait = min(wait * 2, 8.0)
 
+    def _known_topic(self, tx: Tx, handoff: Handoff, home: Conversation) -> Conversation | None:
+        return topic_at_home(tx, self._core, handoff.thread, home) or former_topic(tx, self._core, handoff, home)
+
     def _bind(self, tx: Tx, handoff: Handoff, where: Conversation, again: bool) -> None:
         before = bindings.thread_at(tx, where)
         drove = before is not None and bindings.driver(tx, before) == where
@@ -205,7 +216,7 @@ class Handoffs:
         text = handoff_messages.handed(
             plain_or_code(thread.title), running, plain_or_code(displaced.title) if displaced else None, again
         )
-        notice = next_free_id(tx, _notice(handoff))
+        notice = next_free_id(tx, notice_id(handoff))
         enqueue_handoff_notice(tx, self._core, where, text, notice, thread.id, handoff.id)
 
     # Ends
@@ -239,8 +250,9 @@ class Handoffs:
 
     def _leave_old_topic(self, tx: Tx, handoff: Handoff) -> bool:
         """The topic of an earlier handoff is gone: unbind it, and let a new one be opened. False: it is not that."""
-        is_old = handoff.target is None and handoff.opened is not None and handoff.displaced == handoff.thread
-        if not is_old or handoff.opened is None or self._core.parent_of(handoff.opened) is None:
+        if handoff.target is not None or handoff.opened is None or self._core.parent_of(handoff.opened) is None:
+            return False
+        if handoff.displaced != handoff.thread and handoff.opened not in handoffs.opened_before(tx, handoff):
             return False
         if not handoffs.forget_opened(tx, handoff):
             return False
@@ -288,7 +300,7 @@ class Handoffs:
 
     def _withdraw(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
         """Supersede the first message; if it may have been sent already, send a correction."""
-        for notice in list(deliveries_named(tx, _notice(handoff))):
+        for notice in list(deliveries_named(tx, notice_id(handoff))):
             if deliveries.supersede(tx, notice.id) and notice.in_doubt:
                 self._send_correction(tx, handoff, where)
 
@@ -303,7 +315,7 @@ class Handoffs:
             self._core,
             where,
             handoff_messages.HANDED_BACK,
-            next_free_id(tx, f"{_notice(handoff)}:back"),
+            next_free_id(tx, f"{notice_id(handoff)}:back"),
             handoff.thread,
         )
 
@@ -315,10 +327,6 @@ class Handoffs:
         """Whether nothing runs or is queued, and there is something to summarize."""
         is_idle = thread.status is ThreadStatus.IDLE and thread.last_turn is not None
         return is_idle and turns.live(tx, thread.id) is None and not turns.count_queued(tx, thread.id)
-
-
-def _notice(handoff: Handoff) -> str:
-    return f"{handoff.id}:{DeliveryKind.HANDOFF}"
 
 
 def _existing(tx: Tx, name: str) -> Handoff:

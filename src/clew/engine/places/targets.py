@@ -5,7 +5,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from clew.engine.core import Core
+from clew.engine.delivery.enqueue import deliveries_named
 from clew.engine.threads.lookup import existing_thread
+from clew.model.delivery import DeliveryKind, DeliveryState
 from clew.model.events.logged import HandoffRequested
 from clew.model.handoff import Handoff, HandoffState
 from clew.model.messages import Conversation, Role
@@ -121,3 +123,21 @@ def topic_at_home(tx: Tx, core: Core, thread: str, home: Conversation) -> Conver
     chat = core.parent_of(home) or home
     bound = [where for where, _, _ in bindings.of_threads(tx, [thread]) if where.surface == home.surface]
     return next((where for where in reversed(bound) if core.parent_of(where) == chat), None)
+
+
+def former_topic(tx: Tx, core: Core, handoff: Handoff, home: Conversation) -> Conversation | None:
+    """The topic that it had there, and in which another thread was begun since. Not one that refuses this handoff."""
+    chat = core.parent_of(home) or home
+    before = [where for where in handoffs.opened_before(tx, handoff) if where != home]
+    topics = [where for where in before if core.parent_of(where) == chat]
+    return next((where for where in topics if not _has_refused(tx, handoff, where)), None)
+
+
+def _has_refused(tx: Tx, handoff: Handoff, where: Conversation) -> bool:
+    notices = deliveries_named(tx, notice_id(handoff))
+    return any(notice.conversation == where and notice.state is DeliveryState.FAILED for notice in notices)
+
+
+def notice_id(handoff: Handoff) -> str:
+    """Of the first message of a handoff."""
+    return f"{handoff.id}:{DeliveryKind.HANDOFF}"

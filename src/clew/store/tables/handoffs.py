@@ -79,6 +79,16 @@ def newest(tx: Tx, limit: int) -> list[Handoff]:
     return ROWS.readable(tx, tx.all(f"SELECT {_COLUMNS} FROM handoffs ORDER BY id DESC LIMIT ?", limit))
 
 
+def opened_before(tx: Tx, handoff: Handoff) -> list[Conversation]:
+    """Where earlier handoffs of its thread to the surface went, newest first."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM handoffs WHERE thread = ? AND surface = ? AND state = 'completed' AND id < ?"
+        " ORDER BY id DESC LIMIT 10"
+    )
+    found = ROWS.readable(tx, tx.all(sql, handoff.thread, handoff.surface, handoff.id))
+    return [each.opened for each in found if each.opened is not None]
+
+
 def claim(tx: Tx, handoff: Handoff, owner: str) -> Handoff | None:
     """Take a handoff to carry it out, also from a dead owner. None if another owner was faster."""
     row = tx.one(
