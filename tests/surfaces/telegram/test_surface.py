@@ -757,6 +757,30 @@ async def test_a_chat_that_removed_the_bot_fails_permanently(surface: TelegramSu
     assert type(trouble) is Gone and "kicked" in trouble.reason
 
 
+async def test_the_placeholders_of_a_group_share_its_pace_and_answers_do_not_wait(bot: Bot, tmp_path: Path) -> None:
+    class Still(Quick):
+        def monotonic(self) -> float:
+            return 0.0
+
+    clock = Still()
+    surface = bot.surface(tmp_path, clock)
+    for chat in (GROUP, 43):
+        await bot.do("chat", id=chat)
+    where = Conversation("telegram", str(GROUP))
+    sent = [await surface.send(words(f"{name} …", conversation=where)) for name in "ab"]
+    for number in range(4):
+        for receipt in sent:
+            change = words(f"{receipt.message_id} {number}", conversation=where)
+            await surface.edit(receipt, replace(change, kind=DeliveryKind.PLACEHOLDER))
+    await surface.send(words("the answer", conversation=where))
+    assert clock.waited == [6, 9, 12, 15, 18, 21, 24, 27]
+    direct = Conversation("telegram", "43")
+    receipt = await surface.send(words("one", conversation=direct))
+    await surface.edit(receipt, replace(words("two", conversation=direct), kind=DeliveryKind.PLACEHOLDER))
+    assert len(clock.waited) == 8
+    await surface.close()
+
+
 async def test_a_message_that_is_gone_cannot_be_edited(surface: TelegramSurface, bot: Bot) -> None:
     receipt = await surface.send(words("hello"))
     await bot.refuse("editMessageText", 400, "Bad Request: message to edit not found")

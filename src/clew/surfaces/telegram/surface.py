@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ from clew.texts.catalogue import say
 LONGEST = 4096
 LONGEST_DATA = 64  # bytes of a button's data
 TITLE = 128
+PACE = 3.0  # seconds: a group accepts twenty messages and edits a minute
+MOST_KEPT = 500  # groups
 ROW = 24  # characters of labels that fit in one row on a phone
 LARGEST_PHOTO = 10 << 20  # bytes; a larger picture is sent as a document
 HEARD = "👀"
@@ -65,7 +68,7 @@ class TelegramSurface:
     can = SurfaceCan(
         chat=True,
         edit=True,
-        edit_every=3.0,  # a group accepts twenty messages a minute
+        edit_every=PACE,
         stream=True,
         typing=5.0,
         buttons=8,
@@ -86,6 +89,7 @@ class TelegramSurface:
         self._api = BotApi(token, config.base_url)
         self._receiver = Receiver(self._api, clock, files)
         self._without_drafts: set[int] = set()  # chats in which Telegram refused one
+        self._free_at: OrderedDict[int, float] = OrderedDict()  # by group: when a placeholder may be edited next
         self._inbox: Inbox | None = None
 
     @property
@@ -117,6 +121,7 @@ class TelegramSurface:
     async def _send(self, where: Place, outgoing: Outgoing, follow: bool = True) -> Receipt:
         """Send a delivery. If the group became a supergroup, follow it to its new number."""
         quiet = outgoing.silent or outgoing.kind not in _LOUD or None
+        self._book(where.chat)
         try:
             if outgoing.file is not None:
                 message = await self._send_file(where, outgoing, outgoing.file, disable_notification=quiet)
@@ -150,6 +155,9 @@ class TelegramSurface:
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         where, number = _place(receipt.conversation), self._number(receipt.message_id)
+        wait = self._book(where.chat)
+        if outgoing.kind is DeliveryKind.PLACEHOLDER and wait > 0:
+            await self._clock.sleep(wait)
         try:
             if outgoing.live.strip() and not await self._draft(where, outgoing):
                 outgoing = _with_live(outgoing)
@@ -158,6 +166,19 @@ class TelegramSurface:
             await self._moved(where, refusal)  # the message itself did not move
             if "message is not modified" not in refusal.words:
                 raise _to_not_sent(refusal) from refusal
+
+    def _book(self, chat: int) -> float:
+        """Take the next place among the messages of a group, and return in how many seconds that is. Only edits of a
+        placeholder wait for theirs, so that those of all threads together leave room for answers."""
+        if chat >= 0:
+            return 0.0
+        now = self._clock.monotonic()
+        at = max(now, self._free_at.get(chat, 0.0))
+        self._free_at[chat] = at + PACE
+        self._free_at.move_to_end(chat)
+        while len(self._free_at) > MOST_KEPT:
+            self._free_at.popitem(last=False)
+        return at - now
 
     async def _draft(self, where: Place, outgoing: Outgoing) -> bool:
         """Show what is being written as a draft, which Telegram replaces by the answer. Only in private chats."""
