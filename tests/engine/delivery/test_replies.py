@@ -71,4 +71,8 @@ async def test_a_reaction_that_fails_costs_nothing(tmp_path: Path) -> None:
         for number in range(8):
             said = await rig.say(f"!text {number}", id=f"m{number}", sender_id="7")
             await rig.delivered(f"{said.turn}:final")
-        assert len(room.reacted) == 5  # then this surface is left alone
+        assert len(room.reacted) == 5  # then this chat is left alone
+        room.marked.clear()
+        await rig.say("!text elsewhere", id="m9", room="b", sender_id="7")
+        await room.marked.wait()
+        assert room.reacted[-1] == "m9"

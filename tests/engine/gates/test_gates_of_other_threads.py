@@ -10,8 +10,9 @@ import pytest
 from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Decision
 from clew.model.messages import Accepted, Fate
+from clew.store.tables import places
 from clew.testing.scripted_model import script
-from tests.engine.gates.test_lifecycle import asked, executions
+from tests.engine.gates.test_lifecycle import asked, executions, shown
 from tests.engine.gates.test_quoted_answers import _asks_one_by_one, _quote
 from tests.engine.gates.test_visibility import PHONE, Chat
 from tests.helpers.rig import Rig, Room
@@ -275,3 +276,17 @@ async def test_an_answer_on_its_way_to_the_agent_is_one_that_a_bare_word_may_hav
         said = await Chat(rig).says("同意", sent_at=said_at)
         assert said.fate is Fate.REFUSED and f"`{second.code} 同意`" in said.words
         assert await _state(rig, second) == "open"
+
+
+async def test_a_bare_yes_without_a_time_means_no_gate_beside_one_that_was_just_settled(tmp_path: Path) -> None:
+    """Two threads asked in one chat; what its person saw is settled elsewhere by now."""
+    async with Rig(tmp_path) as rig:
+        await rig.store.write(lambda tx: places.set_away(tx, rig.where(), 1))
+        await rig.say("/gates")
+        for command in ("make test", "make deploy"):
+            await rig.start(f"!approve {command}\n!text done")
+        first, second = await shown(rig, 2)
+        await rig.engine.gates.answer(first.code, AnswerGate(Decision.DECLINE))
+        refused = await rig.say("同意")
+        assert refused.fate is Fate.REFUSED and f"`{second.code} 同意`" in refused.words
+        assert (await rig.engine.gates.one(second.id)).state == "open"

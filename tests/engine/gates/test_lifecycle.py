@@ -25,6 +25,7 @@ from clew.model.turns import Item
 from clew.store import Tx
 from clew.store.tables import gates, threads, turns
 from clew.support.errors import BadInput, NotFound, Refused
+from clew.testing.scripted_runtime.ledger import Played
 from tests.helpers.clocks import Ahead
 from tests.helpers.rig import Rig, Room, patient
 
@@ -49,10 +50,15 @@ async def shown(rig: Rig, count: int = 1) -> list[GateView]:
     return found
 
 
+def entries(rig: Rig) -> list[Played]:
+    """What the scripted runtime has recorded of all its turns."""
+    names = [path.stem for path in sorted(rig.folder.glob("scripted/*.json"))]
+    return [entry for name in names for entry in rig.scripted.ledger.load(name)]
+
+
 def executions(rig: Rig) -> list[str]:
     """Every command that the scripted runtime was allowed to run, over all its turns."""
-    names = [path.stem for path in sorted(rig.folder.glob("scripted/*.json"))]
-    return [command for name in names for entry in rig.scripted.ledger.load(name) for command in entry.executions]
+    return [command for entry in entries(rig) for command in entry.executions]
 
 
 async def test_a_gate_is_stored_with_its_delivery_and_the_turn_waits(tmp_path: Path) -> None:
@@ -466,6 +472,8 @@ async def test_a_gate_reminds_once_and_expires_only_if_configured(tmp_path: Path
         await rig.saw("gate.expired")
         turn = await rig.ended(accepted.turn)
         assert any("nobody answered" in item.body for item in turn.items) and executions(rig) == []
+        [told] = [answer for entry in entries(rig) for _, answer in entry.answers]
+        assert (told.decision, told.expired) == (Decision.DECLINE, True)  # no person declined it
         assert (await rig.engine.gates.one(gate.id)).state == "expired"
         assert rig.kinds().count("gate.reminded") == 1
 

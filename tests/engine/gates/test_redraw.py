@@ -41,6 +41,21 @@ def _answered_and_reopened(tx: Tx, rig: Rig, gate: GateView) -> None:
     reopen_gate(tx, rig.engine._core, answered, gate_messages.DID_NOT_ARRIVE)
 
 
+async def test_a_rule_that_a_button_made_is_shown_on_its_card(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(SurfaceCan(chat=True, edit=True, buttons=8))) as rig:
+        await rig.allow("7")
+        accepted = await rig.say("!approve deploy --now\n!text done", sender_id="7")
+        (gate,) = await asked(rig)
+        await rig.delivered(f"{gate.id}:ask")
+        [card] = [sent for sent in rig.room.sent if sent.kind == DeliveryKind.ASK]
+        [button] = [button for button in card.buttons if button.says.endswith(" thread")]
+        quoted = f"message-{rig.room.sent.index(card) + 1}"
+        await rig.say(button.says, sender_id="7", pressed=True, quoted=quoted, sent_at=rig.clock.now() + 2000)
+        await rig.ended(accepted.turn)
+        await rig.delivered(f"{gate.id}:ask:{gate.code}:taken")
+        assert "from now on in this thread" in rig.room.edits[-1][1].text
+
+
 async def test_deliveries_of_the_same_millisecond_are_sent_in_order(tmp_path: Path) -> None:
     """Else an older text of a card could overwrite a newer one for good."""
     async with Rig(tmp_path) as rig:

@@ -240,7 +240,11 @@ async def test_folders_are_listed_and_chosen_by_number_or_relative_path(rig: Rig
     await words(rig, "/new")
     third = await say(rig, "!text three")
     assert (await rig.engine.threads.get(third.thread or "")).workspace == str(below)
-    assert "1. " not in await words(rig, "/dir", Role.DRIVER)  # other chats' folders are not theirs to see
+    assert "1. " not in await words(rig, "/dir", Role.DRIVER, room="bob")  # other chats' folders are not theirs to see
+    await words(rig, f"/dir {below.parent}", Role.DRIVER, room="bob")
+    await say(rig, "!text mine", Role.DRIVER, room="bob")
+    own = await words(rig, "/dir", Role.DRIVER, room="bob")
+    assert "1. " in own and "2. " not in own and below.name not in own
     for text in ("/dir nowhere", "/dir 99", "/dir ../../../../../../nowhere"):
         assert "not a folder" in await words(rig, text, fate=Fate.REFUSED)
 

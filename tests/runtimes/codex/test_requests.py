@@ -442,3 +442,12 @@ def test_another_machine_is_named_by_a_sentence_with_a_code() -> None:
 )
 def test_the_shell_that_codex_puts_around_a_script_is_not_shown(command: str | list[str], shown: str) -> None:
     assert items.script_of(command) == shown
+
+
+@pytest.mark.parametrize("method", [requests.OLD_COMMAND, requests.OLD_CHANGE])
+def test_an_old_codex_is_told_that_nobody_answered_in_time(method: str) -> None:
+    expired = Answer(Decision.DECLINE, "nobody answered in time", expired=True)
+    told = "it was not done because nobody answered in time; you may ask again"
+    assert shape(method, expired) == {"decision": {"denied": {"rejection": told}}}
+    assert shape(method, NO) == {"decision": {"denied": {"rejection": "the person declined"}}}
+    assert (shape(method, YES), shape(method, CANCEL)) == ({"decision": "approved"}, {"decision": "abort"})

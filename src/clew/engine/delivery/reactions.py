@@ -7,12 +7,12 @@ import asyncio
 import logging
 
 from clew.engine.core import Core
-from clew.model.messages import Accepted, Fate, Inbound
+from clew.model.messages import Accepted, Conversation, Fate, Inbound
 from clew.model.surface import Reacts
 
 WAITING = 100  # messages; more are not marked
 PATIENCE = 10.0  # seconds for one reaction
-FAILURES = 5  # in a row, after which a surface is left alone until the next start: it may not be allowed to react
+FAILURES = 5  # in a row, after which a chat is left alone until the next start: clew may not react there
 _HEARD = frozenset({Fate.TURN, Fate.STEER})
 _log = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ class Reactions:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._waiting: asyncio.Queue[Inbound] = asyncio.Queue(WAITING)
-        self._failures: dict[str, int] = {}  # in a row, by surface
+        self._failures: dict[Conversation, int] = {}  # in a row, by chat
 
     def heard(self, inbound: Inbound, accepted: Accepted) -> None:
         """Called after the commit."""
@@ -36,15 +36,15 @@ class Reactions:
             await self._react(await self._waiting.get())
 
     async def _react(self, inbound: Inbound) -> None:
-        name = inbound.conversation.surface
-        surface = self._core.surfaces[name]
-        if not isinstance(surface, Reacts) or self._failures.get(name, 0) >= FAILURES:
+        chat = self._core.parent_of(inbound.conversation) or inbound.conversation
+        surface = self._core.surfaces[chat.surface]
+        if not isinstance(surface, Reacts) or self._failures.get(chat, 0) >= FAILURES:
             return
         try:
             async with asyncio.timeout(PATIENCE):
                 await surface.react(inbound.conversation, inbound.message_id)
         except Exception as error:  # whatever it is, nothing depends on it
-            self._failures[name] = self._failures.get(name, 0) + 1
-            _log.info("%s does not mark a message as heard: %s", name, error)
+            self._failures[chat] = self._failures.get(chat, 0) + 1
+            _log.info("%s does not mark a message as heard: %s", chat.surface, error)
         else:
-            self._failures.pop(name, None)
+            self._failures.pop(chat, None)

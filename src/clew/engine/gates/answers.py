@@ -116,14 +116,14 @@ def _may_mean_settled_gate(tx: Tx, inbound: Inbound, candidates: Sequence[Gate])
     is_known = inbound.pressed or inbound.quoted is not None or inbound.sent_at is not None or inbound.sees is not None
     if is_known or not candidates:
         return False
-    names = {each.thread for each in candidates}
-    before = [gate for name in names for gate in gates.of_thread(tx, name, RECENT_GATES) if gate not in candidates]
+    names, where = {each.thread for each in candidates}, inbound.conversation
+    recent = [gate for name in names for gate in gates.of_thread(tx, name, RECENT_GATES)]
+    shown_here = gates.settled_at(tx, where, inbox.last_received_at(tx, where) or 0)
+    before = [gate for gate in (*recent, *shown_here) if gate not in candidates]
     same = {
         gate.asked.subject for gate in candidates if not gate.warning
     }  # a yes to the settled one is a yes to this one
-    return _was_settled_since_last_message(
-        tx, inbound.conversation, [gate for gate in before if gate.asked.subject not in same]
-    )
+    return _was_settled_since_last_message(tx, where, [gate for gate in before if gate.asked.subject not in same])
 
 
 def _was_settled_since_last_message(tx: Tx, where: Conversation, before: Sequence[Gate]) -> bool:

@@ -221,8 +221,10 @@ def _path(tx: Tx, core: Core, inbound: Inbound, typed: Typed) -> str | None:
 
 
 def _recent(tx: Tx, core: Core, inbound: Inbound) -> list[str]:
-    """Folders of the newest threads, for those who may see the threads of other chats."""
-    return threads.workspaces(tx, AMONG)[:OFFERED] if sees_everything(tx, core, inbound) else []
+    """Folders of the newest threads, for an owner in their direct chat; else only of those of this conversation."""
+    if sees_everything(tx, core, inbound):
+        return threads.workspaces(tx, AMONG)[:OFFERED]
+    return threads.workspaces_of(tx, bindings.known_at(tx, inbound.conversation, AMONG))[:OFFERED]
 
 
 def _folder_here(tx: Tx, core: Core, where: Conversation) -> str:

@@ -278,7 +278,13 @@ def workspaces(tx: Tx, newest: int) -> list[str]:
         " GROUP BY workspace ORDER BY newest DESC",
         newest,
     )
-    return [row["workspace"] for row in rows]
+    return [row["workspace"] for row in rows if isinstance(row["workspace"], str)]
+
+
+def workspaces_of(tx: Tx, names: Sequence[str]) -> list[str]:
+    """The folders of these threads, those of the newest first."""
+    sql = f"SELECT workspace FROM threads WHERE id IN ({', '.join('?' * len(names))}) ORDER BY id DESC"
+    return list(dict.fromkeys(row["workspace"] for row in tx.all(sql, *names) if isinstance(row["workspace"], str)))
 
 
 def newest_runtime(tx: Tx, names: Sequence[str]) -> str | None:

@@ -21,11 +21,7 @@ NO = Answer(Decision.DECLINE)
 ENDS_THE_TURN = frozenset({requests.COMMAND, requests.CHANGE, requests.OLD_COMMAND, requests.OLD_CHANGE})
 
 _DECISIONS = {Decision.ACCEPT: "accept", Decision.DECLINE: "decline", Decision.CANCEL: "cancel"}
-_OLD_DECISIONS: dict[Decision, object] = {
-    Decision.ACCEPT: "approved",
-    Decision.DECLINE: {"denied": {"rejection": "the person declined"}},
-    Decision.CANCEL: "abort",
-}
+_OLD_DECISIONS = {Decision.ACCEPT: "approved", Decision.CANCEL: "abort"}
 
 
 def is_known(method: str) -> bool:
@@ -41,7 +37,11 @@ def _decision(request: wire.Request, answer: Answer) -> object:
 
 
 def _old_decision(request: wire.Request, answer: Answer) -> object:
-    return {"decision": _OLD_DECISIONS[_yes_or_no(answer)]}
+    decision = _yes_or_no(answer)
+    if decision is not Decision.DECLINE:
+        return {"decision": _OLD_DECISIONS[decision]}
+    why = f"it was not done because {answer.reason}; you may ask again" if answer.expired else "the person declined"
+    return {"decision": {"denied": {"rejection": why}}}
 
 
 def _grant(request: wire.Request, answer: Answer) -> object:
