@@ -20,6 +20,8 @@ from clew.model.turns import Turn
 from clew.store import Entry, Tx
 from clew.store.tables import limits, threads
 from clew.store.tables.limits import Asking, SeenLimit
+from clew.support.coded import Text
+from clew.texts import limit_messages
 
 REFUSAL = "refusal"
 NOTICEABLE = 0.01  # of a window
@@ -86,6 +88,12 @@ def is_refusing(core: Core, runtime: str) -> bool:
     """Whether the account would refuse a turn now."""
     found = core.refusals.get(runtime)
     return found is not None and core.clock.now() < found.wake_at
+
+
+def waits_in_place(core: Core, runtime: str) -> Text | None:
+    """Why a turn waits whose account is at its limit for so short a time that threads are not parked."""
+    found = core.refusals.get(runtime)
+    return limit_messages.short(runtime, found.wake_at) if found is not None and found.is_short else None
 
 
 def stored_refusal(tx: Tx, core: Core, runtime: str) -> Refusal | None:

@@ -39,6 +39,11 @@ def parked(agent: str, until: int, now: int, *, is_known: bool, with_wait: bool 
     return say(code, agent=agent, at=moment(until, now), wait=wait)
 
 
+def short(agent: str, until: int) -> Text:
+    """For a wait without parking. With seconds, since it is at most two minutes."""
+    return say("limits.short", agent=agent, at=datetime.fromtimestamp(until / 1000).astimezone().strftime("%H:%M:%S"))
+
+
 def in_line(agent: str, at: int, now: int, *, with_wait: bool = True) -> Text:
     """`codex works again. Resumes 01:20 (in 2 m).`"""
     wait = say("limits.wait", time=duration(at - now)) if with_wait else ""

@@ -191,10 +191,27 @@ async def test_a_failed_probe_lets_the_others_wait_on(tmp_path: Path) -> None:
         assert len(rig.asked) == 4
 
 
+async def test_a_short_wait_is_shown_in_the_placeholder(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(chat=True, edit=True, buttons=8))
+    async with Limited(tmp_path, 90_000, frees_after=90_000, room=room) as rig:
+        await rig.allow("7")
+        rig.steps = (script.Hold("door"),)
+        said = await rig.say("go", sender_id="7")
+        await rig.held("door")
+        await rig.delivered(f"{said.turn}:placeholder")
+        rig.scripted.holds.release("door")
+        await rig.delivered(f"{said.turn}:placeholder:words")
+        assert any("for a moment. Tries again" in edit.text for _, edit in room.edits)
+
+
 async def test_a_short_wait_is_no_parking(tmp_path: Path) -> None:
     async with Limited(tmp_path, 90_000, frees_after=90_000) as rig:
         said = await rig.say("go")
         await rig.until(lambda entry: rig.kinds().count("turn.queued") == 2)
+        held = (await rig.engine.threads.get(said.thread or "")).held or ""
+        assert "is at its usage limit for a moment. Tries again" in held
+        told = await rig.saw("notice", said.thread)
+        assert told.data["text"] == held and told.turn == said.turn
         rig.pass_time(96_000)
         assert (await rig.ended(said.turn)).state == "completed"
         assert "thread.status" not in rig.kinds(said.thread) and len(rig.asked) == 2

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from clew.config.settings import Budget, BudgetsConfig, Config, parse
+from clew.config.settings import Budget, BudgetsConfig, Config, ThreadsConfig, parse
 from clew.engine.budgets.ledger import overlap
 from clew.engine.budgets.limits import day_of
 from clew.model.budgets import BudgetScope, Measure, Payer, Spent
 from clew.model.messages import Person, Role
 from clew.model.surface import SurfaceCan
 from clew.store.tables import people, usage
+from clew.support.clock import SystemClock
 from clew.testing.scripted_model import script
+from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
+from tests.helpers.clocks import Ahead
 from tests.helpers.rig import Rig, Room, patient
 
 CHAT = SurfaceCan(chat=True, edit=True, buttons=8)
@@ -124,6 +127,54 @@ async def test_only_an_owner_goes_above_a_budget(tmp_path: Path) -> None:
         assert [(await rig.say(word, sender_id="8")).fate for word in ("go on", "raise")] == ["refused", "refused"]
         assert (await rig.say("go on", sender_id="7")).fate == "answer"
         assert (await rig.ended(waits.turn)).text == "two"
+
+
+async def test_a_budget_of_tokens_or_of_an_account_suspends_too(tmp_path: Path) -> None:
+    for number, (budget, words) in enumerate(
+        (
+            ("thread.tokens = 10", "15 tokens of 10 tokens"),
+            ("account.scripted.turns = 1", "1 turns of 1 turns"),
+            ("account.scripted.tokens = 15", "15 tokens of 15 tokens"),
+        )
+    ):
+        config = parse(f"[threads]\nruntime = 'scripted'\n[budgets]\n{budget}", "x")
+        async with Rig(tmp_path / str(number), config=config) as rig:
+            await rig.ended((await rig.say("!text one")).turn)
+            waits = await rig.say("!text two")
+            assert words in await suspended(rig, waits.thread)
+
+
+async def test_an_account_that_is_used_up_does_not_hold_others(tmp_path: Path) -> None:
+    config = parse("[threads]\nruntime = 'scripted'\n[budgets]\naccount.codex.turns = 1", "x")
+    async with Rig(tmp_path, config=config) as rig:
+        for text in ("!text one", "!text two"):
+            assert (await rig.ended((await rig.say(text)).turn)).state == "completed"
+
+
+async def test_a_budget_of_time_suspends_after_the_work_has_taken_it(tmp_path: Path) -> None:
+    clock = Ahead()
+    async with Rig(tmp_path, config=limited(day=Budget(time="2h")), clock=clock) as rig:
+        for name in ("one", "two"):
+            said = await rig.say(f"!hold {name}\n!text done")
+            await rig.held(name)
+            clock.ahead += 70 * 60_000
+            rig.scripted.holds.release(name)
+            assert (await rig.ended(said.turn)).state == "completed", "what runs is never stopped"
+        waits = await rig.say("!text three")
+        assert "2 h 20 min of work of 2 h 00 min of work" in await suspended(rig, waits.thread)
+
+
+async def test_what_a_refused_attempt_used_is_counted_and_its_turn_once(tmp_path: Path) -> None:
+    other = ScriptedRuntime(SystemClock(), FileLedger(tmp_path / "other"))
+    other.play = lambda request: (script.Say("done"),)
+    threads = ThreadsConfig(runtime="scripted", fallback=("scripted", "other"))
+    async with Rig(tmp_path, config=replace(patient(), threads=threads), more={"other": other}) as rig:
+        said = await rig.say("!error insufficient_quota")
+        assert (await rig.ended(said.turn)).runtime == "other"
+        refused, done = [await spent(rig, BudgetScope.ACCOUNT, name) for name in ("scripted", "other")]
+        assert (refused.turns, refused.tokens) == (0, 15) and (done.turns, done.tokens) == (1, 15)
+        whole = await spent(rig, BudgetScope.THREAD, said.thread or "", "")
+        assert (whole.turns, whole.tokens) == (1, 30)
 
 
 async def test_people_have_budgets_of_their_own(tmp_path: Path) -> None:

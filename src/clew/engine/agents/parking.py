@@ -14,9 +14,12 @@ from clew.engine.account_limits import asking_until, is_asking, record_asking, s
 from clew.engine.agents.choices import limit_waits, on_limit, wait_for, waits_with
 from clew.engine.agents.fallback import cannot_work
 from clew.engine.core import Core
+from clew.engine.delivery import placeholder
 from clew.engine.seams import ContinueLater, FailedTurn, Recourse, SendAgain
 from clew.engine.turns.parked import Wait, park
+from clew.model.events import NoticeKind
 from clew.model.events.accounts import Refusal
+from clew.model.events.logged import RuntimeNotice
 from clew.model.threads import Thread, ThreadStatus
 from clew.model.turns import USAGE_LIMIT, Origin, Turn
 from clew.store import Tx
@@ -43,7 +46,9 @@ class Parking:
             crash.point("limits.parked")
             return ContinueLater()
         first, found = min(refusals.items(), key=lambda item: item[1].wake_at)
-        if not found.is_short:
+        if found.is_short:
+            self._tell_short(tx, turn, limit_messages.short(first, found.wake_at))
+        else:
             self._park(tx, thread, replace(turn, runtime=first), found)
         turns.set_tried(tx, turn.id, ())  # after the wait each may be asked again
         crash.point("limits.parked")
@@ -61,6 +66,12 @@ class Parking:
             park(tx, core, thread, turn, Wait(None, why, why), waits)
         else:
             park(tx, core, thread, turn, wait_for(core, thread, agent, found), waits)
+
+    def _tell_short(self, tx: Tx, turn: Turn, words: str) -> None:
+        """Say why nothing happens, without another message."""
+        core = self._core_of()
+        tx.log(turn.thread, turn.id, core.clock.now(), RuntimeNotice(words, NoticeKind.WARNING))
+        placeholder.show_words(tx, core, turn, words)
 
     # A turn would start
 

@@ -227,6 +227,16 @@ def move(tx: Tx, core: Core, turn: Turn, to: Conversation) -> None:
     enqueue_placeholder(tx, core, turn, to)
 
 
+def show_words(tx: Tx, core: Core, turn: Turn, words: str) -> None:
+    """Show something else in a placeholder that was sent, until its turn runs again."""
+    shown = placeholder(tx, turn.id)
+    if shown is None or shown.conversation is None or shown.state is not DeliveryState.SENT:
+        return
+    id, stop = next_free_id(tx, f"{shown.id}:words"), stop_button(core, turn, shown.conversation)
+    where, kind = shown.conversation, DeliveryKind.REDRAW
+    enqueue_delivery(tx, core, turn, kind, where, words, id=id, edits=shown.id, buttons=stop)
+
+
 def enqueue_end(tx: Tx, core: Core, turn: Turn, state: TurnState, done: Sequence[Item]) -> None:
     """Enqueue the placeholder's last edit, behind the answer, so that after any crash none goes on saying "working"."""
     shown = placeholder(tx, turn.id)

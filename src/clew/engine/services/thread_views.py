@@ -8,6 +8,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from clew.engine.account_limits import waits_in_place
 from clew.engine.core import Core
 from clew.engine.gates import suspension_prompt
 from clew.engine.threads.lookup import find_thread, no_thread
@@ -15,7 +16,7 @@ from clew.engine.turns import turn_policy
 from clew.model import history
 from clew.model.gate_views import Verdict
 from clew.model.history import Node
-from clew.model.threads import ListPosition, SessionKey, SuspendedBy, Thread, ThreadFilter
+from clew.model.threads import ListPosition, SessionKey, SuspendedBy, Thread, ThreadFilter, ThreadStatus
 from clew.model.turns import Turn, TurnState, in_tree_order
 from clew.model.views import (
     BoundView,
@@ -229,7 +230,8 @@ def _with_policy_now(tx: Tx, core: Core, thread: Thread | Damaged, view: ThreadV
 
 def _with_held(core: Core, view: ThreadView) -> ThreadView:
     """Says why the next turn of a thread does not start yet."""
-    why = core.held.get(view.id)
+    is_queued = view.queued > 0 and view.status == ThreadStatus.IDLE
+    why = core.held.get(view.id) or (waits_in_place(core, view.runtime) if is_queued else None)
     return replace(view, held=str.__str__(why), texts={**view.texts, **coded_in(held=why)}) if why else view
 
 

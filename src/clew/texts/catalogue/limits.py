@@ -8,6 +8,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{agent} is at its usage limit and did not say until when. Tries again {at}{wait}.",
         "{agent} 已达用量上限，没有说明何时恢复。将于 {at} 重试{wait}。",
     ),
+    "short": (
+        "{agent} is at its usage limit for a moment. Tries again {at}.",
+        "{agent} 暂时达到用量上限。将于 {at} 重试。",
+    ),
     "in_line": ("{agent} works again. Resumes {at}{wait}.", "{agent} 已恢复可用。将于 {at} 继续{wait}。"),
     "asks": (
         "{agent} is at its usage limit until {at}. This thread does not resume by itself.",
