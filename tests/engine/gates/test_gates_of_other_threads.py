@@ -10,6 +10,7 @@ import pytest
 from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Decision
 from clew.model.messages import Accepted, Fate
+from clew.model.surface import SurfaceCan
 from clew.store.tables import places
 from clew.testing.scripted_model import script
 from tests.engine.gates.test_lifecycle import asked, executions, shown
@@ -280,13 +281,14 @@ async def test_an_answer_on_its_way_to_the_agent_is_one_that_a_bare_word_may_hav
 
 async def test_a_bare_yes_without_a_time_means_no_gate_beside_one_that_was_just_settled(tmp_path: Path) -> None:
     """Two threads asked in one chat; what its person saw is settled elsewhere by now."""
-    async with Rig(tmp_path) as rig:
+    async with Rig(tmp_path, room=Room(SurfaceCan(chat=True, buttons=8))) as rig:
+        await rig.allow("7")
         await rig.store.write(lambda tx: places.set_away(tx, rig.where(), 1))
-        await rig.say("/gates")
+        await rig.say("/gates", sender_id="7")
         for command in ("make test", "make deploy"):
             await rig.start(f"!approve {command}\n!text done")
         first, second = await shown(rig, 2)
         await rig.engine.gates.answer(first.code, AnswerGate(Decision.DECLINE))
-        refused = await rig.say("同意")
+        refused = await rig.say("同意", sender_id="7")
         assert refused.fate is Fate.REFUSED and f"`{second.code} 同意`" in refused.words
         assert (await rig.engine.gates.one(second.id)).state == "open"
