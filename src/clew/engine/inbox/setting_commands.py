@@ -16,7 +16,7 @@ from clew.model.gates import Effect, Policy, Rule, Scope
 from clew.model.messages import Conversation, Inbound, Role
 from clew.model.threads import Priority, Thread, ThreadSettings
 from clew.store import Tx
-from clew.store.tables import bindings, places, rules, threads, turns
+from clew.store.tables import bindings, places, rules, threads, turns, workspaces
 from clew.support.display.as_code import plain_or_code
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import agent_name
@@ -223,8 +223,8 @@ def _path(tx: Tx, core: Core, inbound: Inbound, typed: Typed) -> str | None:
 def _recent(tx: Tx, core: Core, inbound: Inbound) -> list[str]:
     """Folders of the newest threads, for an owner in their direct chat; else only of those of this conversation."""
     if sees_everything(tx, core, inbound):
-        return threads.workspaces(tx, AMONG)[:OFFERED]
-    return threads.workspaces_of(tx, bindings.known_at(tx, inbound.conversation, AMONG))[:OFFERED]
+        return workspaces.newest(tx, AMONG)[:OFFERED]
+    return workspaces.of(tx, bindings.known_at(tx, inbound.conversation, AMONG))[:OFFERED]
 
 
 def _folder_here(tx: Tx, core: Core, where: Conversation) -> str:

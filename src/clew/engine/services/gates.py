@@ -36,7 +36,7 @@ from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, Ga
 from clew.model.messages import Conversation, Inbound
 from clew.model.threads import Thread
 from clew.store import Tx
-from clew.store.tables import gates, threads
+from clew.store.tables import gates, workspaces
 from clew.store.tables import rules as rows
 from clew.support.coded import Coded, Text, coded_of, with_texts
 from clew.support.display import escape_hidden, shortened
@@ -266,7 +266,7 @@ def _view(tx: Tx, gate: Gate) -> GateView:
 def _with_shown(tx: Tx, gate: Gate, view: GateView) -> GateView:
     """Add the texts as people must see them, with deceptive characters escaped and paths relative to the workspace, so
     that no client has to do that."""
-    workspace, kind = threads.workspace_of(tx, gate.thread), view.about or view.kind
+    workspace, kind = workspaces.of_thread(tx, gate.thread), view.about or view.kind
     is_change = kind == GateKind.CHANGE
     title = relative_title(view.title, gate.asked.paths, workspace) if is_change else view.title
     folder = relative(view.folder, workspace) if view.folder not in (None, workspace) else None

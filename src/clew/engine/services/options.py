@@ -10,7 +10,7 @@ from clew.model.gates import Policy
 from clew.model.messages import Conversation
 from clew.model.views import ChoicesView, RuntimeView, TargetView
 from clew.store import Tx
-from clew.store.tables import bindings, threads
+from clew.store.tables import bindings, workspaces
 from clew.support.coded import with_texts
 
 AMONG = 200  # newest threads whose workspaces are offered
@@ -24,7 +24,7 @@ async def thread_options(core: Core, runtimes: Sequence[RuntimeView]) -> Choices
             default_runtime=core.config.threads.runtime,
             policies=tuple(Policy),
             default_policy=core.default_policy,
-            workspaces=tuple(threads.workspaces(tx, AMONG)),
+            workspaces=tuple(workspaces.newest(tx, AMONG)),
             default_workspace=core.workspace,
             targets=tuple(_targets(tx, core)),
         )

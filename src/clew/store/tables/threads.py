@@ -106,12 +106,6 @@ def runtimes(tx: Tx) -> list[str]:
     return [row["runtime"] for row in tx.all("SELECT DISTINCT runtime FROM threads") if isinstance(row["runtime"], str)]
 
 
-def workspace_of(tx: Tx, id: str) -> str:
-    """Its folder, of a damaged row too; empty if that is not known."""
-    row = tx.one("SELECT workspace FROM threads WHERE id = ?", id)
-    return row["workspace"] if row is not None and isinstance(row["workspace"], str) else ""
-
-
 def matching(tx: Tx, prefix: str, ids: Among = None) -> list[str]:
     """Ids that begin with `prefix`, at most two: enough to know whether it is unique."""
     inside, known = within(ids)
@@ -269,22 +263,6 @@ def idle_chats(tx: Tx, until: int) -> list[Thread]:
         until,
     )
     return ROWS.readable(tx, rows)
-
-
-def workspaces(tx: Tx, newest: int) -> list[str]:
-    """The folders of the newest threads, newest first."""
-    rows = tx.all(
-        "SELECT workspace, max(id) AS newest FROM (SELECT workspace, id FROM threads ORDER BY id DESC LIMIT ?) t"
-        " GROUP BY workspace ORDER BY newest DESC",
-        newest,
-    )
-    return [row["workspace"] for row in rows if isinstance(row["workspace"], str)]
-
-
-def workspaces_of(tx: Tx, names: Sequence[str]) -> list[str]:
-    """The folders of these threads, those of the newest first."""
-    sql = f"SELECT workspace FROM threads WHERE id IN ({', '.join('?' * len(names))}) ORDER BY id DESC"
-    return list(dict.fromkeys(row["workspace"] for row in tx.all(sql, *names) if isinstance(row["workspace"], str)))
 
 
 def newest_runtime(tx: Tx, names: Sequence[str]) -> str | None:
