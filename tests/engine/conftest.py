@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -23,6 +24,7 @@ for _package in (clew.engine, clew.texts):  # a module that is first imported in
 
 _LOOKS = ("stat", "lstat", "readlink")  # for these Python calls no audit hook
 _AUDITED = ("open", "os.listdir", "os.scandir")  # whichever function is used
+_PYTHON = sysconfig.get_path("stdlib")
 _body = threading.local()
 _found: list[str] = []
 
@@ -33,7 +35,7 @@ def _note(what: str) -> None:
 
 
 def _audit(event: str, given: tuple[Any, ...]) -> None:
-    if event in _AUDITED:
+    if event in _AUDITED and not str(given[0]).startswith(_PYTHON):  # such as a codec, at its first use
         _note(f"{event}{given[:1]!r}")
 
 

@@ -153,3 +153,57 @@ def test_an_error_without_a_code_is_found(tmp_path: Path) -> None:
         "Arrival(fate, None, None, words)\n"
     )
     assert [int(each.split(":")[1].split()[0]) for each in uncoded(planted)] == [3, 4, 5, 6, 7, 8]
+
+
+# Putting together
+
+JOINING = ["engine/gates", "engine/rules", "runtimes"]  # packages that make what a card shows; add yours
+_SENTENCES = {"say", "lines", "listed", "glued"}
+
+
+def is_sentence_call(node: ast.expr | None, texts: dict[str, str]) -> bool:
+    """Whether an expression is a sentence: a call that makes one, or a choice of which one is."""
+    if isinstance(node, ast.IfExp):
+        return is_sentence_call(node.body, texts) or is_sentence_call(node.orelse, texts)
+    if isinstance(node, ast.BoolOp):
+        return any(is_sentence_call(each, texts) for each in node.values)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SENTENCES & texts.keys()
+
+
+def flattened(path: Path) -> Iterator[str]:
+    """Where a sentence gets into an f-string or a `join`, which leave only its English."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    texts = names_of_texts(tree)
+    assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and is_sentence_call(node.value, texts)]
+    names = {each.id for node in assigned for each in node.targets if isinstance(each, ast.Name)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts: list[ast.expr] = [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "join":
+            parts = [each for given in node.args for each in ast.walk(given) if isinstance(each, ast.expr)]
+        else:
+            continue
+        if any(is_sentence_call(each, texts) or (isinstance(each, ast.Name) and each.id in names) for each in parts):
+            yield f"{path.name}:{node.lineno} {ast.unparse(node)}"
+
+
+def test_no_sentence_loses_its_code_in_a_longer_text() -> None:
+    paths = [path for package in JOINING for path in sorted((SOURCE / package).rglob("*.py"))]
+    assert [each for path in paths for each in flattened(path)] == []
+
+
+def test_a_sentence_that_loses_its_code_is_found(tmp_path: Path) -> None:
+    planted = tmp_path / "planted.py"
+    planted.write_text(
+        "from clew.texts.catalogue import say\n"
+        "from clew.texts.together import lines\n"
+        "f'{say(\"threads.turn_failed\")}\\n{diff}'\n"
+        "WORDS = say('threads.turn_failed')\n"
+        "f'{WORDS}; it calls it: {name}'\n"
+        "'\\n'.join((WORDS, name))\n"
+        "about = lines(WORDS, name) if name else ''\n"
+        "' · '.join(filter(None, (about,)))\n"
+        "f'{name} says'\n"
+        "lines(WORDS, about)\n"
+    )
+    assert [int(each.split(":")[1].split()[0]) for each in flattened(planted)] == [3, 5, 6, 8]

@@ -71,6 +71,14 @@ def said(view: WithTexts, field: str) -> str:
     return in_locale(with_code(getattr(view, field) or "", view.texts.get(field)))
 
 
+def said_each(view: WithTexts, field: str) -> list[str]:
+    """The same for a field that is a list."""
+    from clew.support.coded import with_code
+
+    texts = enumerate(getattr(view, field))
+    return [in_locale(with_code(text, view.texts.get(f"{field}.{number}"))) for number, text in texts]
+
+
 def person(name: str) -> str:
     """Who said or answered something. A local client does so as `you`."""
     return "你" if name == "you" and reads_chinese(os.environ) else name

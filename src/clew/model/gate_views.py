@@ -15,11 +15,13 @@ class QuestionView(Struct, frozen=True):
     free: bool
     several: bool
     secret: bool
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class QuestionShown(Struct, frozen=True):
     text: str
     options: tuple[str, ...]  # in the order of the question's own
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class GateShown(Struct, frozen=True):
@@ -34,6 +36,8 @@ class GateShown(Struct, frozen=True):
     rule: str | None
     replies: tuple[tuple[str, ...], ...]
     agents: tuple[str, ...] = ()
+    asker: str = ""
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class GateView(Struct, frozen=True):
@@ -67,6 +71,7 @@ class GateView(Struct, frozen=True):
     leaves_sandbox: bool = False  # a command that would run outside the sandbox of the rest of the turn
     about: str | None = None  # of a question whose options allow a command or a change: that kind; show it as such
     cut: bool = False  # `detail` is shortened
+    asker: str = ""  # who asks; empty: the agent
     only_once: bool = False  # a yes is for once: a sub-agent asks, or it does not show what it would do
     agents: tuple[str, ...] = ()  # the sub-agents for which it is asked, outermost first; empty: the agent itself
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew

@@ -73,13 +73,14 @@ class Reason(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """A runtime's request to a person, in the runtime's own words."""
+    """A runtime's request to a person, in the runtime's own words. If clew says something in it, that keeps its code
+    (see `support/coded.py`). A yes counts for its English, in whatever language a person read it."""
 
     kind: GateKind
     title: str  # the exact command, the paths, the tool, the question
     detail: str = ""  # the complete diff, or other details
     folder: str | None = None  # where a command would run
-    reason: str = ""  # why the runtime asks
+    reason: str = ""  # why it is asked, in the words of who asks
     paths: tuple[str, ...] = ()  # that a change touches, or that more access is asked for
     questions: tuple[Question, ...] = ()
     item: str | None = None  # the activity that waits at this gate
@@ -97,6 +98,7 @@ class Asked(Struct, frozen=True):
     mentions: tuple[str, ...] = ()  # other words in it: if they are those of such a rule, a person is asked
     unshown: bool = False  # it only has a name, and does not show what it would do: a yes is for once
     agents: tuple[str, ...] = ()  # the sub-agents for which it is asked, outermost first; empty: the agent itself
+    asker: str = ""  # who else asks, as a sentence of clew; empty: the agent
 
     @property
     def only_once(self) -> bool:

@@ -12,7 +12,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from clew.support.coded import Text
 from clew.support.display import escape_hidden
+from clew.texts.catalogue import say
+from clew.texts.together import lines
 
 LARGEST = 10_000_000  # bytes
 
@@ -62,11 +65,20 @@ def diff(path: str, old: str | None, new: str) -> str:
     return "\n".join(difflib.unified_diff(_lines(old or ""), _lines(new), before, name, lineterm=""))
 
 
-def replaced(path: str, found: Found) -> str:
+def replaced(path: str, found: Found) -> Text:
     """Describe the replaced file, with a hash, so that a yes for the thread counts for this content only."""
     size, mark = f"{found.size:,}", found.mark[:16]
-    english = f"Replaces a file that cannot be shown ({size} bytes, {mark})"
-    return f"{english} · 替换一个无法显示的文件（{size} 字节，{mark}）: {quoted_path(path)}"
+    return say("approvals.replaces_unseen", size=size, mark=mark, path=quoted_path(path))
+
+
+def new_empty(path: str) -> Text:
+    """Describe a new file that has no lines for a diff."""
+    return say("approvals.new_empty_file", path=quoted_path(path))
+
+
+def described(path: str, old: str | None, new: str) -> str:
+    """The diff of a change as the agent describes it, marked as such: clew could not check it against the file."""
+    return lines(say("approvals.unread", path=quoted_path(path)), diff(path, old, new))
 
 
 def quoted_path(path: str) -> str:

@@ -4,7 +4,7 @@ sentence in English and 简体中文, and whoever shows it chooses the language.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar, get_origin
 
@@ -81,6 +81,21 @@ def coded_of(text: str | None) -> Coded | None:
 def stable(text: str) -> str:
     """A text that stays the same if clew words its sentence anew: of a sentence the code with its arguments."""
     return msgspec.json.encode(text.coded, order="deterministic").decode() if isinstance(text, Text) else text
+
+
+def with_arguments(text: str, change: Callable[[str], str]) -> str:
+    """A text after a change to all that is not clew's: of a sentence to what stands in its holes, of any other text to
+    all of it. The change may not depend on what is around a text."""
+    return Text(change(str.__str__(text)), _changed(text.coded, change)) if isinstance(text, Text) else change(text)
+
+
+def _changed(coded: Coded, change: Callable[[str], str]) -> Coded:
+    def changed(value: str | int | Coded) -> str | int | Coded:
+        if isinstance(value, Coded):
+            return _changed(value, change)
+        return change(value) if isinstance(value, str) else value
+
+    return Coded(coded.code, {name: changed(value) for name, value in coded.args.items()})
 
 
 def with_code(text: str, coded: Coded | None) -> str:

@@ -34,6 +34,11 @@ def asked_by(agents: str) -> Bilingual:
     return Bilingual(f"asked by the sub-agent {agents}", f"提出请求的子智能体：{agents}")
 
 
+def it_says(reason: str) -> Bilingual:
+    """Below a line that names who asks."""
+    return Bilingual(f"It says: {reason}", f"它说：{reason}")
+
+
 def in_folder(folder: str) -> Bilingual:
     return Bilingual(f"in {folder}", f"目录：{folder}")
 
@@ -103,6 +108,7 @@ FOLDER = Bilingual("Folder:", "目录：")
 QUESTION = Bilingual("Question:", "问题：")
 IN_FULL = Bilingual("In full:", "详细内容：")
 AGENT_SAYS = Bilingual("The agent says:", "智能体说：")
+IT_SAYS = Bilingual("It says:", "它说：")
 CONTINUED = Bilingual("(it goes on)", "（续）")
 
 

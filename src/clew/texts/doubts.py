@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from clew.support.coded import Text
 from clew.support.display.as_code import as_code
-from clew.texts.catalogue import chinese, say
+from clew.texts.catalogue import say
 
 
 def joined(doubts: Sequence[str]) -> str:
@@ -14,11 +14,6 @@ def joined(doubts: Sequence[str]) -> str:
     nobody escapes the arguments of a code."""
     first, *more = [each for each in doubts if each] or [""]
     return say("approvals.also", first=_shown(first), other=_shown(joined(more))) if more else first
-
-
-def in_both(text: Text) -> str:
-    """A sentence in both languages, for the detail of a request, which has no language of its own."""
-    return f"{text} · {chinese(text.coded)}"
 
 
 def _shown(doubt: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.engine.rules import decide
 from clew.model.gates import Asked, Effect, Gate, GateKind, GateState, Policy, Rule, RuleKind, Scope
@@ -15,17 +16,31 @@ from clew.support.clock import SystemClock
 from clew.support.coded import coded_of
 from clew.texts.catalogue import say, sentences
 from clew.texts.catalogue.approvals import SENTENCES
+from clew.texts.together import lines
 
 # A yes allows exactly these words: they are in the details of a request. Another wording would end rules for a thread.
 IN_DETAILS = {
-    "announced": ("It was announced with:", "它先前的说明是："),
-    "unread": (
-        "As the agent describes it, unchecked, since {path} is not clearly in the workspace:",
-        "{path} 不能确定在工作区内，以下只是代理的说明，未经核实：",
-    ),
-    "gone": ("This file is replaced by the one above:", "这个文件会被上面的文件替换："),
-    "writes_below": ("it also asks to write below {folder} from now on", None),
-    "elsewhere": ("in the environment {environment}, not on this machine", None),
+    "announced": "It was announced with: {call}",
+    "claimed": "The agent says, unchecked:\n{text}",
+    "elsewhere": "in the environment {environment}, not on this machine",
+    "empties": "It would be empty.",
+    "given_along": "given along: {rest}",
+    "gone": "This file is replaced by the one above:",
+    "network": "network access to {place}",
+    "new_empty_file": "A new, empty file: {path}",
+    "nowhere": "the agent does not say clearly in which folder it would run",
+    "open_address": "open {url}",
+    "plan": "Carry out this plan",
+    "read_path": "read {path}",
+    "removes": "It deletes or moves files.",
+    "replaces_unseen": "Replaces a file that cannot be shown ({size} bytes, {mark}): {path}",
+    "typed": "type into a running command: {text}",
+    "unknown_permission": "unknown: {permission}",
+    "unread": "As the agent describes it, unchecked, since {path} is not clearly in the workspace:",
+    "unshown_command_called": "a command that the agent does not show; it calls it: {name}",
+    "with": "with: {permissions}",
+    "write_path": "write {path}",
+    "writes_below": "it also asks to write below {folder} from now on",
 }
 
 
@@ -69,6 +84,19 @@ async def test_a_request_is_the_same_after_it_was_stored(tmp_path: Path) -> None
 
 
 def test_sentences_in_the_details_of_a_request_keep_their_words() -> None:
-    for name, (english, chinese) in IN_DETAILS.items():
-        now = sentences("approvals")[name]
-        assert now[0] == english and (chinese is None or now[1] == chinese), name
+    for name, english in IN_DETAILS.items():
+        assert sentences("approvals")[name][0] == english, name
+
+
+def test_a_rule_of_the_version_that_said_both_languages_holds() -> None:
+    marked = "As the agent describes it, unchecked, since /x is not clearly in the workspace:"
+    marked = f"{marked} · /x 不能确定在工作区内，以下只是代理的说明，未经核实："
+    claimed = "The agent says, unchecked · 代理的说明，未经核实:\n| why"
+    subject = f"change\0\0/x\0It deletes or moves files. · 它会删除或移动文件。\n{marked}\n+a\n{claimed}\0removes"
+    pattern = hashlib.sha256(subject.encode()).hexdigest()
+    unread = lines(say("approvals.unread", path="/x"), "+a")
+    detail = lines(say("approvals.removes"), unread, say("approvals.claimed", text="| why"))
+    request = Asked(GateKind.CHANGE, "/x", detail, paths=("/x",), removes=True)
+    assert is_allowed(pattern, request)
+    assert not is_allowed(pattern, replace(request, detail=lines(detail, "more")))
+    assert not is_allowed(pattern, replace(request, detail=str.__str__(detail)))  # an agent's own words

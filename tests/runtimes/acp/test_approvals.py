@@ -27,7 +27,10 @@ from clew.runtimes.acp.approvals import permissions
 from clew.runtimes.acp.approvals.permissions import WHICH
 from clew.runtimes.acp.wire import Option
 from clew.store.tables import gates as rows
+from clew.support.coded import with_code
 from clew.support.errors import BadInput
+from clew.texts.bilingual import zh
+from clew.texts.catalogue import say
 from tests.helpers.rig import Rig
 from tests.runtimes.acp.test_engine import World
 
@@ -70,6 +73,10 @@ def put(path: Path, text: str) -> tuple[str, object]:
 
 def run(command: str, **more: object) -> tuple[str, object]:
     return "create", {"command": command, **more}
+
+
+def in_chinese(gate: GateView) -> str:
+    return zh(with_code(gate.detail, gate.texts["detail"]))
 
 
 async def opened(rig: Rig, number: int = 1) -> GateView:
@@ -689,7 +696,7 @@ async def test_a_diff_of_a_file_outside_the_workspace_is_marked_and_allowed_by_a
         said = await rig.say(script(change(file, "evil\na\n", "evil\na\nb\n")))
         gate = await opened(rig)
         assert gate.state == "open" and "its diff may be wrong" in gate.warning
-        assert gate.detail.startswith("As the agent describes it, unchecked") and "未经核实" in gate.detail
+        assert gate.detail.startswith("As the agent describes it, unchecked") and "未经核实" in in_chinese(gate)
         await answer(rig, gate, NO)
         await rig.ended(said.turn)
 
@@ -703,7 +710,7 @@ async def test_the_agents_text_is_not_part_of_the_diff(world: World) -> None:
     async with world.daemon() as rig:
         said = await rig.say(script((name, call)))
         gate = await opened(rig)
-        diff, mark, claimed = gate.detail.partition(permissions.CLAIMED)
+        diff, mark, claimed = gate.detail.partition("The agent says, unchecked:")
         assert "+good" in diff and "b.txt" not in diff and mark
         assert claimed.strip().splitlines() == [f"| {line}" for line in forged.splitlines()]
         await answer(rig, gate, NO)
@@ -901,7 +908,7 @@ async def test_a_file_that_cannot_be_shown_is_not_shown_as_a_new_one(world: Worl
         gate = await opened(rig)
         assert (gate.state, gate.rule) == ("open", None)
         assert "/dev/null" not in gate.detail and "cannot be shown (800 bytes" in gate.detail
-        assert "无法显示" in gate.detail and "(800 B) cannot be shown, and would be replaced" in gate.warning
+        assert "无法显示" in in_chinese(gate) and "(800 B) cannot be shown, and would be replaced" in gate.warning
         await answer(rig, gate, NO)
         await rig.ended(started.turn)
         assert file.read_bytes() == BINARY
@@ -926,7 +933,7 @@ async def test_a_yes_for_this_thread_to_an_empty_file_empties_no_other(world: Wo
     async with world.daemon() as rig:
         said = await rig.say(script(put(file, ""), put(file, ""), put(file, "")))
         first = await opened(rig)
-        assert "A new, empty file" in first.detail and "新的空文件" in first.detail
+        assert "A new, empty file" in first.detail and "新的空文件" in in_chinese(first)
         file.write_bytes(BINARY)
         await answer(rig, first, IN_THREAD)
         second = await opened(rig, 2)
@@ -1131,11 +1138,12 @@ async def test_a_call_without_a_command_is_not_judged_by_its_title(
 
 
 async def test_a_path_that_looks_like_clews_text_hides_no_title(world: World) -> None:
-    call = {"toolCallId": "call", "kind": "edit", "title": "why", "locations": [{"path": permissions.UNSEEN}]}
+    path = say("approvals.unshown_command_called", name="ls")
+    call = {"toolCallId": "call", "kind": "edit", "title": "why", "locations": [{"path": str(path)}]}
     async with world.daemon() as rig:
         said = await rig.say(script(("permit", call)))
         gate = await opened(rig)
-        assert (gate.kind, gate.title, gate.detail) == ("change", permissions.UNSEEN, f"{permissions.CLAIMED}\n| why")
+        assert (gate.kind, gate.title, gate.detail) == ("change", path, "The agent says, unchecked:\n| why")
         await answer(rig, gate, NO)
         await rig.ended(said.turn)
 

@@ -619,7 +619,7 @@ async def test_a_request_without_fields_takes_a_yes_or_a_no(
     events = session.run(request(f'{marker}\n!tool asker.order {{"ask": "{ask}"}}\n!text done'))
     gate = await at_the_form(session, events)
     assert gate.asked.title == title
-    assert "asker" in gate.asked.reason
+    assert gate.asked.asker == "Asked by the MCP server asker."
     assert await session.answer(gate.ref, answer)
     assert ended(await collect(events)).text == "done"
     assert f'"action": "{action}"' in requests_of(model, marker)[-1].outputs[-1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from clew.cli.completion import check_thread_id, gate_codes, thread_ids
-from clew.cli.language import phrase, sentence
+from clew.cli.language import phrase, said, sentence
 from clew.cli.output import Out, json_option, painted, prompt_text, terminal_columns
 from clew.cli.view.threads import gate_table, gate_title
 from clew.support.text import visible
@@ -267,7 +267,7 @@ def _ask_one(question: QuestionView, *, is_one: bool) -> str:
     """Ask at the prompt. Of several questions each is named again: all were shown before."""
     from clew.support.display import escape_hidden
 
-    text = "›" if is_one else escape_hidden(question.text, lines=False)
+    text = "›" if is_one else escape_hidden(said(question, "text"), lines=False)
     return str(click.prompt(text, prompt_suffix=" ", hide_input=question.secret, err=True))
 
 
@@ -276,7 +276,7 @@ def _one_line_summary(view: GateView) -> str:
     from clew.cli.view.text_width import fit
     from clew.support.display.as_code import as_code, title_shown
 
-    title = fit(title_shown(view.kind, view.title, lines=False), ALLOWED)
+    title = fit(title_shown(view.kind, said(view, "title"), lines=False), ALLOWED)
     return phrase("cli_gates.title_in", title=title, folder=as_code(view.folder, lines=False)) if view.folder else title
 
 

@@ -7,14 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.language import as_called, in_locale, person, phrase, said, word
+from clew.cli.language import as_called, person, phrase, said, said_each, word
 from clew.cli.output import diff_colour
 from clew.cli.view.events import BOLD, PLAIN, EventRenderer, InfoLine, Piece
 from clew.cli.view.text_width import one_line, rows_of, table
 from clew.client import requests
 from clew.client.events import GateAnswered, GateExpired, GateOpened, GateTaken, GateVoid
 from clew.model.gate_views import GateView, QuestionView
-from clew.support.coded import with_code
 from clew.support.display import escape_hidden
 from clew.support.display.as_code import (
     as_code,
@@ -119,8 +118,9 @@ _ON_THEIR_WAY = frozenset({"gates.on_its_way", "gates.all_on_their_way", "gates.
 def closing_line(closed: GateAnswered | GateVoid | GateExpired) -> str:
     """One line about the outcome of a gate."""
     match closed:
-        case GateAnswered(_, code, decision, by):
-            return phrase("cli_gates.decided", code=code, decision=decision_words(decision), who=person(by))
+        case GateAnswered(_, code, decision):
+            who = person(said(closed, "by"))
+            return phrase("cli_gates.decided", code=code, decision=decision_words(decision), who=who)
         case GateVoid(_, code):
             return phrase("cli_gates.void", code=code, why=said(closed, "why"))
         case GateExpired(_, code):
@@ -146,9 +146,11 @@ def _body(view: GateView) -> Iterator[InfoLine]:
     before what explains its options."""
     if view.agents:
         yield _plain(phrase("cli_gates.asked_by", agents=as_code(" › ".join(view.agents), lines=False)))
+    if view.asker:
+        yield _plain(f"  {as_prose(said(view, 'asker'))}")
     if view.reason:
         yield _plain(phrase("cli_gates.why"))
-        yield from (_plain(f"  {row}") for row in _reason_rows(view.reason))
+        yield from (_plain(f"  {row}") for row in _reason_rows(said(view, "reason")))
     is_question = shown_as(view) == "question"
     if not is_question:
         yield from _detail_rows(view)
@@ -179,18 +181,18 @@ def _notes(view: GateView) -> Iterator[str]:
 def _question_lines(view: GateView) -> Iterator[str]:
     """The questions with their options, then what explains these."""
     for question in view.questions:
-        yield from _indented(as_prose(_with_line_count(question.text)), 2)
+        yield from _indented(as_prose(_with_line_count(said(question, "text"))), 2)
         yield from option_lines(question, 4)
     if shown_as(view) == "question" and view.detail:
         yield from _indented(_detail(view), 4)
 
 
 def _title(view: GateView) -> str:
-    return view.shown.title if view.shown else title_shown(shown_as(view), view.title)
+    return said(view.shown, "title") if view.shown else title_shown(shown_as(view), said(view, "title"))
 
 
 def _detail(view: GateView) -> str:
-    return view.shown.detail if view.shown else detail_shown(shown_as(view), view.detail)
+    return said(view.shown, "detail") if view.shown else detail_shown(shown_as(view), said(view, "detail"))
 
 
 def _folder(view: GateView) -> str:
@@ -228,7 +230,7 @@ def _detail_rows(view: GateView) -> Iterator[InfoLine]:
 
 
 def option_lines(question: QuestionView, margin: int) -> list[str]:
-    return numbered(question.options, margin, "#" if _has_numeric_options(question) else "")
+    return numbered(said_each(question, "options"), margin, "#" if _has_numeric_options(question) else "")
 
 
 def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:
@@ -257,8 +259,7 @@ def typing_hints(view: GateView, others: Sequence[GateView]) -> list[str]:
 
 def _options(view: GateView) -> list[str]:
     """The choices in the language of the terminal."""
-    codes = (view.texts.get(f"options.{number}") for number in range(len(view.options)))
-    return [in_locale(with_code(label, code)) for label, code in zip(view.options, codes, strict=True)]
+    return said_each(view, "options")
 
 
 def typing_hint(shown: Sequence[GateView]) -> str:

@@ -68,7 +68,8 @@ def gate_title(gate: GateView) -> str:
     from clew.support.display.as_code import title_shown  # only gates need it
 
     kind = gate.about or gate.kind
-    return title_shown(kind, gate.shown.title if gate.shown and kind == "change" else gate.title, lines=False)
+    title = said(gate.shown, "title") if gate.shown and kind == "change" else said(gate, "title")
+    return title_shown(kind, title, lines=False)
 
 
 def suspension_words(thread: ThreadView, now: float) -> str:

@@ -11,6 +11,7 @@ from clew.store.tables import gates, threads, turns
 from clew.support.coded import Text
 from clew.support.display.as_code import title_shown
 from clew.texts.catalogue import say
+from clew.texts.together import in_each_language
 
 LONGEST = 80  # characters of a request or of an answer
 
@@ -44,7 +45,7 @@ def headline(tx: Tx, delivery: Delivery) -> Text:
 
 
 def _what(gate: Gate) -> str:
-    return _short(title_shown(gate.asked.kind, gate.asked.title, lines=False))
+    return in_each_language(gate.asked.title, lambda title: _short(title_shown(gate.asked.kind, title, lines=False)))
 
 
 def _question(thread: Thread, delivery: Delivery) -> str:

@@ -10,7 +10,7 @@ from clew.model.delivery import Button
 from clew.model.gates import Gate, GateKind, GateState
 from clew.model.threads import SuspendedBy
 from clew.support.display import escape_hidden
-from clew.texts import card_messages, limit_messages
+from clew.texts import bilingual, card_messages, limit_messages
 from clew.texts.bilingual import Bilingual
 
 MAX_LABEL = 40  # characters
@@ -92,7 +92,7 @@ def _yes_and_no(gate: Gate) -> tuple[Button, ...]:
 
 
 def _shortened_label(text: str) -> str:
-    if isinstance(text, Bilingual):
-        return Bilingual(_shortened_label(str(text)), _shortened_label(text.zh))
+    if (chinese := bilingual.zh(text)) != text:
+        return Bilingual(_shortened_label(str.__str__(text)), _shortened_label(chinese))
     shown = escape_hidden(text, lines=False)
     return shown if len(shown) <= MAX_LABEL else f"{shown[: MAX_LABEL - 1]}…"

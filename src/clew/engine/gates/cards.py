@@ -36,7 +36,7 @@ from clew.engine.gates.visibility import (
 )
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
 from clew.model.events.logged import DeliverySent
-from clew.model.gates import Gate, GateKind, GateState, Question
+from clew.model.gates import Asked, Gate, GateKind, GateState, Question
 from clew.model.messages import Conversation
 from clew.model.threads import Thread
 from clew.model.turns import Turn
@@ -338,18 +338,23 @@ def _render_open(gate: Gate, say: Say) -> str:
         *([say(card_messages.asked_by(_render_name(" › ".join(asked.agents))))] if asked.agents else ()),
         *(_render_request(gate, say) if gate.whole_in == 1 else ()),
     ]
-    reason = _prose_with_line_count(asked.reason, say)
-    why = [say(card_messages.agent_says(reason))] if asked.reason else []
-    head += why if gate.whole_in == 1 else [_where_complete(gate, say)]
+    head += [_prose(say(asked.asker))] if asked.asker else []
+    head += _render_reason(asked, say) if gate.whole_in == 1 else [_where_complete(gate, say)]
     head += [f"⚠ {_prose(say(warning))}" for warning in gate_messages.warnings(gate)]
     how = _reply_hints(gate, say) if gate.whole_in else [say(_decline_hint(gate))]
     return "\n".join([*head, *how])
 
 
+def _render_reason(asked: Asked, say: Say) -> list[str]:
+    reason = _prose_with_line_count(say(asked.reason), say)
+    said = card_messages.it_says(reason) if asked.asker else card_messages.agent_says(reason)
+    return [say(said)] if asked.reason else []
+
+
 def _where_complete(gate: Gate, say: Say) -> str:
     if gate.whole_in:
         return say(gate_messages.shown_before(gate.whole_in - 1))
-    return f"{fence(title_line(gate))}\n{say(gate_messages.not_on_card(gate.code))}"
+    return f"{fence(say(title_line(gate)))}\n{say(gate_messages.not_on_card(gate.code))}"
 
 
 def _decline_hint(gate: Gate) -> Bilingual:
@@ -359,11 +364,11 @@ def _decline_hint(gate: Gate) -> Bilingual:
 
 def _render_request(gate: Gate, say: Say) -> list[str]:
     asked = gate.asked
-    detail = [fence(detail_shown(asked.shown_as, asked.detail))] if has_detail_to_show(asked) else []
+    detail = [fence(detail_shown(asked.shown_as, say(asked.detail)))] if has_detail_to_show(asked) else []
     questions = [_render_question(question, say) for question in asked.questions]
     if asked.shown_as is GateKind.QUESTION:
         return [*questions, *detail]
-    title = [*line_count(asked, say), fence(title_shown(asked.shown_as, asked.title))]
+    title = [*line_count(asked, say), fence(title_shown(asked.shown_as, say(asked.title)))]
     folder = [say(card_messages.in_folder(_render_name(asked.folder)))] if asked.folder else []
     return [*title, *folder, *detail, *questions]
 
@@ -394,8 +399,10 @@ def _question_hint(question: Question, code: str, say: Say) -> str:
 def _render_question(question: Question, say: Say) -> str:
     options = () if question.secret else question.options
     mark = "#" if has_numeric_options(question) else ""
-    numbered = (f"{mark}{number}. {_prose_with_line_count(option, say)}" for number, option in enumerate(options, 1))
-    return "\n".join([_prose_with_line_count(question.text, say).lstrip("\n"), *numbered])
+    numbered = (
+        f"{mark}{number}. {_prose_with_line_count(say(option), say)}" for number, option in enumerate(options, 1)
+    )
+    return "\n".join([_prose_with_line_count(say(question.text), say).lstrip("\n"), *numbered])
 
 
 def _prose_with_line_count(text: str, say: Say) -> str:

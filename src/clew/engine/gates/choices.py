@@ -11,7 +11,7 @@ from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, Question, 
 from clew.support.display.as_code import as_command
 from clew.support.errors import BadInput
 from clew.texts import card_messages
-from clew.texts.bilingual import Bilingual
+from clew.texts.bilingual import Bilingual, joined, zh
 from clew.texts.catalogue import say
 
 DEFAULT_RULE_LIFETIME = 2 * 3600 * 1000  # milliseconds; of a rule that is made by `rule` or a button
@@ -126,18 +126,21 @@ def _option(question: Question, word: str) -> str:
     if (option := find_option(question, text)) is not None:
         return option
     if question.options and not question.free:
-        known = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
+        numbered = (joined(" ", str(number), option) for number, option in enumerate(question.options, 1))
+        known = joined(", ", *numbered)
         given = card_messages.THIS if question.secret else f"“{text}”"
         raise BadInput(say("gates.not_an_option", given=given, question=question.text, known=known))
     return text
 
 
 def find_option(question: Question, word: str) -> str | None:
-    """The option with exactly this text; else the one with this number, unless options are numbers themselves; else the
-    only one that is equal ignoring case. `#1` always means the first option."""
+    """The option with exactly this text, in any language; else the one with this number, unless options are numbers
+    themselves; else the only one that is equal ignoring case. `#1` always means the first option."""
     text, options = word.strip(), question.options
     if text in options:
         return text
+    if (own := next((option for option in options if zh(option) == text), None)) is not None:
+        return own
     place = text.removeprefix("#") if text.startswith("#") or not has_numeric_options(question) else ""
     if _is_number(place) and 1 <= int(place) <= len(options):
         return options[int(place) - 1]

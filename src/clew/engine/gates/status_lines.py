@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clew.engine.gates.visibility import Say
-from clew.model.gates import Decision, Gate, GateState, GrantedRule, RuleKind
+from clew.model.gates import Decision, Gate, GateKind, GateState, GrantedRule, RuleKind
 from clew.support.display.as_code import plain_or_code, title_shown
 from clew.texts import bilingual, card_messages, gate_messages
+from clew.texts.together import in_each_language
 
 MAX_TITLE = 160  # characters of a title line
 MAX_TITLE_SOURCE = 1000  # characters of a title that such a line is made of
@@ -57,7 +58,7 @@ def _one_line(text: str, longest: int) -> str:
 def _render_status(
     gate: Gate, say: Say, shown: Callable[[str], str], phrase: Callable[[str], str] = lambda text: text
 ) -> str:
-    code, about, author = gate.code, shown(title_line(gate)), phrase(gate_messages.person(gate.answered_by or ""))
+    code, about, author = gate.code, shown(say(title_line(gate))), phrase(gate_messages.person(gate.answered_by or ""))
     by = shown(say(author))
     match gate.state:
         case GateState.OPEN:
@@ -75,6 +76,9 @@ def _render_status(
 
 
 def title_line(gate: Gate) -> str:
-    title = gate.asked.title
-    first = " ".join(title_shown(gate.asked.shown_as, title[:MAX_TITLE_SOURCE]).split())
+    return in_each_language(gate.asked.title, lambda title: _title_line(gate.asked.shown_as, title))
+
+
+def _title_line(kind: GateKind, title: str) -> str:
+    first = " ".join(title_shown(kind, title[:MAX_TITLE_SOURCE]).split())
     return first if len(first) <= MAX_TITLE and len(title) <= MAX_TITLE_SOURCE else f"{first[: MAX_TITLE - 1]}…"

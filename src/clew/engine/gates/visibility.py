@@ -131,15 +131,16 @@ def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:
     """The texts that must be shown, each under its own label, so that none can pass for another."""
     if asked.shown_as is not GateKind.QUESTION:
         label = " ".join([*line_count(asked, say), say(card_messages.TITLES[asked.shown_as])])
-        yield label, title_shown(asked.shown_as, asked.title)
+        yield label, title_shown(asked.shown_as, say(asked.title))
         yield say(card_messages.FOLDER), as_code(asked.folder or "")
     for question in asked.questions:
-        yield _label(question.text, say(card_messages.QUESTION), say), as_prose(question.text)
+        yield _label(question.text, say(card_messages.QUESTION), say), as_prose(say(question.text))
         for number, option in enumerate(question.options, 1):
-            yield _label(option, say(card_messages.option(number)), say), as_prose(option)
-    detail = detail_shown(asked.shown_as, asked.detail) if has_detail_to_show(asked) else ""
+            yield _label(option, say(card_messages.option(number)), say), as_prose(say(option))
+    detail = detail_shown(asked.shown_as, say(asked.detail)) if has_detail_to_show(asked) else ""
     yield say(card_messages.IN_FULL), detail
-    yield _label(asked.reason, say(card_messages.AGENT_SAYS), say), as_prose(asked.reason)
+    speaks = card_messages.IT_SAYS if asked.asker else card_messages.AGENT_SAYS
+    yield _label(asked.reason, say(speaks), say), as_prose(say(asked.reason))
 
 
 def _label(text: str, name: str, say: Say) -> str:

@@ -26,6 +26,7 @@ from clew.engine.places.targets import HandoffRequest, request_for, resolve_targ
 from clew.engine.threads import forks, lifecycle
 from clew.engine.threads.lookup import existing_thread, find_thread
 from clew.model.delivery import Delivery
+from clew.model.gates import Gate
 from clew.model.messages import Fate, Inbound, Role
 from clew.model.threads import SuspendedBy, Thread, ThreadFilter
 from clew.store import Tx
@@ -271,7 +272,12 @@ def do_gates(command: Command) -> str:
     known = _known(command)
     waiting = gates.all_open(command.tx)
     found = [gate for gate in waiting if known is None or gate.thread in known or gate.where == command.where][:20]
-    return "\n".join(f"{gate.code}: {plain_or_code(title_line(gate))}" for gate in found) or command.tell("no_gates")
+    return "\n".join(f"{gate.code}: {_title(command, gate)}" for gate in found) or command.tell("no_gates")
+
+
+def _title(command: Command, gate: Gate) -> str:
+    title = title_line(gate)
+    return plain_or_code(bilingual.zh(title) if command.tell.is_chinese else title)
 
 
 def do_approve(command: Command) -> Inbound:

@@ -40,6 +40,7 @@ from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
 from clew.texts import reasons
 from clew.texts.catalogue import say
+from clew.texts.former_words import subjects
 
 # The kind of rule that matches requests of a gate's kind.
 RULE_KINDS: Mapping[GateKind, RuleKind] = MappingProxyType(
@@ -319,7 +320,7 @@ def exact_pattern(asked: Asked) -> str:
 
 def exact_patterns(asked: Asked) -> tuple[str, ...]:
     """The patterns of such rules, also of those that an older version made."""
-    return _hashed(asked.subject), _hashed(asked.former_subject)
+    return tuple(map(_hashed, subjects(asked)))
 
 
 def _hashed(subject: str) -> str:

@@ -45,8 +45,9 @@ from clew.support.display.relative import relative, relative_diff, relative_titl
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
 from clew.texts import gate_messages
-from clew.texts.bilingual import Bilingual
+from clew.texts.bilingual import Bilingual, zh
 from clew.texts.catalogue import say
+from clew.texts.together import in_each_language
 
 DETAIL = 2000  # characters of a diff in a list
 
@@ -68,7 +69,7 @@ class GateService:
         return await self._core.store.read(lambda tx: [_brief(tx, gate) for gate in gates.of_thread(tx, thread, limit)])
 
     async def one(self, name: str) -> GateView:
-        return await self._core.store.read(lambda tx: _view(tx, find_gate(tx, name)))
+        return await self._core.store.read(lambda tx: gate_view(tx, find_gate(tx, name)))
 
     async def answer(self, name: str, given: AnswerGate) -> GateView:
         """Answer a gate. Raises Refused, with who answered, if it is not open any more."""
@@ -83,7 +84,7 @@ class GateService:
             answered = apply_choice(tx, self._core, gate, chosen, given.sender)
             if not gate.asked.blocking and chosen.answer.decision is Decision.REPLY:
                 self._say(tx, gate, thread, chosen.answer, given.sender)
-            return _view(tx, answered)
+            return gate_view(tx, answered)
 
         view = await self._core.store.write(body)
         await apply_new_rules(self._core)
@@ -255,38 +256,55 @@ def _check_wildcards(gate: Gate, thread: Thread, new: NewRule) -> None:
 
 
 def _brief(tx: Tx, gate: Gate) -> GateView:
-    brief = shortened(gate.asked.detail, DETAIL)
-    return _with_shown(tx, gate, replace(_raw(gate), detail=brief, cut=brief != gate.asked.detail))
+    detail = gate.asked.detail
+    is_cut = len(detail) > DETAIL or len(zh(detail)) > DETAIL
+    brief = in_each_language(detail, lambda text: shortened(text, DETAIL)) if is_cut else detail
+    return replace(gate_view(tx, replace(gate, asked=replace(gate.asked, detail=brief))), cut=is_cut)
 
 
-def _view(tx: Tx, gate: Gate) -> GateView:
-    return _with_shown(tx, gate, _raw(gate))
+def gate_view(tx: Tx, gate: Gate) -> GateView:
+    view = _raw(gate)
+    return replace(view, shown=_shown(gate.asked, view, workspaces.of_thread(tx, gate.thread)))
 
 
-def _with_shown(tx: Tx, gate: Gate, view: GateView) -> GateView:
-    """Add the texts as people must see them, with deceptive characters escaped and paths relative to the workspace, so
-    that no client has to do that."""
-    workspace, kind = workspaces.of_thread(tx, gate.thread), view.about or view.kind
-    is_change = kind == GateKind.CHANGE
-    title = relative_title(view.title, gate.asked.paths, workspace) if is_change else view.title
-    folder = relative(view.folder, workspace) if view.folder not in (None, workspace) else None
-    return replace(
-        view,
-        shown=GateShown(
-            title=title_shown(kind, title),
-            detail=detail_shown(kind, relative_diff(view.detail, workspace) if is_change else view.detail),
+def _shown(asked: Asked, view: GateView, workspace: str) -> GateShown:
+    """The texts as people must see them, with deceptive characters escaped and paths relative to the workspace, so that
+    no client has to do that."""
+    kind = asked.shown_as
+    is_change = kind is GateKind.CHANGE
+
+    def title(text: str) -> str:
+        return title_shown(kind, relative_title(text, asked.paths, workspace) if is_change else text)
+
+    def detail(text: str) -> str:
+        return detail_shown(kind, relative_diff(text, workspace) if is_change else text)
+
+    folder = relative(asked.folder, workspace) if asked.folder not in (None, workspace) else None
+    return with_texts(
+        GateShown(
+            title=in_each_language(asked.title, title),
+            detail=in_each_language(asked.detail, detail),
             folder=as_code(folder, lines=False) if folder is not None else None,
-            reason=as_prose(view.reason),
-            questions=tuple(QuestionShown(as_prose(each.text), _lines(each.options)) for each in view.questions),
+            reason=in_each_language(asked.reason, as_prose),
+            questions=tuple(map(_question_shown, asked.questions)),
             rule=as_command(view.rule, lines=False) if view.rule is not None else None,
             replies=tuple(map(_lines, view.replies)),
             agents=_lines(view.agents),
-        ),
+            asker=in_each_language(asked.asker, as_prose),
+        )
     )
 
 
+def _question_shown(question: Question) -> QuestionShown:
+    return with_texts(QuestionShown(in_each_language(question.text, as_prose), _lines(question.options)))
+
+
 def _lines(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(escape_hidden(text, lines=False) for text in texts)
+    return tuple(in_each_language(text, _line) for text in texts)
+
+
+def _line(text: str) -> str:
+    return escape_hidden(text, lines=False)
 
 
 def _label(choice: Choice) -> str:
@@ -317,6 +335,7 @@ def _raw(gate: Gate) -> GateView:
             why=gate.why,
             folder=asked.folder,
             reason=asked.reason,
+            asker=asked.asker,
             warning=gate_messages.in_a_row(
                 [each for each in gate_messages.warnings(gate) if coded_of(each) != gate_messages.LEAVES_SANDBOX.coded]
             ),
@@ -335,7 +354,8 @@ def _raw(gate: Gate) -> GateView:
 
 
 def _question_view(question: Question) -> QuestionView:
-    return QuestionView(question.id, question.text, question.options, question.free, question.several, question.secret)
+    id, text, options = question.id, question.text, question.options
+    return with_texts(QuestionView(id, text, options, question.free, question.several, question.secret))
 
 
 def _rule_view(rule: Rule) -> RuleView:

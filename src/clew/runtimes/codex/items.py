@@ -15,8 +15,8 @@ from clew.runtimes.codex.wire import Change, ChangeKind, Item
 from clew.runtimes.file_changes import Found
 from clew.support.display.as_code import script_shown
 from clew.support.text import clean
-from clew.texts import doubts
 from clew.texts.catalogue import say
+from clew.texts.together import glued
 
 LONGEST_NAME = 80  # characters of the name of a sub-agent
 
@@ -69,7 +69,7 @@ def _moved(change: Change, top: str) -> ChangeKind:
 def diff(changes: Iterable[Change], there: Mapping[str, Found] | None = None) -> str:
     """Return the complete diff, file by file. For a new or deleted file Codex gives only its text. `there`: what is
     already at the paths of new files and at the targets of moves, which Codex does not say."""
-    return "".join(_file_diff(change, there or {}) for change in changes)
+    return glued(*(_file_diff(change, there or {}) for change in changes))
 
 
 def _file_diff(change: Change, there: Mapping[str, Found]) -> str:
@@ -80,20 +80,20 @@ def _file_diff(change: Change, there: Mapping[str, Found]) -> str:
             return f"{file_changes.diff(change.path, found.text, change.diff)}\n"
         case "add":
             new = f"--- /dev/null\n+++ {change.path}\n{_prefix_lines('+', change.diff)}"
-            return f"{file_changes.replaced(target, found)}\n{new}" if found.is_unseen else new
+            return glued(file_changes.replaced(target, found), "\n", new) if found.is_unseen else new
         case "delete":
             return f"--- {change.path}\n+++ /dev/null\n{_prefix_lines('-', change.diff)}"
         case _:
             body = change.diff if change.diff.endswith("\n") else f"{change.diff}\n"
-            return f"--- {change.path}\n+++ {target}\n{body}{_gone(target, found)}"
+            return glued(f"--- {change.path}\n+++ {target}\n{body}", _gone(target, found))
 
 
 def _gone(path: str, found: Found) -> str:
     """Show the file that a move overwrites."""
     if found.text is None:
-        return f"{file_changes.replaced(path, found)}\n" if found.is_unseen else ""
+        return glued(file_changes.replaced(path, found), "\n") if found.is_unseen else ""
     removed = f"--- {path}\n+++ /dev/null\n{_prefix_lines('-', found.text)}"
-    return f"{doubts.in_both(say('approvals.gone'))}\n{removed}"
+    return glued(say("approvals.gone"), "\n", removed)
 
 
 def _prefix_lines(sign: str, text: str) -> str:

@@ -6,15 +6,16 @@ import hashlib
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from clew.model.gates import Answer, Asked, Gate, GateState
+from clew.model.gates import Answer, Asked, Gate, GateState, Question
 from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
 from clew.store.rows import RUNNING, Count, Moment, Rows
 from clew.store.texts import loaded, stored
-from clew.support.coded import plain
+from clew.support.coded import Coded, coded_in, plain, with_code
+from clew.texts.former_words import subjects
 
 
 class _GateRow(Struct):
@@ -44,8 +45,18 @@ class _GateRow(Struct):
 
 
 _COLUMNS = ", ".join(_GateRow.__struct_fields__)
+
+
+class _Texts(Struct):
+    """The codes of the sentences of clew in a request, beside the request."""
+
+    texts: dict[str, Coded] = field(default_factory=dict)
+
+
 _asked = msgspec.json.Decoder(Asked).decode
+_texts = msgspec.json.Decoder(_Texts).decode
 _answer = msgspec.json.Decoder(Answer).decode
+_SENTENCES = ("title", "detail", "reason", "asker")  # of a request: clew may say them
 _CHAIN = 32  # how far back a turn's continuations are followed
 
 
@@ -59,7 +70,7 @@ def insert(tx: Tx, gate: Gate) -> None:
         gate.thread,
         gate.turn,
         gate.ref,
-        msgspec.json.encode(replace(gate.asked, unjudged=stored(gate.asked.unjudged)), enc_hook=plain).decode(),
+        _encoded_request(gate.asked),
         gate.state,
         stored(gate.warning),
         _encoded(gate.answer),
@@ -204,15 +215,17 @@ def on_card(tx: Tx, card: str) -> list[Gate]:
 def same_request(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
     """Earlier gates with the same subject, newest first: void ones of this turn or of the turns it continues, and of
     those also the ones whose answer the runtime took before it was cut off."""
+    known = subjects(asked)
     sql = (
         "WITH RECURSIVE before (id, continues, depth) AS ("
         " SELECT id, continues, 0 FROM turns WHERE id = ?"
         " UNION ALL SELECT t.id, t.continues, b.depth + 1 FROM turns t JOIN before b ON t.id = b.continues"
         " WHERE b.depth < ?)"
-        f" SELECT {_COLUMNS} FROM gates WHERE turn IN (SELECT id FROM before) AND subject IN (?, ?)"
+        f" SELECT {_COLUMNS} FROM gates WHERE turn IN (SELECT id FROM before)"
+        f" AND subject IN ({', '.join('?' for _ in known)})"
         " AND (state = 'void' OR (state = 'taken' AND turn != ?)) ORDER BY id DESC"
     )
-    return ROWS.all(tx, tx.all(sql, turn, _CHAIN, _digest(asked.subject), _digest(asked.former_subject), turn))
+    return ROWS.all(tx, tx.all(sql, turn, _CHAIN, *map(_digest, known), turn))
 
 
 def answer(tx: Tx, gate: Gate, given: Answer, by: str, at: int) -> bool:
@@ -301,9 +314,39 @@ def _moved(tx: Tx, gate: Gate, state: GateState, assignment: str, *params: Any) 
     return tx.run(f"UPDATE gates SET {assignment} WHERE id = ? AND state = ?", *params, gate.id, state) == 1
 
 
+def _encoded_request(asked: Asked) -> str:
+    request, texts = replace(asked, unjudged=stored(asked.unjudged)), _texts_in(asked)
+    row = {**msgspec.to_builtins(request, enc_hook=plain), "texts": texts} if texts else request
+    return msgspec.json.encode(row, enc_hook=plain).decode()
+
+
+def _texts_in(asked: Asked) -> dict[str, Coded]:
+    """`unjudged` is stored in another way."""
+    texts: dict[str, object] = {name: getattr(asked, name) for name in _SENTENCES}
+    for number, question in enumerate(asked.questions):
+        texts[f"questions.{number}"] = question.text
+        texts.update({f"questions.{number}.{place}": option for place, option in enumerate(question.options)})
+    return coded_in(**texts)
+
+
 def _loaded_request(value: str) -> Asked:
     asked = _asked(value)
-    return replace(asked, unjudged=loaded(asked.unjudged)) if asked.unjudged else asked
+    if asked.unjudged:
+        asked = replace(asked, unjudged=loaded(asked.unjudged))
+    texts = _texts(value).texts
+    return _with_texts(asked, texts) if texts else asked
+
+
+def _with_texts(asked: Asked, texts: dict[str, Coded]) -> Asked:
+    """The words stay those that were stored: a yes counts for them."""
+    said = {name: with_code(getattr(asked, name), texts.get(name)) for name in _SENTENCES}
+    questions = (_question_with(each, f"questions.{number}", texts) for number, each in enumerate(asked.questions))
+    return replace(asked, **said, questions=tuple(questions))
+
+
+def _question_with(question: Question, name: str, texts: dict[str, Coded]) -> Question:
+    options = (with_code(each, texts.get(f"{name}.{place}")) for place, each in enumerate(question.options))
+    return replace(question, text=with_code(question.text, texts.get(name)), options=tuple(options))
 
 
 def _digest(subject: str) -> str:

@@ -7,6 +7,7 @@ import hashlib
 from msgspec.structs import replace
 
 from clew.model.gates import Asked, Question, Reason
+from clew.support.coded import with_arguments
 from clew.support.text import clean
 from clew.texts import doubts, reasons
 
@@ -30,10 +31,11 @@ def clean_request(asked: Asked) -> Asked:
     unstorable = unstorable_part(asked)
     return replace(
         asked,
-        title=clean(asked.title),
-        detail=clean(asked.detail),
-        reason=clean(asked.reason),
-        unjudged=doubts.joined([_clean_sentence(asked.unjudged), reasons.reason(unstorable) if unstorable else ""]),
+        title=_cleaned(asked.title),
+        detail=_cleaned(asked.detail),
+        reason=_cleaned(asked.reason),
+        asker=_cleaned(asked.asker),
+        unjudged=doubts.joined([_cleaned(asked.unjudged), reasons.reason(unstorable) if unstorable else ""]),
         doubt=replace(asked.doubt, about=clean(asked.doubt.about)) if asked.doubt else None,
         folder=clean(asked.folder) if asked.folder else asked.folder,
         paths=tuple(map(clean, asked.paths)),
@@ -45,12 +47,12 @@ def clean_request(asked: Asked) -> Asked:
     )
 
 
-def _clean_sentence(text: str) -> str:
+def _cleaned(text: str) -> str:
     """A sentence of clew keeps its code."""
-    return text if clean(text) == text else clean(text)
+    return with_arguments(text, clean)
 
 
 def _clean_question(question: Question) -> Question:
     return replace(
-        question, id=clean(question.id), text=clean(question.text), options=tuple(map(clean, question.options))
+        question, id=clean(question.id), text=_cleaned(question.text), options=tuple(map(_cleaned, question.options))
     )

@@ -20,6 +20,7 @@ from clew.runtimes.file_changes import Found
 from clew.support.errors import BadInput
 from clew.texts import doubts
 from clew.texts.catalogue import say
+from clew.texts.together import lines
 
 TWICE = say("approvals.one_twice")
 MISSING = say("approvals.missing_file")
@@ -49,7 +50,7 @@ def propose(workspace: str, part: wire.Part) -> Change:
     """Apply an agent's diff to the real file and show that: the agent's own "before" text could hide what it adds. A
     file outside the workspace, or one that is not clearly inside, is shown as the agent describes it, and marked."""
     described = file_changes.diff(part.path, part.old_text, part.new_text)
-    marked = f"{doubts.in_both(say('approvals.unread', path=file_changes.quoted_path(part.path)))}\n{described}"
+    marked = file_changes.described(part.path, part.old_text, part.new_text)
     unread = Change(marked, part.old_text or "", part.new_text, named=part.path)
     if readings.is_odd_path(part.path):
         return unread
@@ -61,9 +62,8 @@ def propose(workspace: str, part: wire.Part) -> Change:
     if part.old_text and not found.mark:
         return Change(described, part.old_text, part.new_text, path, found)
     if found.is_unseen and part.old_text:  # only a piece of the file is known
-        return Change(
-            f"{file_changes.replaced(part.path, found)}\n{described}", part.old_text, part.new_text, path, found
-        )
+        shown = lines(file_changes.replaced(part.path, found), described)
+        return Change(shown, part.old_text, part.new_text, path, found)
     before = found.text or ""
     text = tools.apply_change(before, part.old_text or "", part.new_text)
     return Change(_shown(part.path, found, text), before, text, path, found, Write(str(path), text, found.mark))
@@ -102,8 +102,7 @@ def with_doubts(asked: Asked, changes: Sequence[Change]) -> Asked:
 
 def _shown(path: str, found: Found, text: str) -> str:
     if not found.mark and not text:
-        return f"A new, empty file · 新的空文件: {file_changes.quoted_path(path)}"
+        return file_changes.new_empty(path)
     if not found.is_unseen:
         return file_changes.diff(path, found.text, text)
-    empties = "It would be empty. · 它会变成空文件。"
-    return f"{file_changes.replaced(path, found)}\n{file_changes.diff(path, '', text) or empties}"
+    return lines(file_changes.replaced(path, found), file_changes.diff(path, "", text) or say("approvals.empties"))

@@ -19,14 +19,13 @@ from clew.runtimes.acp.wire import Option, PermissionRequest, ToolCall
 from clew.support.errors import BadInput
 from clew.texts import doubts
 from clew.texts.catalogue import say
+from clew.texts.together import lines
 
 QUESTION = "option"
-CLAIMED = "The agent says, unchecked · 代理的说明，未经核实:"
-UNSEEN = "a command that the agent does not show"
-SHOWS_NOTHING = "The agent does not show what it would do. · 智能体没有说明它要做什么。"
-REMOVES = "It deletes or moves files. · 它会删除或移动文件。"
-WHICH = "Which of these? 选哪一项？"
-NOWHERE = "the agent does not say clearly in which folder it would run"
+SHOWS_NOTHING = say("approvals.shows_nothing")
+REMOVES = say("approvals.removes")
+WHICH = say("approvals.which_option")
+NOWHERE = say("approvals.nowhere")
 _GATES = {ActivityKind.COMMAND: GateKind.COMMAND, ActivityKind.CHANGE: GateKind.CHANGE}
 
 
@@ -58,16 +57,16 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
     said = call.title or ""
     names_tool = kind is GateKind.CHANGE and not diff and said != title
     claimed = _mark_as_claim("\n".join(filter(None, (said if names_tool else "", tools.shown_texts(call)))))
-    parts = (removes, nowhere, plan.rest and f"given along: {plan.rest}", diff, claimed)
-    detail = "\n".join(filter(None, parts))
+    given = say("approvals.given_along", rest=plan.rest) if plan.rest else ""
+    detail = lines(removes, nowhere, given, diff, claimed)
     unshown = kind is GateKind.PERMISSION and not detail
     if unshown and any(option.kind.startswith("reject") for option in request.options):
         detail = SHOWS_NOTHING
     item = call.tool_call_id or None
     is_clear = is_plain(request.options)
     if not is_clear and not (plan.argv or plan.paths or plan.diffs or plan.hides_command or plan.may_run):
-        text = "\n".join(filter(None, (title, plan.folder and f"in {plan.folder}", detail)))
-        question = Question(QUESTION, text, tuple(names(request.options)), free=False)
+        whole = lines(title, say("approvals.in_folder", folder=plan.folder) if plan.folder else "", detail)
+        question = Question(QUESTION, whole, tuple(names(request.options)), free=False)
         return Asked(GateKind.QUESTION, title, questions=(question,), item=item)
     choice = () if is_clear else (Question(QUESTION, WHICH, tuple(names(request.options)), free=False),)
     reason = said if said != title and not plan.hides_command and not names_tool else ""
@@ -93,7 +92,7 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
 
 def _mark_as_claim(text: str) -> str:
     """Mark each line of the agent's own text, to set it apart from what clew shows."""
-    return "\n".join((CLAIMED, *(f"| {line}" for line in text.split("\n")))) if text else ""
+    return say("approvals.claimed", text="\n".join(f"| {line}" for line in text.split("\n"))) if text else ""
 
 
 def _kind(plan: Plan) -> GateKind:
@@ -109,8 +108,8 @@ def _title(call: ToolCall, plan: Plan) -> str:
         return plan.command
     if plan.paths:
         return ", ".join(plan.paths)
-    claimed = call.title or call.kind or "tool"
-    return f"{UNSEEN}; it calls it: {claimed}" if plan.hides_command else claimed
+    claimed = call.title or call.kind or say("approvals.unnamed_tool")
+    return say("approvals.unshown_command_called", name=claimed) if plan.hides_command else claimed
 
 
 def to_response(options: tuple[Option, ...], answer: Answer) -> dict[str, object]:

@@ -22,7 +22,7 @@ from clew.runtimes.acp.approvals import diff_check, readings
 from clew.runtimes.acp.wire import Part, ToolCall
 from clew.support.display.as_code import as_code
 from clew.texts.catalogue import say
-from clew.texts.doubts import in_both
+from clew.texts.together import lines
 
 SHELL = ("/bin/sh", "-c")
 GRAMMAR = ("if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in", "time")
@@ -141,7 +141,7 @@ def _with_readings(plan: Plan, known: _KnownCall) -> Plan:
     doubts += [say("approvals.other_content")] if others else []
     return replace(
         plan,
-        rest="\n".join(filter(None, (plan.rest, *map(_line_of, others)))),
+        rest=lines(plan.rest, *map(_line_of, others)),
         doubts=(*plan.doubts, *doubts),
         mentions=tuple(dict.fromkeys((*plan.mentions, *_words(*others)))),
         may_run=tuple(dict.fromkeys(run)),
@@ -257,7 +257,7 @@ def with_odd_texts(plan: Plan, odd: Given) -> Plan:
     """`odd`: texts that do not match the diff."""
     if not odd:
         return plan
-    rest = "\n".join(filter(None, (plan.rest, _json(odd, {}))))
+    rest = lines(plan.rest, _json(odd, {}))
     return with_doubt(replace(plan, rest=rest), say("approvals.not_in_diff", names=_shown(odd)))
 
 
@@ -353,8 +353,8 @@ def _paths(known: _KnownCall) -> tuple[str, ...]:
 
 def _json(given: Given, announced: Given) -> str:
     """Return a line of JSON, and another one of what was announced: an argument may have any name."""
-    told = f"{in_both(say('approvals.announced'))} {_line_of(announced)}" if announced else ""
-    return "\n".join(filter(None, (_line_of(given) if given else "", told)))
+    told = say("approvals.announced", call=_line_of(announced)) if announced else ""
+    return lines(_line_of(given) if given else "", told)
 
 
 def _line_of(value: Any) -> str:

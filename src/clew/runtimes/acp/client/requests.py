@@ -29,6 +29,7 @@ from clew.runtimes.acp.turn.live_turn import Live
 from clew.runtimes.jsonrpc import RequestId
 from clew.support.errors import BadInput, RuntimeLost
 from clew.texts import doubts
+from clew.texts.together import lines
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +129,7 @@ class RequestHandler:
     def _asked(self, request: wire.PermissionRequest, plan: Plan, found: Sequence[Change]) -> Asked:
         """Return what a person would be shown now: the agent may change the words of a call at any time."""
         call = tools.merge(self._live.translation.tool(request.tool_call.tool_call_id), request.tool_call)
-        asked = permissions.asked(request, call, plan, "\n".join(filter(None, (each.shown for each in found))))
+        asked = permissions.asked(request, call, plan, lines(*(each.shown for each in found)))
         return changes.with_doubts(asked, found)
 
     def _item(self, id: str, asked: Asked) -> str | None:

@@ -21,8 +21,8 @@ from clew.runtimes import file_changes
 from clew.runtimes.claude import items, wire
 from clew.runtimes.claude.wire import Request
 from clew.runtimes.file_changes import Found
-from clew.texts import doubts
 from clew.texts.catalogue import say
+from clew.texts.together import lines
 
 # What each leads to is asked by itself, or stays inside of Claude.
 FREE = frozenset(
@@ -168,21 +168,20 @@ def _after(tool: str, given: Mapping[str, Any], found: Found) -> str | None:
 
 def _shown(path: str, found: Found, after: str) -> str:
     if not found.mark and not after:
-        return f"A new, empty file · 新的空文件: {file_changes.quoted_path(path)}"
+        return file_changes.new_empty(path)
     if not found.is_unseen:
         return file_changes.diff(path, found.text, after)
-    return f"{file_changes.replaced(path, found)}\n{file_changes.diff(path, '', after)}"
+    return lines(file_changes.replaced(path, found), file_changes.diff(path, "", after))
 
 
 def _unseen_change(request: Request, given: Mapping[str, Any], path: Path) -> Asked:
     """As Claude describes it: clew could not check it against the file."""
     old, new = given.get("old_string"), given.get("new_string", given.get("content"))
-    described = file_changes.diff(str(path), str(old) if old is not None else None, str(new or ""))
-    marked = doubts.in_both(say("approvals.unread", path=file_changes.quoted_path(str(path))))
+    described = file_changes.described(str(path), str(old) if old is not None else None, str(new or ""))
     return Asked(
         GateKind.CHANGE,
         str(path),
-        detail=f"{marked}\n{described}",
+        detail=described,
         paths=(str(path),),
         item=request.tool_use_id,
         unjudged=say("approvals.unchecked"),
@@ -215,15 +214,12 @@ def _plan(request: Request, plan: str) -> Asked:
     """A yes to a plan allows none of its steps: each is asked about when it comes."""
     return Asked(
         GateKind.PERMISSION,
-        PLAN_TITLE,
-        detail=plan or doubts.in_both(say("claude.plan_above")),
+        say("approvals.plan"),
+        detail=plan or say("claude.plan_above"),
         item=request.tool_use_id,
         unjudged=say("claude.plan_is_for_people"),
         is_for_people=True,
     )
-
-
-PLAN_TITLE = "Carry out this plan · 执行这个计划"
 
 
 def _tool(request: Request, given: Mapping[str, Any], workspace: str) -> Asked:

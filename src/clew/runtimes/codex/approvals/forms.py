@@ -14,6 +14,7 @@ from clew.model.gates import Question
 from clew.support.coded import Text
 from clew.support.errors import BadInput
 from clew.texts.catalogue import say
+from clew.texts.together import listed
 
 YES, NO = ("yes", "true", "y"), ("no", "false", "n")
 
@@ -31,14 +32,14 @@ class Field(Struct, frozen=True):
 
     @property
     def choices(self) -> dict[str, Any]:
-        """Map each option, as shown, to its value."""
+        """Map each option to its value."""
         if self.kind == "boolean":
             return {YES[0]: True, NO[0]: False}
         source = self.schema.get("items") if self.kind == "array" else self.schema
         return _choices(source if isinstance(source, Mapping) else {})
 
     def question(self) -> Question:
-        options = tuple(self.choices)
+        options = (say("approvals.yes"), say("approvals.no")) if self.kind == "boolean" else tuple(self.choices)
         text = self._text()
         return Question(self.name, text, options, free=not options, several=self.kind == "array")
 
@@ -99,16 +100,16 @@ class Field(Struct, frozen=True):
         """Return the title with description and limits."""
         title = str(self.schema.get("title") or self.name)
         about = self.schema.get("description")
-        hints = [self._limits(), "" if self.is_required else "optional"]
-        small = ", ".join(hint for hint in hints if hint)
-        return title + (f": {about}" if about else "") + (f" ({small})" if small else "")
+        named = say("approvals.field_about", title=title, about=str(about)) if about else title
+        hints = listed(self._limits(), "" if self.is_required else say("approvals.optional"))
+        return say("approvals.field_hints", title=named, hints=hints) if hints else named
 
     def _limits(self) -> str:
         if self.kind not in ("number", "integer"):
             return str(self.schema.get("format") or "")
         low, high = self.schema.get("minimum"), self.schema.get("maximum")
-        kind = "whole number" if self.kind == "integer" else "number"
-        return f"{kind}, {_span(low, high)}" if low is not None or high is not None else kind
+        kind = say("approvals.whole_number") if self.kind == "integer" else say("approvals.number")
+        return listed(kind, _span(low, high) if low is not None or high is not None else "")
 
     def _bad_input(self, wanted: str, given: str | None = None) -> BadInput:
         name = str(self.schema.get("title") or self.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from clew.runtimes.codex import items, wire
 from clew.runtimes.codex.approvals import forms, overwriting
 from clew.runtimes.codex.translate import Translation
 from clew.runtimes.file_changes import Found
-from clew.support.coded import coded_of
+from clew.support.coded import Text, coded_of, with_arguments
 from clew.support.display.as_code import as_code
 from clew.texts import doubts
-from clew.texts.catalogue import say
+from clew.texts.catalogue import english, say
+from clew.texts.together import lines, listed
 
 COMMAND = "item/commandExecution/requestApproval"
 CHANGE = "item/fileChange/requestApproval"
@@ -31,7 +33,9 @@ OLD_CHANGE = "applyPatchApproval"
 
 LOCAL = "local"  # Codex's name of the environment that is this machine
 FILES = ("read", "write", "entries")
-UNSEEN = "a change of files that Codex does not show"
+_ACCESS = {"read": "approvals.read_path", "write": "approvals.write_path"}
+UNSEEN = say("approvals.unshown_change", agent="Codex")
+UNNAMED = say("approvals.unnamed", agent="Codex")
 _WILDCARD = re.compile(r"[*?\[{]")
 _KEYS = re.compile(r"[\x00-\x1f\x7f:!]+")  # before a command that is typed into a pager or an editor
 _TOOL_NAME = re.compile(r'run tool "([^"]+)"')
@@ -65,17 +69,18 @@ def _read_command(request: wire.Request, turn: Translation) -> Asked:
     host = _host(request.network_approval_context)
     if request.kind == "writeStdin":
         typed = (command, _KEYS.sub("\n", command))
-        return replace(_permission(request, f"type into a running command: {command}"), may_run=typed)
+        return replace(_permission(request, say("approvals.typed", text=command)), may_run=typed)
     if not command:
-        unnamed = replace(_permission(request, "something that Codex does not name"), unshown=True)
-        return _permission(request, f"network access to {host}") if host else unnamed
+        unnamed = replace(_permission(request, UNNAMED), unshown=True)
+        return _permission(request, say("approvals.network", place=host)) if host else unnamed
     also = describe_permissions(request.additional_permissions)
-    extra = [line for line in (host and f"network access to {host}", also and f"with: {also}") if line]
+    extra: list[str] = [say("approvals.network", place=host)] if host else []
+    extra += [say("approvals.with", permissions=also)] if also else []
     elsewhere = _environment(request)
     return Asked(
         GateKind.COMMAND,
         command,
-        detail=_lines(elsewhere, *extra),
+        detail=lines(elsewhere, *extra),
         folder=request.cwd,
         reason=request.reason or "",
         paths=_permitted_paths(request.additional_permissions, request.cwd),
@@ -98,7 +103,7 @@ def _change(request: wire.Request, changes: tuple[wire.Change, ...], there: Mapp
     return Asked(
         GateKind.CHANGE,
         ", ".join(paths) or UNSEEN,
-        detail=_lines(also, items.diff(changes, there)),
+        detail=lines(also, items.diff(changes, there)),
         reason=request.reason or "",
         paths=paths,
         item=_item(request),
@@ -109,7 +114,7 @@ def _change(request: wire.Request, changes: tuple[wire.Change, ...], there: Mapp
 
 
 def _permissions(request: wire.Request, turn: Translation) -> Asked:
-    words = describe_permissions(request.permissions) or "nothing"
+    words = describe_permissions(request.permissions) or say("approvals.no_permission")
     asked = _permission(request, words, _json(request.permissions))
     return replace(asked, paths=_permitted_paths(request.permissions, request.cwd))
 
@@ -139,9 +144,10 @@ def _option_descriptions(questions: tuple[wire.Question, ...]) -> list[str]:
 def _elicitation(request: wire.Request, turn: Translation) -> Asked | None:
     """Read a question of an MCP server, or Codex's question whether a tool of that server may run, which has no fields.
     A server can send the mark of the latter, too."""
-    server = f"asked by the MCP server {request.server_name}"
+    server = say("approvals.by_server", server=as_code(request.server_name, lines=False))
     if request.mode == "url":
-        return _permission(request, f"open {request.url}", reason=f"{request.message} ({server})")
+        opening = say("approvals.open_address", url=request.url or "")
+        return _permission(request, opening, reason=request.message, asker=server)
     fields = forms.fields(request.requested_schema)
     is_marked = isinstance(request.meta, dict) and request.meta.get("codex_approval_kind") == "mcp_tool_call"
     if is_marked and not fields:
@@ -149,9 +155,9 @@ def _elicitation(request: wire.Request, turn: Translation) -> Asked | None:
     if fields is None:
         return None
     if not fields:
-        return _permission(request, request.message, reason=server)
+        return _permission(request, request.message, asker=server)
     questions = tuple(field.question() for field in fields)
-    return Asked(GateKind.QUESTION, request.message, reason=server, questions=questions)
+    return Asked(GateKind.QUESTION, request.message, reason=request.message, questions=questions, asker=server)
 
 
 def _read_tool(request: wire.Request, turn: Translation) -> Asked:
@@ -169,16 +175,17 @@ def _read_tool(request: wire.Request, turn: Translation) -> Asked:
     )
 
 
-def _permission(request: wire.Request, title: str, detail: str = "", reason: str = "") -> Asked:
+def _permission(request: wire.Request, title: str, detail: str = "", reason: str = "", asker: str = "") -> Asked:
     elsewhere = _environment(request)
     return Asked(
         GateKind.PERMISSION,
         title,
-        detail=_lines(elsewhere, detail),
+        detail=lines(elsewhere, detail),
         folder=request.cwd,
         reason=reason or request.reason or "",
         item=_item(request),
         unjudged=_escaped(elsewhere),
+        asker=asker,
     )
 
 
@@ -193,10 +200,8 @@ def _environment(request: wire.Request) -> str:
 
 def _escaped(text: str) -> str:
     """A sentence with its arguments escaped: nobody else does that, and they are the agent's."""
-    coded = coded_of(text)
-    if coded is None:
-        return text
-    return say(coded.code, **{name: as_code(str(value), lines=False) for name, value in coded.args.items()})
+    coded = coded_of(with_arguments(text, partial(as_code, lines=False)))
+    return Text(english(coded), coded) if coded else text
 
 
 def describe_permissions(profile: Any) -> str:
@@ -207,20 +212,25 @@ def describe_permissions(profile: Any) -> str:
     files, network = profile.get("fileSystem") or {}, profile.get("network") or {}
     if not isinstance(files, dict) or not isinstance(network, dict):
         return _unknown(profile)
-    known = [*_describe_files(files), *(["network"] if network.get("enabled") else [])]
+    known = [*_describe_files(files), *([say("approvals.any_network")] if network.get("enabled") else [])]
     parts = ((profile, ("fileSystem", "network")), (files, FILES), (network, ("enabled",)))
-    return ", ".join([*known, *(_unknown(rest) for part, names in parts if (rest := _others(part, names)))])
+    return listed(*known, *(_unknown(rest) for part, names in parts if (rest := _others(part, names))))
 
 
 def _describe_files(files: dict[str, Any]) -> list[str]:
     """Codex may give the same folder as a list and as an entry; it is named once."""
-    listed = [f"{access} {_place(path)}" for access in ("read", "write") for path in _as_list(files.get(access))]
-    return list(dict.fromkeys([*listed, *map(_describe_entry, _as_list(files.get("entries")))]))
+    named = [_access(access, path) for access in _ACCESS for path in _as_list(files.get(access))]
+    return list(dict.fromkeys([*named, *map(_describe_entry, _as_list(files.get("entries")))]))
 
 
 def _describe_entry(entry: Any) -> str:
     is_known = isinstance(entry, dict) and entry.keys() <= {"access", "path"}
-    return f"{entry.get('access')} {_place(entry.get('path'))}" if is_known else _unknown(entry)
+    return _access(str(entry.get("access")), entry.get("path")) if is_known else _unknown(entry)
+
+
+def _access(access: str, path: Any) -> str:
+    code = _ACCESS.get(access)
+    return say(code, path=_place(path)) if code else f"{access} {_place(path)}"
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -233,7 +243,7 @@ def _others(part: Mapping[Any, Any], names: tuple[str, ...]) -> dict[Any, Any]:
 
 
 def _unknown(value: Any) -> str:
-    return f"unknown: {_line(value)}"
+    return say("approvals.unknown_permission", permission=_line(value))
 
 
 def _place(path: Any) -> str:
@@ -290,10 +300,6 @@ def _old_changes(request: wire.Request, turn: Translation) -> tuple[wire.Change,
 def _old_change(path: str, change: dict[str, Any]) -> wire.Change:
     kind = wire.ChangeKind(str(change.get("type", "")), change.get("move_path"))
     return wire.Change(path, str(change.get("unified_diff") or change.get("content") or ""), kind)
-
-
-def _lines(*lines: str) -> str:
-    return "\n".join(filter(None, lines))
 
 
 def _line(value: Any) -> str:

@@ -34,7 +34,7 @@ export class GateElement extends HTMLElement {
     this.setAttribute("role", "group");
     this.setAttribute("tabindex", "-1");
     this.setAttribute("data-gate", gate.id);
-    this.setAttribute("aria-label", `${this.#kindName()}: ${gate.shown.title}`);
+    this.setAttribute("aria-label", `${this.#kindName()}: ${said(gate.shown, "title")}`);
     setContent(this, this.#header(inThread), this.#request(), this.#answers(), this.#explanation(), this.#extra);
     this.#setAllowDisabled(!this.#isComplete);
   }
@@ -66,7 +66,8 @@ export class GateElement extends HTMLElement {
   /** Shows the agent's texts as `shown` has them: without invisible characters, and none that look like another. */
   #request() {
     const { gate } = this;
-    const { title, reason, folder, agents } = gate.shown;
+    const { folder, agents } = gate.shown;
+    const [title, reason, asker] = [said(gate.shown, "title"), said(gate.shown, "reason"), said(gate.shown, "asker")];
     const kind = gate.about ?? gate.kind;
     const lines = kind === "command" ? gate.title.replace(/\n+$/, "").split("\n") : [];
     const shown = kind === "command" ? title.split("\n") : [];
@@ -78,7 +79,8 @@ export class GateElement extends HTMLElement {
       ...(kind !== "question" ? scrollBox(h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title))) : []),
       gate.leaves_sandbox && h("p", { class: "warning" }, t("gate.leaves_sandbox")),
       gate.warning && h("p", { class: "warning" }, said(gate, "warning")),
-      reason && h("p", { class: "note" }, t("gate.agent_says", { reason })),
+      asker && h("p", { class: "note" }, asker),
+      reason && h("p", { class: "note" }, t(asker ? "gate.it_says" : "gate.agent_says", { reason })),
       folder && h("p", { class: "note gate-folder" }, t("gate.in", { folder })),
       kind !== "question" && gate.detail && this.#detail(),
     ].filter(Boolean);
@@ -102,12 +104,12 @@ export class GateElement extends HTMLElement {
           isDiff(text) ? newDiff(text, Infinity) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)),
         ),
       );
-    draw(this.#gate.shown.detail);
+    draw(said(this.#gate.shown, "detail"));
     this.#isComplete = !this.#gate.cut;
     if (!this.#isComplete)
       get(`/api/gates/${this.#gate.id}`).then(
         (gate) => {
-          draw(gate.shown.detail);
+          draw(said(gate.shown, "detail"));
           this.#isComplete = true;
           this.#setAllowDisabled(false);
         },
@@ -155,12 +157,13 @@ export class GateElement extends HTMLElement {
   allow() {
     if (this.#gate.kind === "question") return this.querySelector("input, textarea")?.focus();
     if (!this.#isComplete) return;
-    this.#answer({ decision: "accept" }, t("gate.allowed", { what: this.#gate.shown.title }));
+    this.#answer({ decision: "accept" }, t("gate.allowed", { what: said(this.#gate.shown, "title") }));
   }
 
   allowInThread() {
     if (this.#gate.kind === "question" || this.#gate.only_once || !this.#isComplete) return;
-    this.#answer({ decision: "accept", extent: "thread" }, t("gate.allowed_thread", { what: this.#gate.shown.title }));
+    const what = said(this.#gate.shown, "title");
+    this.#answer({ decision: "accept", extent: "thread" }, t("gate.allowed_thread", { what }));
   }
 
   /** Allows all gates of this thread that are shown here, completely, and have been for a moment. */

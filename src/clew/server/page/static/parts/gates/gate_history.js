@@ -31,7 +31,7 @@ function row(gate) {
   return h(
     "li",
     {},
-    h("code", { class: "row-title" }, gate.shown.title),
+    h("code", { class: "row-title" }, said(gate.shown, "title")),
     h("span", { class: "note" }, facts.filter(Boolean).join(" · ")),
   );
 }

@@ -3,7 +3,7 @@
  * stored. */
 
 import { h, keyCap } from "/page/lib/dom.js";
-import { t } from "/page/lib/words.js";
+import { said, saidEach, t } from "/page/lib/words.js";
 
 /**
  * @param {Gate} gate
@@ -46,10 +46,11 @@ export function questionForm(gate, submit, stop) {
  */
 function questionPart(gate, question, index) {
   const shown = gate.shown.questions[index];
+  const labels = saidEach(shown, "options");
   /** @type {Set<string>} */
   const chosen = new Set();
   const field = question.free || question.options.length === 0 ? textField(question, shown) : null;
-  const buttons = question.options.map((option, at) => optionButton(shown.options[at], at + 1, () => toggle(option)));
+  const buttons = question.options.map((option, at) => optionButton(labels[at], at + 1, () => toggle(option)));
   const toggle = (/** @type {string} */ option) => {
     if (!question.several) chosen.clear();
     if (!chosen.delete(option)) chosen.add(option);
@@ -62,7 +63,7 @@ function questionPart(gate, question, index) {
   const element = h(
     "fieldset",
     { "data-question": `${gate.id}-${index}` },
-    h("legend", {}, shown.text),
+    h("legend", {}, said(shown, "text")),
     h("div", { class: "options" }, buttons),
     field,
   );
@@ -98,6 +99,6 @@ const textField = (question, shown) =>
     type: question.secret ? "password" : "text",
     autocomplete: "off",
     spellcheck: question.secret ? "false" : null,
-    "aria-label": shown.text,
+    "aria-label": said(shown, "text"),
     placeholder: t(question.secret ? "gate.secret" : question.options.length ? "gate.or_words" : "gate.words"),
   });

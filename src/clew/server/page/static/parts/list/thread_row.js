@@ -59,5 +59,5 @@ function lastLine(thread) {
   if (thread.status === "suspended" && thread.suspend_message) return suspendReason(thread);
   const gate = thread.gates.length ? waiting.gates.find((each) => each.thread === thread.id) : null;
   if (!gate && thread.held) return said(thread, "held");
-  return gate?.shown.title ?? said(thread, "last_line");
+  return gate ? said(gate.shown, "title") : said(thread, "last_line");
 }
