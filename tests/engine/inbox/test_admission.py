@@ -9,7 +9,9 @@ import pytest
 
 from clew.model.messages import Inbound
 from clew.store.tables import turns
+from clew.support.coded import with_code
 from clew.texts import chat_messages
+from clew.texts.bilingual import zh
 from tests.helpers.rig import Rig
 
 
@@ -26,6 +28,15 @@ async def test_a_message_that_breaks_clew_is_refused_and_recorded(
         again = await rig.say("!text hi", id="m1")
         assert (first.fate, first.words) == ("refused", chat_messages.BROKEN)
         assert (again.fate, again.repeated) == ("refused", True)
+
+
+async def test_a_repeated_message_that_cannot_be_read_is_refused_with_the_code_of_why(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        await rig.say("!text hi", id="m1")
+        await rig.store.write(lambda tx: tx.run("UPDATE inbox SET fate = 'odd'"))
+        again = await rig.say("!text hi", id="m1")
+    assert (again.fate, again.repeated) == ("refused", True)
+    assert again.texts["words"].code and zh(with_code(again.words, again.texts["words"])) != again.words
 
 
 async def test_a_sender_named_clew_is_marked_as_a_sender(tmp_path: Path) -> None:

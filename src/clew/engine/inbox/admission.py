@@ -90,7 +90,8 @@ class Admission(Struct, frozen=True):
 
         def body(tx: Tx) -> Accepted:
             if inbox.is_known(tx, inbound.conversation, inbound.message_id):
-                return Accepted(Fate.REFUSED, None, None, words=error.message, repeated=True)
+                texts = coded_in(words=error.words)
+                return Accepted(Fate.REFUSED, None, None, words=error.message, repeated=True, texts=texts)
             return write_fate(tx, self.core, inbound, Arrival(Fate.REFUSED, None, None, error.words))
 
         return await self.core.store.write(body)
