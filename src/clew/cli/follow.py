@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from clew.cli.language import phrase, said, word
+from clew.cli.language import person, phrase, said, word
 from clew.cli.view import outcome
 from clew.cli.view.events import EventRenderer, InfoLine, Piece, activity_line, indent, summary
 from clew.cli.view.gates import AnswerHints, Gates, command_hints
@@ -270,7 +270,7 @@ def _headline(event: Event) -> str:
         line = activity_line(what.activity, what.phase, said(what, "title"), what.outcome)
         return indent(line, 1 if what.parent is not None else 0)
     if isinstance(what, AgentSwitched):
-        return _sentence(event.kind, detail=f"{what.former} → {what.runtime} ({what.by})")
+        return _sentence(event.kind, detail=f"{what.former} → {what.runtime} ({person(what.by)})")
     if isinstance(what, OpinionGiven):
         return _sentence(event.kind, detail=f"{what.runtime} ({what.fork})")
     if isinstance(what, SettingsChanged):
@@ -300,7 +300,7 @@ def _sentence(kind: str, **args: str) -> str:
 def settings_line(changed: SettingsChanged) -> str:
     """`model=fast policy=careful (ann)`."""
     given = (("model", changed.model), ("effort", changed.effort), ("policy", changed.policy))
-    return f"{' '.join(f'{name}={value}' for name, value in given if value)} ({changed.by})"
+    return f"{' '.join(f'{name}={value}' for name, value in given if value)} ({person(changed.by)})"
 
 
 def _first_line(text: str) -> str:

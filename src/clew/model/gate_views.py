@@ -111,6 +111,7 @@ class RuleView(Struct, frozen=True):
     created_at: int
     created_by: str
     shown: str = ""  # the pattern as a person must see it
+    texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
 class RuleTest(Struct, frozen=True):

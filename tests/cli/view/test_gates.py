@@ -14,6 +14,7 @@ from clew.cli.commands.gates import _ask_all, _one_line_summary
 from clew.cli.view.events import BOLD, PLAIN, EventRenderer, InfoLine
 from clew.cli.view.gates import (
     Gates,
+    closing_line,
     command_hints,
     refuse_secrets,
     request_lines,
@@ -21,10 +22,13 @@ from clew.cli.view.gates import (
     typing_hint,
     typing_hints,
 )
-from clew.client.events import Event
+from clew.client.events import Event, GateAnswered, GateVoid
 from clew.client.requests import Request
 from clew.model.gate_views import GateShown, GateView
+from clew.support.coded import Coded, with_texts
 from clew.support.errors import Refused
+from clew.texts import gate_messages
+from clew.texts.catalogue import say
 from tests.helpers.views import gate_view as gate
 from tests.helpers.views import question_view as question
 
@@ -288,3 +292,29 @@ def test_an_approval_says_what_it_allowed_and_where() -> None:
     view = gate(title="make א\nls", folder="/srv/work")
     assert _one_line_summary(view) == r"make \u05d0\nls, in /srv/work"
     assert _one_line_summary(gate(title="x" * 500)) == "x" * 159 + "…"
+
+
+def test_on_a_chinese_terminal_a_request_is_chinese_but_for_the_agents_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = gate(
+        kind="permission",
+        title="network access to x",
+        detail="with: read /a",
+        asker="Asked by the MCP server gh.",
+        reason="because",
+        texts={
+            "title": Coded("approvals.network", {"place": "x"}),
+            "detail": Coded("approvals.with", {"permissions": Coded("approvals.read_path", {"path": "/a"})}),
+            "asker": Coded("approvals.by_server", {"server": "gh"}),
+        },
+    )
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    shown = [line.strip() for line in request_lines(asked)]
+    assert {"由 MCP 服务器 gh 提出。", "│ because", "附带权限：读取 /a", "网络访问：x"} <= set(shown)
+
+
+def test_who_closed_a_gate_and_why_is_said_in_the_language_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    by = gate_messages.by_rule(say("rules.policy", policy="trusted"))
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    answered = with_texts(GateAnswered("G", "K7Q2", "accept", by, say("approvals.network", place="x")))
+    assert closing_line(answered) == "· K7Q2：允许，由 clew（策略 trusted） 答复：网络访问：x"
+    assert closing_line(with_texts(GateVoid("G", "K7Q2", gate_messages.GONE))) == "· K7Q2 已作废：智能体没有再等"

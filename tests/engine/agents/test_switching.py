@@ -16,10 +16,12 @@ from clew.model.surface import SurfaceCan
 from clew.model.threads import ThreadSettings
 from clew.store.tables import nodes, preludes, threads, turns
 from clew.support.clock import SystemClock
+from clew.support.coded import with_code
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.testing.scripted_model import script
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 from clew.testing.scripted_runtime.ledger import Played
+from clew.texts.bilingual import zh
 from tests.helpers.rig import Rig, Room
 
 CONFIG = Config(threads=ThreadsConfig(runtime="scripted"))
@@ -142,8 +144,9 @@ async def test_a_switch_is_a_node_of_history_and_an_event(rig: Rig) -> None:
     entry = await rig.saw("thread.switched", thread)
     assert (entry.data["former"], entry.data["runtime"]) == ("scripted", "other")
     assert [each.sound async for each in rig.engine.threads.verify(thread)] == [True]
-    shown = [each.text for each in await rig.engine.threads.transcript(thread, 100) if each.role == "clew"]
-    assert shown == ["you switched this thread from Scripted to Other. It holds from the next turn on."]
+    [shown] = [each for each in await rig.engine.threads.transcript(thread, 100) if each.role == "clew"]
+    assert shown.text == "you switched this thread from Scripted to Other. It holds from the next turn on."
+    assert zh(with_code(shown.text, shown.texts["text"])).startswith("你把本会话从 Scripted 切换到了 Other")
 
 
 async def test_switching_to_the_agent_that_works_already_changes_nothing(rig: Rig) -> None:

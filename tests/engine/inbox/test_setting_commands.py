@@ -180,7 +180,15 @@ async def test_a_change_from_elsewhere_is_told_where_the_thread_is_driven(rig: R
         lambda entry: entry.kind == "delivery.sent" and str(entry.data["delivery"]).endswith(":settings")
     )
     assert entry.thread == said.thread
-    assert "you changed this thread: policy=yolo" in rig.room.texts[-1]
+    assert "somebody at the computer changed this thread: policy=yolo" in rig.room.texts[-1]
+
+
+async def test_who_changed_a_thread_is_named_in_chinese(rig: Rig) -> None:
+    said = await say(rig, "你好")
+    await rig.ended(said.turn)
+    await rig.engine.threads.change(said.thread or "", None, ThreadSettings(policy=Policy.YOLO))
+    await rig.until(lambda entry: entry.kind == "delivery.sent" and str(entry.data["delivery"]).endswith(":settings"))
+    assert "电脑前的人更改了本会话的设置" in rig.room.texts[-1]
 
 
 async def test_a_cancelled_thread_takes_no_settings(rig: Rig) -> None:

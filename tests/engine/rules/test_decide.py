@@ -19,19 +19,22 @@ from clew.engine.rules.decide import (
     MAX_COMMAND_LENGTH,
     RULE_KINDS,
     decide,
-    describe,
     exact_pattern,
     is_restricted,
+    note_other_kind,
+    rule_name,
     validated_pattern,
 )
 from clew.engine.rules.read_only.safe_commands import SAFE_COMMANDS
 from clew.engine.rules.shell.wrappers import WRAPPERS
-from clew.model.gates import Asked, Effect, GateKind, Policy, Question, Rule, RuleKind, Scope
+from clew.model.gates import Asked, Effect, GateKind, Policy, Question, Rule, RuleKind, Scope, Verdict
 from clew.store import Tx
 from clew.store.sqlite.driver import SqliteConnection
 from clew.store.tables import rules as rows
 from clew.support.durations import parse_duration
 from clew.support.errors import BadInput
+from clew.texts import gate_messages, reasons
+from clew.texts.bilingual import zh
 from tests.engine.rules.test_lenient_shell import ALWAYS_ASKS
 from tests.engine.rules.test_strict_shell import NOT_EXPLAINED
 from tests.helpers.paths import ROOT
@@ -1043,14 +1046,32 @@ def test_an_invalid_duration_is_refused_with_help(text: str) -> None:
     assert "\x1b" not in caught.value.message
 
 
-def test_describe_shows_a_rule_as_one_line() -> None:
-    here = allow("pytest *", scope=Scope.WORKSPACE, place="/w/app")
-    assert describe(here, "14:05") == "allow `pytest *` in /w/app until 14:05"
-    assert describe(here) == "allow `pytest *` in /w/app"
-    assert describe(deny("src/**", RuleKind.CHANGE)) == "deny changes of `src/**` everywhere"
-    assert describe(ask("a.*", RuleKind.TOOL, scope=Scope.THREAD, place="01T")) == "ask the tool `a.*` in thread 01T"
-    assert describe(allow("a" * 64, RuleKind.EXACT)) == "allow exactly `aaaaaaaaaaaa…` everywhere"
-    assert "\x1b" not in describe(allow("\x1b[2J", scope=Scope.WORKSPACE, place="/\x1b"))
+@pytest.mark.parametrize(
+    ("rule", "english", "translated"),
+    [
+        (allow("pytest *"), "allow pytest *", "允许运行 pytest *"),
+        (deny("src/**", RuleKind.CHANGE), "deny changes of src/**", "拒绝修改 src/**"),
+        (ask("a.*", RuleKind.TOOL), "ask the tool a.*", "询问使用工具 a.*"),
+        (allow("a" * 64, RuleKind.EXACT), "allow exactly aaaaaaaaaaaa…", "允许同一请求 aaaaaaaaaaaa…"),
+        (allow("\x1b[2J"), r"allow \x1b[2J", r"允许运行 \x1b[2J"),
+    ],
+)
+def test_a_rule_is_named_in_both_languages(rule: Rule, english: str, translated: str) -> None:
+    name = rule_name(rule)
+    assert name == f"the rule `{english}` (01R)" and zh(name) == f"规则 `{translated}`（01R）"
+
+
+def test_reasons_that_name_a_rule_are_chinese(work: Path) -> None:
+    def why(asked: Asked, *rules: Rule, policy: Policy = Policy.CAREFUL) -> Verdict:
+        return decide(asked, policy, str(work), rules, NOW, THREAD)
+
+    assert zh(gate_messages.by_rule(why(command("pytest -q"), allow("pytest *")).why)) == (
+        "clew（规则 `允许运行 pytest *`（01R））"
+    )
+    hidden = why(command("gi${x}t config x; $y pu$(true)sh"), deny("git push"), policy=Policy.YOLO)
+    assert hidden.reason is not None and "拒绝运行 git push" in zh(reasons.reason(hidden.reason))
+    note = note_other_kind(change("secrets/key"), str(work), [deny("secrets/key")], NOW, THREAD)
+    assert zh(note) == "规则 `拒绝运行 secrets/key`（01R）属于“命令”类：对“修改”类的请求不起作用"
 
 
 def test_a_pattern_that_cannot_work_is_refused_with_help() -> None:

@@ -110,7 +110,7 @@ class Follower(threading.Thread):
         if isinstance(what, DriverChanged) and what.where != LOCAL:
             pieces.append(InfoLine(phrase("cli_chat.continues_in", where=what.where)))
         if isinstance(what, AgentSwitched):
-            by, name = one_line(what.by), agent_name(what.runtime)
+            by, name = one_line(person(what.by)), agent_name(what.runtime)
             pieces.append(InfoLine(phrase("cli_chat.agent_switched", agent=name, by=by)))
         if isinstance(what, OpinionGiven):
             pieces += self._opinion()

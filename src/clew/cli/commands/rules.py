@@ -145,9 +145,15 @@ _ABOUT = {"command": "of_commands", "change": "of_changes", "tool": "of_tools"}
 
 
 def _made(row: RuleView) -> str:
-    until = phrase("cli_gates.until", time=until_words(row)) if row.until else until_words(row)
-    what = f"{word(row.effect)} {phrase(f'cli_gates.{row.kind}')} {pattern_words(row)}"
-    return f"{row.id}: {what}, {where_words(row)}, {until}"
+    return phrase(
+        "cli_gates.rule_added",
+        id=row.id,
+        effect=word(row.effect),
+        kind=phrase(f"cli_gates.{row.kind}"),
+        pattern=pattern_words(row),
+        where=where_words(row),
+        until=phrase("cli_gates.until", time=until_words(row)) if row.until else until_words(row),
+    )
 
 
 def _others(row: RuleView) -> str:
@@ -172,7 +178,7 @@ def _scope(here: bool, workspace: Path | None, thread: str | None) -> dict[str, 
 def pattern_words(row: RuleView) -> str:
     from clew.support.display.as_code import as_command
 
-    return as_command(row.pattern, lines=False)
+    return as_command(said(row, "pattern"), lines=False)
 
 
 def where_words(row: RuleView) -> str:

@@ -17,6 +17,7 @@ from clew.support.errors import BadInput, Refused
 from clew.support.text import agent_name
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
+from clew.texts.gate_messages import person
 
 
 class Switch(Struct, frozen=True):
@@ -40,7 +41,7 @@ def switch(tx: Tx, core: Core, thread: Thread, wanted: Switch, here: Conversatio
     nodes.append(tx, thread.id, thread.head, node)
     turns.move_queued(tx, thread.id, wanted.runtime)
     if thread.suspended_by is SuspendedBy.LIMIT:  # of the former agent's account
-        moved = say("limits.moved_by", who=wanted.by, agent=agent_name(wanted.runtime))
+        moved = say("limits.moved_by", who=person(wanted.by), agent=agent_name(wanted.runtime))
         parked.unpark(tx, core, thread, moved)
     tx.log(thread.id, None, now, AgentSwitched(wanted.by, former, wanted.runtime, wanted.model))
     driver = bindings.driver(tx, thread.id)
@@ -51,7 +52,7 @@ def switch(tx: Tx, core: Core, thread: Thread, wanted: Switch, here: Conversatio
 
 def notice(wanted: Switch, former: str) -> str:
     names = {"former": agent_name(former), "runtime": agent_name(wanted.runtime)}
-    return say("agents.switched", by=wanted.by, **names)
+    return say("agents.switched", by=person(wanted.by), **names)
 
 
 def require_known(core: Core, runtime: str) -> None:

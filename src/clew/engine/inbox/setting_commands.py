@@ -22,6 +22,7 @@ from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import agent_name
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
+from clew.texts.gate_messages import person
 from clew.texts.slash_commands import Typed
 
 OFFERED = 8  # buttons, and folders in the list
@@ -102,7 +103,7 @@ def _set(command: Command, wanted: ThreadSettings, policy: Policy = Policy.CAREF
     name, by = f"{command.inbound.message_id}@{command.where}", command.inbound.sender
     settings.change(command.tx, command.core, command.thread, wanted, by, command.where, name)
     if command.inbound.pressed:  # the reply to a button vanishes: everybody here has to see the change
-        notice = say("threads.settings_changed", by=by, what=text)
+        notice = say("threads.settings_changed", by=person(by), what=text)
         enqueue_notice(command.tx, command.core, command.where, notice, f"{name}:settings", command.thread.id)
     return command.tell("from_next_turn", what=plain_or_code(text))
 

@@ -46,6 +46,14 @@ from clew.texts.former_words import subjects
 RULE_KINDS: Mapping[GateKind, RuleKind] = MappingProxyType(
     {GateKind.COMMAND: RuleKind.COMMAND, GateKind.CHANGE: RuleKind.CHANGE, GateKind.PERMISSION: RuleKind.TOOL}
 )
+_EFFECTS = {Effect.ALLOW: "rules.allow", Effect.ASK: "rules.ask", Effect.DENY: "rules.deny"}
+_ABOUT = {
+    RuleKind.COMMAND: "rules.about_command",
+    RuleKind.CHANGE: "rules.about_change",
+    RuleKind.TOOL: "rules.about_tool",
+    RuleKind.EXACT: "rules.about_exact",
+}
+_KINDS = {RuleKind.COMMAND: "rules.of_command", RuleKind.CHANGE: "rules.of_change", RuleKind.TOOL: "rules.of_tool"}
 MAX_COMMAND_LENGTH = 32_768  # characters; about a longer command a person is asked
 MAX_MENTIONS = 2_000  # words; of more, each rule counts as mentioned
 
@@ -149,7 +157,7 @@ def _suspicion(asked: Asked, rules: Sequence[Rule]) -> Verdict | None:
     for rule in rules if asked.kind is GateKind.COMMAND else ():
         restricts = rule.kind is RuleKind.COMMAND and rule.effect is not Effect.ALLOW
         if restricts and suspicion.may_hide(rule.pattern, asked.title):
-            reason = Reason("deny.words", f"{rule.effect} {rule.pattern}")
+            reason = Reason("deny.words", _rule_text(rule))
             return Verdict(Effect.ASK, reasons.reason(reason), reason)
     return None
 
@@ -169,7 +177,8 @@ def note_other_kind(asked: Asked, workspace: str, rules: Sequence[Rule], now: in
     for rule in rules:
         is_other = rule.kind not in (RuleKind.EXACT, wanted) and rule.pattern.strip("*?/. ")
         if is_other and applies(rule, workspace, now, thread) and _may_match(rule, asked, workspace):
-            return say("rules.other_kind", rule=rule_name(rule), kind=rule.kind, wanted=wanted)
+            own, other = say(_KINDS[rule.kind]), say(_KINDS[wanted])
+            return say("rules.other_kind", rule=rule_name(rule), kind=own, wanted=other)
     return ""
 
 
@@ -366,19 +375,11 @@ def _check_command_pattern(effect: Effect, pattern: str) -> None:
         raise BadInput(say("rules.one_command", pattern=pattern))
 
 
-def describe(rule: Rule, until: str = "") -> str:
-    """One line about a rule; `until` is its expiry in the reader's time zone."""
-    where = {Scope.THREAD: f"in thread {rule.place}", Scope.WORKSPACE: f"in {rule.place}"}.get(rule.scope, "everywhere")
-    return " ".join(
-        filter(None, (_rule_text(rule, "`"), escape_hidden(where, lines=False), until and f"until {until}"))
-    )
-
-
-def _rule_text(rule: Rule, quote: str = "") -> str:
+def _rule_text(rule: Rule) -> Text:
+    """What a rule says: `allow changes of src/**`."""
     pattern = escape_hidden(rule.pattern, lines=False)
-    about = {RuleKind.CHANGE: "changes of ", RuleKind.TOOL: "the tool ", RuleKind.EXACT: "exactly "}.get(rule.kind, "")
     shown = f"{pattern[:12]}…" if rule.kind is RuleKind.EXACT else pattern
-    return f"{rule.effect} {about}{quote}{shown}{quote}"
+    return say(_EFFECTS[rule.effect], about=say(_ABOUT[rule.kind], pattern=shown))
 
 
 def rule_name(rule: Rule) -> Text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -360,15 +361,17 @@ def _question_view(question: Question) -> QuestionView:
 
 def _rule_view(rule: Rule) -> RuleView:
     pattern = rule.pattern if rule.is_readable else say("rules.unreadable", id=rule.id)
-    return RuleView(
-        rule.id,
-        rule.effect,
-        rule.kind,
-        pattern,
-        rule.scope,
-        rule.place,
-        rule.until,
-        rule.created_at,
-        rule.created_by,
-        as_command(pattern, lines=False),
+    return with_texts(
+        RuleView(
+            rule.id,
+            rule.effect,
+            rule.kind,
+            pattern,
+            rule.scope,
+            rule.place,
+            rule.until,
+            rule.created_at,
+            rule.created_by,
+            in_each_language(pattern, partial(as_command, lines=False)),
+        )
     )

@@ -20,6 +20,7 @@ from clew.support.coded import with_texts
 from clew.support.errors import NotFound
 from clew.support.text import agent_name
 from clew.texts.catalogue import say
+from clew.texts.gate_messages import person
 
 BRIEF = 2_000  # characters of an item's output in a brief transcript
 
@@ -130,7 +131,7 @@ def _outcome(content: history.Outcome, digest: str) -> Passage:
 
 def _switched(content: history.Switched, digest: str) -> Passage:
     names = {"former": agent_name(content.former), "runtime": agent_name(content.runtime)}
-    text = say("agents.switched", by=content.by, **names)
+    text = say("agents.switched", by=person(content.by), **names)
     return with_texts(Passage("clew", "clew", text, content.at, None, node=digest))
 
 

@@ -20,6 +20,7 @@ from clew.support.errors import BadInput, Refused
 from clew.support.text import clean
 from clew.texts import chat_messages
 from clew.texts.catalogue import say
+from clew.texts.gate_messages import person
 
 LONGEST_NAME = 200  # characters
 PATIENCE = 5.0  # seconds that a runtime may take to list its models
@@ -67,7 +68,7 @@ def change(
     tx.log(thread.id, None, core.clock.now(), logged)
     driver = bindings.driver(tx, thread.id)
     if driver != here:
-        notice = say("threads.settings_changed", by=by, what=listed(wanted))
+        notice = say("threads.settings_changed", by=person(by), what=listed(wanted))
         enqueue_notice(tx, core, driver, notice, f"{name}:settings", thread.id)
 
 

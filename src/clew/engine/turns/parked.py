@@ -74,7 +74,7 @@ def answer_parked(
         turn = queue_turn(tx, core.clock, thread.main_session, Origin.MESSAGE, (message,), where)
         return Arrival(Fate.TURN, thread.id, turn.id, say("limits.behind", why=thread.suspend_message or ""))
     added = () if is_bare else (queue_turn(tx, core.clock, thread.main_session, Origin.MESSAGE, (message,), where),)
-    unpark(tx, core, thread, say("limits.resumed_by", who=message.author))
+    unpark(tx, core, thread, say("limits.resumed_by", who=gate_messages.person(message.author)))
     first = next(iter((*added, *turns.queued(tx, thread.id))), None)
     fate = Fate.TURN if added else Fate.ANSWER
     return Arrival(fate, thread.id, first.id if first else None, say("limits.trying"))
@@ -85,7 +85,7 @@ def move(tx: Tx, core: Core, thread: Thread, agent: str, by: str) -> Arrival:
     first = next(iter(turns.queued(tx, thread.id)), None)
     if first is not None:
         turns.move_to_runtime(tx, first, agent, (*first.tried, first.runtime))
-    unpark(tx, core, thread, say("limits.moved_by", who=by, agent=agent))
+    unpark(tx, core, thread, say("limits.moved_by", who=gate_messages.person(by), agent=agent))
     return Arrival(Fate.ANSWER, thread.id, first.id if first else None, say("limits.moved", agent=agent))
 
 

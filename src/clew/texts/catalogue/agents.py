@@ -5,7 +5,7 @@ from __future__ import annotations
 SENTENCES: dict[str, tuple[str, str]] = {
     "switched": (
         "{by} switched this thread from {former} to {runtime}. It holds from the next turn on.",
-        "{by} 把本会话从 {former} 切换到了 {runtime}。从下一轮起生效。",
+        "{by}把本会话从 {former} 切换到了 {runtime}。从下一轮起生效。",
     ),
     "unknown": (
         "There is no agent {name}. Choose one of: {known}.",

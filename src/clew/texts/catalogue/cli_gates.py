@@ -27,7 +27,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "asks_permission": ("{code}: the agent asks for a permission", "{code}：智能体请求权限"),
     "asks_secret": ("  clew answer {code} asks for the secret and answers", "  clew answer {code} 会询问机密并答复"),
     "by": (" by {who}", "，由 {who} 答复"),
-    "change": ("changes of", "对以下内容的修改："),
+    "change": ("changes of", "修改"),
     "code_or_thread": (
         "give the code of a gate, or --thread THREAD, not both",
         "请给出事项编号或 --thread THREAD，不要两者都给",
@@ -120,6 +120,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "received": ("· {code}: the agent received the answer", "· {code}：智能体已收到答复"),
     "removed": ("removed: {effect} {row}", "已移除：{effect} {row}"),
     "removes_rule": ("clew rules remove {id} removes it", "clew rules remove {id} 可移除它"),
+    "rule_added": (
+        "{id}: {effect} {kind} {pattern}, {where}, {until}",
+        "{id}：{effect}{kind} {pattern}，{where}，{until}",
+    ),
     "rule_made": (
         "a rule was made: {rule}, allow {pattern}, {where}, {until}",
         "已建立规则：{rule}，允许 {pattern}，{where}，{until}",

@@ -29,8 +29,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "now_on_or_stop": ("Reply `now`, `on {agent}` or `stop`.", "回复「现在」、「用 {agent}」或「停止」。"),
     "behind": ("Kept; it runs when this thread resumes. {why}", "已留下，会话继续时运行。{why}"),
     "resumed": ("Resumed.", "已继续。"),
-    "resumed_by": ("Resumed by {who}.", "{who} 让它继续。"),
-    "moved_by": ("{who} moved it to {agent}.", "{who} 让 {agent} 接着做。"),
+    "resumed_by": ("Resumed by {who}.", "{who}让它继续。"),
+    "moved_by": ("{who} moved it to {agent}.", "{who}让 {agent} 接着做。"),
     "trying": ("Trying now.", "正在尝试。"),
     "moved": ("{agent} takes it now.", "现在由 {agent} 接着做。"),
     "at_limit_until": (

@@ -78,7 +78,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "settings_changed": (
         "{by} changed this thread: {what}. It holds from the next turn on.",
-        "{by} 更改了本会话的设置：{what}。从下一轮起生效。",
+        "{by}更改了本会话的设置：{what}。从下一轮起生效。",
     ),
     "no_folder": (
         "The workspace {path} is not a folder; give the path of one that exists.",

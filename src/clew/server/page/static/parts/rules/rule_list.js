@@ -7,7 +7,7 @@ import { folderName, formatDate } from "/page/lib/format.js";
 import { changes, threads } from "/page/lib/state.js";
 import { showStatus, withStatus } from "/page/lib/status_line.js";
 import { coalesce } from "/page/lib/timing.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 import { newRuleForm } from "/page/parts/rules/new_rule.js";
 import { tryRulesForm } from "/page/parts/rules/try_rules.js";
 
@@ -47,16 +47,16 @@ function row(rule, redraw) {
   const removeIt = async () => {
     if (!(await withStatus(t("saving"), remove(`/api/rules/${rule.id}`)))) return;
     const undo = () => restoreRule(rule).then(redraw);
-    showStatus(t("rules.removed", { pattern: rule.shown }), rule.kind === "exact" ? null : undo);
+    showStatus(t("rules.removed", { pattern: said(rule, "shown") }), rule.kind === "exact" ? null : undo);
     redraw();
   };
   const until = rule.until ? t("rule.until", { when: formatDate(rule.until) }) : t("rule.ever");
-  const label = t("rules.remove_this", { pattern: rule.shown });
+  const label = t("rules.remove_this", { pattern: said(rule, "shown") });
   return h(
     "li",
     { "data-row": rule.id },
     h("span", { class: `effect is-${rule.effect}` }, tOr(`effect.${rule.effect}`, rule.effect)),
-    h("code", {}, rule.shown),
+    h("code", {}, said(rule, "shown")),
     h("span", { class: "note" }, [scopeName(rule), until].join(" · ")),
     h("button", { class: "link", type: "button", "aria-label": label, onclick: removeIt }, t("rules.remove")),
   );
