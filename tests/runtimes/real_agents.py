@@ -42,8 +42,8 @@ ARGUMENTS = {
 
 PROGRAMS = {"claude-acp": "claude-agent-acp"}
 # Scripts in which the model answers nothing, or refuses at the usage limit of an account: only where that was tried.
-EMPTY = {"codex-acp": "!text", "copilot": "!text", "kimi": "!text", "nanocoder": "!text", "qwen": "!text"}
-LIMIT = {"codex-acp": "!error insufficient_quota", "claude-acp": "!limit five_hour 4102444800"}
+EMPTY = {"codex-acp": "!text"}
+LIMIT = {"codex-acp": "!error insufficient_quota"}
 
 
 class RealStage(ModelStage):
@@ -96,7 +96,9 @@ def _own(name: str, home: Path, url: str) -> Mapping[str, str]:
     """Write the agent's own settings, and return its environment."""
     match name:
         case "claude-acp":
-            return {"CLAUDE_CONFIG_DIR": str(write_claude_home(home / "claude", url.removesuffix("/v1")))}
+            # With a value it would start Claude without questions, which Claude refuses to root.
+            own = {"CLAUDE_CONFIG_DIR": str(write_claude_home(home / "claude", url.removesuffix("/v1")))}
+            return {**own, "IS_SANDBOX": ""}
         case "codex-acp":
             return {"CODEX_HOME": str(write_codex_home(home / "codex", url))}
         case "qwen":
