@@ -170,7 +170,7 @@ async def test_a_possible_repeat_is_marked_in_chinese(tmp_path: Path) -> None:
         ("/停止", "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。"),
         ("/离开 nowhere", "'nowhere' 不是聊天平台。可用：room。"),
         ("/智能体 nobody", "没有名为 'nobody' 的智能体。可选：scripted。"),
-        ("/目录 /nowhere/at/all", "/nowhere/at/all 不是目录；请给出已有目录的完整路径。"),
+        ("/目录 /nowhere/at/all", "/nowhere/at/all 不是目录；请给出已有目录的路径，也可以是相对路径。"),
         ("/同意 那个", "那个 不是待办编号；/待办 列出等你答复的事项。"),
     ],
 )

@@ -55,6 +55,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "This thread has {waiting} queued; let them run first.",
         "这个会话还有 {waiting} 条排队；请先让它们运行。",
     ),
+    "threads.no_folder": (
+        "{path} is not a folder; give the path of one that exists, also relative to the current one.",
+        "{path} 不是目录；请给出已有目录的路径，也可以是相对路径。",
+    ),
     "threads.no_thread": ("There is no thread {name}; /threads lists them.", "没有会话 {name}；/会话 列出全部。"),
     "threads.still_works": (
         "This thread still works; /stop it first, or wait.",

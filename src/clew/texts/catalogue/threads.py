@@ -81,8 +81,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{by}更改了本会话的设置：{what}。从下一轮起生效。",
     ),
     "no_folder": (
-        "The workspace {path} is not a folder; give the path of one that exists.",
-        "{path} 不是目录；请给出已有目录的路径。",
+        "The workspace {path} is not a folder; give the full path of one that exists.",
+        "{path} 不是目录；请给出已有目录的完整路径。",
     ),
     "not_connected": (
         "{surface} is not connected. `clew connect {surface}` sets it up, step by step. Available now: {known}.",
