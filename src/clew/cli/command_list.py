@@ -158,6 +158,11 @@ CHINESE_TITLES: Mapping[str, str] = {
     "Agents": "智能体",
     "Set up and repair": "设置和修复",
 }
+MORE = ("More", "更多")
+ALL = (
+    "clew help --all describes all of them, clew help COMMAND one.",
+    "clew help --all 说明全部命令， clew help COMMAND 说明一个。",
+)
 FAMILIAR = ("version", "help", "login")  # known from other programs, not listed
 ALIASES = {"ls": "threads", "list": "threads"}
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}

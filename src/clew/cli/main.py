@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.command_list import ALIASES, CHINESE_TITLES, COMMANDS, FAMILIAR, SECTIONS
+from clew.cli.command_list import ALIASES, ALL, CHINESE_TITLES, COMMANDS, FAMILIAR, MORE, SECTIONS
 from clew.cli.language import as_called, phrase, reads_chinese, sentence
 from clew.cli.output import Out, json_option
 from clew.support.errors import ClewError
@@ -69,10 +69,10 @@ class LazyGroup(click.Group):
                 with formatter.section(_title(title)):
                     formatter.write_dl([(name, _help_line(name)) for name in commands])
         if not describes_all:
-            with formatter.section(phrase("cli_setup.more_commands")):
+            with formatter.section(_chosen(MORE)):
                 _write_names(formatter)
             with formatter.indentation():
-                formatter.write_text(phrase("cli_setup.all_commands"))
+                formatter.write_text(as_called(_chosen(ALL)))
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if not reads_chinese(os.environ):
@@ -81,6 +81,11 @@ class LazyGroup(click.Group):
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write(f"{phrase('cli_setup.about_clew')}\n")  # the formatter wraps only at spaces
+
+
+def _chosen(both: tuple[str, str]) -> str:
+    """The catalogue is not loaded for the list of commands, which has to be fast."""
+    return both[reads_chinese(os.environ)]
 
 
 def _title(section: str) -> str:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Protocol
 
 from clew.engine.core import Core
-from clew.engine.rules import decide
 from clew.engine.turns.turn_policy import TurnPolicy, choose_policy, record_policy
-from clew.model.gates import Asked, Policy
+from clew.model.gates import Asked, Policy, Rule
 from clew.model.runtime import Reseatable, Runtime, Seat, Session
 from clew.model.shared_sessions import PastTurn
 from clew.model.threads import Continuity, SessionBegan, SessionKey, Thread
@@ -231,8 +231,14 @@ class Sessions:
     async def _is_restricted(self, thread: Thread, asked: Asked) -> bool:
         now, where = self._core.clock.now(), thread.workspace
         known = await self._core.read_with_retry(lambda tx: rules.of_scopes(tx, thread.id, where))
-        return await asyncio.to_thread(decide.is_restricted, asked, where, known, now, thread.id)
+        return await asyncio.to_thread(_is_restricted, asked, where, known, now, thread.id)
 
 
 def _settings_of(seat: Seat) -> Settings:
     return seat.model, seat.effort, seat.policy
+
+
+def _is_restricted(asked: Asked, workspace: str, known: Sequence[Rule], now: int, thread: str) -> bool:
+    from clew.engine.rules.decide import is_restricted  # with the first request: most daemons start without one
+
+    return is_restricted(asked, workspace, known, now, thread)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from clew.model.runtime import Health, HealthState, ModelInfo, ProgramInfo, RuntimeCan, Seat
 from clew.model.shared_sessions import OutsideSession, PastTurn
@@ -12,15 +13,17 @@ from clew.model.threads import Continuity
 from clew.process.scan import Marks
 from clew.runtimes.claude import problems
 from clew.runtimes.claude.program import binary
-from clew.runtimes.claude.record import external_sessions, open_sessions
+from clew.runtimes.claude.record import open_sessions
 from clew.runtimes.claude.record.orphans import Orphans
 from clew.runtimes.claude.record.position import Position
-from clew.runtimes.claude.session import ClaudeSession
 from clew.runtimes.claude.settings import ClaudeConfig
 from clew.runtimes.probe import PingStep
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 from clew.texts.catalogue import say
+
+if TYPE_CHECKING:  # loaded by the first session: a daemon that has no thread of Claude starts faster without it
+    from clew.runtimes.claude.session import ClaudeSession
 
 
 class ClaudeRuntime:
@@ -37,6 +40,8 @@ class ClaudeRuntime:
         self._is_closed = False
 
     async def open(self, seat: Seat) -> ClaudeSession:
+        from clew.runtimes.claude.session import ClaudeSession
+
         if self._is_closed:
             raise RuntimeTrouble(say("runtimes.closed", name=self.name))
         session = ClaudeSession(self._config, self._clock, self._marks, seat, self._orphans, self._sessions.discard)
@@ -91,11 +96,15 @@ class ClaudeRuntime:
     # Sessions that people also use without clew
 
     async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[OutsideSession]:
+        from clew.runtimes.claude.record import external_sessions
+
         found = external_sessions.list_all(self._config, folders)
         while (each := await asyncio.to_thread(next, found, None)) is not None:
             yield each
 
     async def past(self, continuity: Continuity, after: str | None = None) -> list[PastTurn]:
+        from clew.runtimes.claude.record import external_sessions
+
         return await asyncio.to_thread(external_sessions.past, self._config, _session_id(continuity), after)
 
     async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:

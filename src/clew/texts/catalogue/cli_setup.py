@@ -9,10 +9,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "  THREAD 可以是会话的代号、编号、两者的任意唯一开头、标题的一部分、`last`，\n"
         "  或 `.`（这个文件夹里最新的会话）。需要守护进程的命令会自动启动它。",
     ),
-    "all_commands": (
-        "clew help --all describes all of them, clew help COMMAND one.",
-        "clew help --all 说明全部命令， clew help COMMAND 说明一个。",
-    ),
     "answers": ("✓ {who} answers", "✓ {who} 有响应"),
     "asking": ("{name} ({id}), whose code is {code},", "{name}（{id}），其代码是 {code}，"),
     "cannot_copy": (
@@ -75,7 +71,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "next": ("next: {after}", "下一步：{after}"),
     "missing": ("{name} is missing.", "缺少 {name}。"),
-    "more_commands": ("More", "更多"),
     "no_command": ("There is no command {name}.", "没有命令 {name}。"),
     "no_command_near": ("There is no command {name}. Did you mean {near}?", "没有命令 {name}。您是指 {near} 吗？"),
     "no_folder": ("there is no folder {folder}", "没有文件夹 {folder}"),
