@@ -3,6 +3,8 @@ answer arrives once."""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,24 @@ def test_killed_while_it_wakes_a_thread_goes_on_once(system: System, tmp_path: P
     clew.up()
     if clew.json("show", thread)["suspended_by"] == "limit":  # else the command has tried again by itself
         clew.json("resume", thread, "--now")
+    clew.wait_for(thread, "delivery.sent", delivery=f"{turn}:final")
+    assert finals(system) == ["done"] and system.model.count("done") == 2, "refused once, and asked once more"
+
+
+@pytest.mark.parametrize("point", ["limits.woken", "limits.probed"])
+def test_killed_while_the_timer_wakes_it_a_thread_goes_on_once(system: System, tmp_path: Path, point: str) -> None:
+    """The wait is over while no daemon runs. The next one lets the thread ask its account, and dies at that."""
+    clew = system.clew
+    clew.up()
+    thread, turn = start(system, tmp_path)
+    clew.wait_for(thread, "thread.status", status="suspended")
+    clew("down")
+    with closing(sqlite3.connect(clew.home.database)) as raw, raw:
+        raw.execute("UPDATE threads SET wake_at = wake_at - 7200000 WHERE wake_at IS NOT NULL")
+        raw.execute("UPDATE limits SET resets_at = resets_at - 7200000, seen_at = seen_at - 7200000")
+    clew.run("up", env={"CLEW_CRASH": point})
+    while clew.run("wait", thread).code != 0:
+        clew.up()
     clew.wait_for(thread, "delivery.sent", delivery=f"{turn}:final")
     assert finals(system) == ["done"] and system.model.count("done") == 2, "refused once, and asked once more"
 

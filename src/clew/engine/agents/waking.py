@@ -30,6 +30,7 @@ from clew.model.threads import ThreadStatus
 from clew.store import Entry, Tx
 from clew.store.tables import limits, parked, threads, turns
 from clew.store.tables.parked import Parked
+from clew.support import crash
 from clew.texts.catalogue import say
 
 LONGEST_SLEEP = 300.0  # seconds: a machine that slept, or whose clock was set, is noticed after that
@@ -157,6 +158,7 @@ class Waking:
         for waiting in due:
             if tx.attempt(partial(self._wake, tx, waiting), False):
                 record_asking(tx, self._core, runtime, waiting.thread)
+                crash.point("limits.probed")
                 return
 
     def _wake(self, tx: Tx, waiting: Parked) -> bool:
