@@ -13,7 +13,6 @@ from clew.model.threads import SessionKey
 from clew.store.tables import bindings, continuity, deliveries, gates, handoffs, inbox, parked, threads, turns, usage
 from clew.testing.scripted_runtime.session import ScriptedSession
 
-account_limits = importlib.import_module("clew.engine.account_limits")
 admission = importlib.import_module("clew.engine.inbox.admission")
 answering = importlib.import_module("clew.engine.gates.answers")
 cards = importlib.import_module("clew.engine.gates.cards")
@@ -132,10 +131,6 @@ def as_if_all_seen(tx: Any, thread: str, runtime: str) -> int:
     return move_queued(tx, thread, runtime)
 
 
-def as_told(until: int | None, now: int) -> int | None:
-    return until
-
-
 # Deliveries
 
 
@@ -217,7 +212,6 @@ FAULTS = {
     ),
     "what is private comes to a group": Fault(fallback, "_is_direct", always, "is private and was shown in a group"),
     "an answer comes without its end": Fault(ending, "enqueue_answer", shortened, "and people read 'answer to"),
-    "a reset time that has passed is believed": Fault(account_limits, "_sane", as_told, "it never comes to rest"),
     "a refused turn counts as heard": Fault(ending, "_was_refused", never, "was never told"),
     "a turn that has acted is sent again at a limit": Fault(ending, "has_acted", never, "was told twice"),
     "the time to wake a thread is forgotten": Fault(parked, "next_wake", forgotten, "was not woken"),

@@ -116,10 +116,16 @@ def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
 
 
 def _ran_once(world: World, tx: Tx) -> Iterator[str]:
-    """3. A turn with a record in the runtime is never started again."""
-    for (_, turn), times in world.begun.items():
-        if times > 1 + world.refused[turn]:
-            yield f"turn {turn} was begun {times} times"
+    """3. A turn with a record in a runtime is never started there again, and on no other runtime once it has acted."""
+    acted = Counter[str]()
+    for ledger in world.ledgers.values():
+        for (_, turn), times in ledger.begun.items():
+            if times > 1 + ledger.refused.get(turn, 0):
+                yield f"turn {turn} was begun {times} times"
+        acted.update(ledger.acted)
+    for turn, runtimes in acted.items():
+        if runtimes > 1:
+            yield f"turn {turn} has acted on {runtimes} runtimes"
 
 
 def _handed(world: World, tx: Tx) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from clew.config.settings import Budget, BudgetsConfig, Config, GatesConfig, InboxConfig, ThreadsConfig, TurnsConfig
 from clew.engine.engine import Engine
 from clew.model.delivery import DeliveryKind
+from clew.model.events import ActivityKind
 from clew.model.messages import Conversation, Person, PromptMessage, Role
 from clew.model.runtime import TurnRequest
 from clew.model.turns import TurnState, without_refusals
@@ -62,6 +63,7 @@ class WatchedLedger(MemoryLedger):
         self.ran: list[str] = []  # references of gates, once for each time
         self.said: dict[str, str] = {}  # the answer of each turn that has one
         self.refused: dict[str, int] = {}  # how often the account refused each turn
+        self.acted: set[str] = set()  # turns that ran a command or asked to
         self.deaf = False
 
     def heard(self) -> Iterator[tuple[str, PromptMessage]]:
@@ -80,6 +82,8 @@ class WatchedLedger(MemoryLedger):
         known = {entry.turn: len(entry.executions) for entry in self.load(session)}
         if len(newest.executions) > known.get(newest.turn, len(newest.executions)):
             self.ran.append(newest.activities[-1].item)
+        if any(act.kind is ActivityKind.COMMAND for act in newest.activities):
+            self.acted.add(turn)
         if newest.problem is not None and newest.problem.code == "usage_limit":
             self.refused[turn] = self.refused.get(turn, 0) + 1
         if newest.state is TurnState.COMPLETED:

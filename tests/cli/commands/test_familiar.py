@@ -28,7 +28,7 @@ def test_login_logs_in_to_codex_and_names_the_way_of_another_agent(tmp_path: Pat
     program.write_text('#!/bin/sh\necho "logs in: $*"\n')
     program.chmod(0o755)
     with Clew(tmp_path / "home", f'{SCRIPTED}[runtimes.codex]\ncommand = "{program}"\n') as clew:
-        assert clew("login") == "logs in: login\n"
+        assert clew("login", "codex") == "logs in: login\n"
         other = clew.run("login", "claude")
         assert other.code == 2 and "claude" in other.err
 

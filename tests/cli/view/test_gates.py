@@ -316,5 +316,5 @@ def test_who_closed_a_gate_and_why_is_said_in_the_language_of_the_terminal(monke
     by = gate_messages.by_rule(say("rules.policy", policy="trusted"))
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     answered = with_texts(GateAnswered("G", "K7Q2", "accept", by, say("approvals.network", place="x")))
-    assert closing_line(answered) == "· K7Q2：允许，由 clew（策略 trusted） 答复：网络访问：x"
+    assert closing_line(answered) == "· K7Q2：允许，由 clew（策略 trusted） 答复"
     assert closing_line(with_texts(GateVoid("G", "K7Q2", gate_messages.GONE))) == "· K7Q2 已作废：智能体没有再等"

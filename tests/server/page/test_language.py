@@ -95,7 +95,7 @@ def _trouble(tx: Tx, clock: SystemClock) -> str:
     gates.void(tx, gate, NESTED, now, carried=False)
     where = Conversation("local")
     final = f"{turn}:final", DeliveryKind.FINAL, name, turn, where, SENTENCE, DeliveryState.FAILED, now
-    deliveries.enqueue(tx, Delivery(*final, error=NESTED))
+    deliveries.enqueue(tx, Delivery(*final, error=NESTED, part=1))
     return name
 
 
@@ -108,7 +108,7 @@ def _stopped(tx: Tx, clock: SystemClock) -> None:
     turns.insert_ended(tx, replace(row, started_at=now, ended_at=now))
     threads.set_last_turn(tx, name, turn)
     final = f"{turn}:final", DeliveryKind.FINAL, name, turn, None, "(Stopped.)", DeliveryState.NO_TARGET, now
-    deliveries.enqueue(tx, Delivery(*final))
+    deliveries.enqueue(tx, Delivery(*final, part=1))
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import mimetypes
+import re
 from functools import cache
 from pathlib import Path
 
@@ -109,8 +110,9 @@ async def login(request: Request, state: AppState, code: str = "") -> Response:
         return response
     if logins.fits(request.cookies.get(logins.name, "")):
         return RedirectResponse("/", 303, {"Cache-Control": "no-store"})
-    expired = _in_language(request, say("daemon.link_expired"))
+    expired = _COMMAND.sub(r"<code>\1</code>", _in_language(request, say("daemon.link_expired")))
     return HTMLResponse(f"{_HEAD}<p>{expired}", 403, {"Cache-Control": "no-store"})
 
 
+_COMMAND = re.compile("`([^`]+)`")
 _HEAD = "<!doctype html><meta charset=utf-8><title>clew</title>"

@@ -32,6 +32,7 @@ class _UsageRow(Struct):
     cached_input_tokens: Count
     output_tokens: Count
     time: Count
+    cost: Count
 
 
 class _LimitRow(Struct):

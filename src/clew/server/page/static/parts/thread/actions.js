@@ -21,14 +21,19 @@ export function threadActions(id, current) {
   const path = `/api/threads/${id}`;
   const handoffButton = h("button", { class: "plain", type: "button", hidden: true });
   const menu = newMenu(t("actions.more"), () => choices(current()));
-  menu.hidden = true; // it would be empty until the thread is there
+  menu.hidden = true; // it would lack what is not fetched yet
   const element = h("div", { class: "thread-actions" }, handoffButton, menu);
 
-  /** @type {string[]} */
-  let agents = [];
+  /** @type {string[] | null} */
+  let agents = null;
+  const showMenu = () => (menu.hidden = !agents || !current());
+  const know = (/** @type {string[]} */ names) => {
+    agents = names;
+    showMenu();
+  };
   get("/api/choices").then(
-    (/** @type {Api.ChoicesView} */ found) => (agents = found.runtimes.map(({ name }) => name)),
-    () => {}, // then none is offered
+    (/** @type {Api.ChoicesView} */ found) => know(found.runtimes.map(({ name }) => name)),
+    () => know([]), // then none is offered
   );
 
   /** @type {(action: string, progress: string, done: string) => Promise<void>} */
@@ -88,7 +93,7 @@ export function threadActions(id, current) {
     const isFinished = thread.status === "completed" || thread.status === "cancelled";
     return [
       { label: t("fork.do"), run: () => fork(undefined), key: "f" },
-      ...otherAgents(thread, agents).map((name) => ({
+      ...otherAgents(thread, agents ?? []).map((name) => ({
         label: t("switch.to", { runtime: agentName(name) }),
         run: () => switchTo(name),
       })),
@@ -108,7 +113,7 @@ export function threadActions(id, current) {
     handoffButton.setAttribute("aria-label", label);
     handoffButton.hidden = thread.status === "cancelled" || thread.status === "damaged";
     handoffButton.onclick = isElsewhere ? takeBack : handoff;
-    menu.hidden = false;
+    showMenu();
   };
   return { element, update, stop, handoff, fork };
 }
