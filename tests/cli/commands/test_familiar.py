@@ -29,8 +29,8 @@ def test_login_logs_in_to_codex_and_names_the_way_of_another_agent(tmp_path: Pat
     program.chmod(0o755)
     with Clew(tmp_path / "home", f'{SCRIPTED}[runtimes.codex]\ncommand = "{program}"\n') as clew:
         assert clew("login", "codex") == "logs in: login\n"
-        other = clew.run("login", "claude")
-        assert other.code == 2 and "claude" in other.err
+        other = clew.run("login", "goose")
+        assert other.code == 2 and "goose" in other.err
 
 
 def test_help_shows_what_dash_dash_help_shows() -> None:

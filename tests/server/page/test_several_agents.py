@@ -30,6 +30,7 @@ def test_the_menu_switches_the_agent_and_the_fold_shows_what_it_was_told(two_age
     ann.find("button", "More").last.click()
     ann.find("menuitem", re.compile("Scripted")).click()
     two_agents.clew.wait_for(turn["thread"], "thread.switched", runtime="scripted")
+    expect(ann.page.locator("main").get_by_text("scripted", exact=True).first).to_be_visible()
     ann.find("button", "More").last.click()
     expect(ann.find("menuitem", re.compile("Codex"))).to_be_visible()
     expect(ann.find("menuitem", re.compile("Scripted"))).to_have_count(0)
