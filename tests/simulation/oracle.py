@@ -116,12 +116,13 @@ def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
 
 
 def _ran_once(world: World, tx: Tx) -> Iterator[str]:
-    """3. A turn with a record in a runtime is never started there again, and on no other runtime once it has acted."""
+    """3. A turn with a record in a runtime is never started there again, unless it is tried anew under another id: it
+    has not acted then, on no runtime."""
     acted = Counter[str]()
     for ledger in world.ledgers.values():
-        for (_, turn), times in ledger.begun.items():
-            if times > 1 + ledger.refused.get(turn, 0):
-                yield f"turn {turn} was begun {times} times"
+        for (_, attempt), times in ledger.tries.items():
+            if times > 1:
+                yield f"turn {attempt} was begun {times} times"
         acted.update(ledger.acted)
     for turn, runtimes in acted.items():
         if runtimes > 1:

@@ -21,12 +21,16 @@ _ANSWERS = re.compile(r"answered:\n> (answer to[^\n]*)\n")
 
 
 def told_once(world: World, tx: Tx) -> Iterator[str]:
-    """12. No message of the thread is missing from what a session knows, and none was told it twice."""
+    """12. No message of the thread is missing from what a session knows, and none was told it twice. A session may have
+    kept nothing of a turn that another agent took over."""
     for name in threads.ids(tx, "", 100_000):
         walked = nodes.back_from(tx, threads.head(tx, name), 100_000)
         past = [history.read(node) for node in reversed(walked)]
+        worked = {content.turn: content.runtime for content in past if isinstance(content, history.Outcome)}
         for runtime, ledger in world.ledgers.items():
-            played = [entry for entry in ledger.load(f"scripted-{name}") if not _was_refused(entry)]
+            entries = ledger.load(f"scripted-{name}")
+            kept = [entry for entry in entries if worked.get(without_refusals(entry.turn), runtime) == runtime]
+            played = [entry for entry in kept if not _was_refused(entry)]
             if played:
                 yield from _of_session(name, runtime, past, played)
 

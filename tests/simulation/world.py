@@ -14,7 +14,7 @@ from typing import NamedTuple
 from clew.config.settings import Budget, BudgetsConfig, Config, GatesConfig, InboxConfig, ThreadsConfig, TurnsConfig
 from clew.engine.engine import Engine
 from clew.model.delivery import DeliveryKind
-from clew.model.events import ActivityKind
+from clew.model.events import ActivityKind, Outcome
 from clew.model.messages import Conversation, Person, PromptMessage, Role
 from clew.model.runtime import TurnRequest
 from clew.model.turns import TurnState, without_refusals
@@ -60,10 +60,10 @@ class WatchedLedger(MemoryLedger):
     def __init__(self) -> None:
         super().__init__()
         self.begun: dict[tuple[str, str], int] = {}  # (session, turn); a fork has its own copy
+        self.tries: dict[tuple[str, str], int] = {}  # the same by the id under which it was sent
         self.ran: list[str] = []  # references of gates, once for each time
         self.said: dict[str, str] = {}  # the answer of each turn that has one
-        self.refused: dict[str, int] = {}  # how often the account refused each turn
-        self.acted: set[str] = set()  # turns that ran a command or asked to
+        self.acted: set[str] = set()  # turns that ran a command
         self.deaf = False
 
     def heard(self) -> Iterator[tuple[str, PromptMessage]]:
@@ -79,13 +79,12 @@ class WatchedLedger(MemoryLedger):
         turn = without_refusals(newest.turn)
         if newest == Played(newest.turn, newest.messages, prelude=newest.prelude):
             self.begun[session, turn] = self.begun.get((session, turn), 0) + 1
+            self.tries[session, newest.turn] = self.tries.get((session, newest.turn), 0) + 1
         known = {entry.turn: len(entry.executions) for entry in self.load(session)}
         if len(newest.executions) > known.get(newest.turn, len(newest.executions)):
             self.ran.append(newest.activities[-1].item)
-        if any(act.kind is ActivityKind.COMMAND for act in newest.activities):
+        if any(act.kind is ActivityKind.COMMAND and act.outcome is Outcome.OK for act in newest.activities):
             self.acted.add(turn)
-        if newest.problem is not None and newest.problem.code == "usage_limit":
-            self.refused[turn] = self.refused.get(turn, 0) + 1
         if newest.state is TurnState.COMPLETED:
             self.said[turn] = newest.text
         super().save(session, played)
@@ -174,11 +173,6 @@ class World:
     def begun(self) -> Counter[tuple[str, str]]:
         """How often each turn was started, by session; a fork has its own copy."""
         return sum((Counter(ledger.begun) for ledger in self.ledgers.values()), Counter[tuple[str, str]]())
-
-    @property
-    def refused(self) -> Counter[str]:
-        """How often the account of an agent refused each turn."""
-        return sum((Counter(ledger.refused) for ledger in self.ledgers.values()), Counter[str]())
 
     @property
     def ran(self) -> list[str]:
