@@ -17,6 +17,7 @@ from clew.support.clock import SystemClock
 from clew.support.errors import RuntimeLost, RuntimeTrouble
 from clew.testing.scripted_model import script
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
+from clew.testing.scripted_runtime.session import ScriptedSession
 from tests.engine.agents.test_parking import HOUR, MINUTE, QUOTA, Limited
 
 Steps = tuple[script.Step, ...]
@@ -277,3 +278,28 @@ async def test_a_turn_of_another_agent_is_not_priced_by_the_model_of_the_thread(
         used = await rig.store.read(lambda tx: usage.since(tx, BudgetScope.ACCOUNT, ""))
         assert ("other0", "") in {(each.runtime, each.model) for each in used if each.spent.turns}
         assert ("scripted", "dear") in {(each.runtime, each.model) for each in used if not each.spent.turns}
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+async def test_another_agent_takes_the_turn_of_a_silent_one_only_if_that_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_over: bool
+) -> None:
+    """Two agents must not work in one folder: without a record of its end, a person decides."""
+    other = Other(tmp_path, "other")
+    async with rig_with(tmp_path, other) as rig:
+        rig.scripted.play = lambda request: (script.Think("hm"), script.Hold("door"))
+        said = await rig.say("go")
+        await rig.held("door")
+        if not is_over:
+            monkeypatch.setattr(ScriptedSession, "record", no_record)
+        rig.fall_silent(said.turn)
+        turn = await rig.ended(said.turn)
+        if is_over:
+            assert (turn.runtime, turn.text) == ("other0", "by other")
+        else:
+            thread = await rig.until_thread(said.thread, lambda found: found.suspended_by == "cut")
+            assert turn.state == "interrupted" and other.opened == 0 and thread.suspend_message
+
+
+async def no_record(self: object, turn: str) -> None:
+    return None

@@ -59,3 +59,9 @@ async def test_only_what_the_agent_itself_asks_makes_a_sound(tmp_path: Path, age
         view = await opened(rig, tmp_path, agents)
         card = next(each for each in rig.room.sent if each.id == f"{view.id}:ask")
         assert card.silent is bool(agents)
+
+
+async def test_a_long_name_of_a_sub_agent_leaves_room_for_what_it_asks(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        view = await opened(rig, tmp_path, ("dig " * 2_000,))
+        assert len(view.agents[0]) == 80 and any(each.says.endswith(" y") for each in Chat(rig).card(view).buttons)

@@ -13,6 +13,7 @@ from clew.model.surface import SurfaceCan
 from clew.store import Tx
 from clew.store.tables import people, turns
 from clew.support.clock import SystemClock
+from tests.engine.gates.test_lifecycle import shown
 from tests.helpers.clocks import SteppedClock
 from tests.helpers.rig import Rig, Room
 
@@ -248,3 +249,14 @@ async def test_an_empty_message_of_a_burst_is_refused_alone(tmp_path: Path, text
         first = await say(rig, "!text one")
         assert (await say(rig, text)).fate is Fate.REFUSED
         await move_until_ended(clock, rig, first)
+
+
+async def test_the_caption_of_a_late_part_is_no_way_around_a_question_for_a_secret(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True)), debounce=0.1) as rig:
+        await rig.store.write(admit)
+        await say(rig, "!hold door\n!secret the password\n!text thanks")
+        await rig.held("door")
+        assert (await say(rig, "look at these", album="g1")).fate is Fate.STEER
+        rig.scripted.holds.release("door")
+        await shown(rig)
+        assert (await say(rig, "hunter2", album="g1")).fate is Fate.REFUSED

@@ -114,3 +114,11 @@ def test_settings_behind_a_link_out_of_the_folder_are_not_read(tmp_path: Path) -
     write(tmp_path, permissions={"deny": ["Bash"]})
     (project / ".claude/settings.json").symlink_to(tmp_path / ".claude/settings.json")
     assert folder_rules.read(str(project)) == FolderRules()
+
+
+@pytest.mark.parametrize("size", [folder_rules.MOST, folder_rules.LARGEST])
+def test_rules_of_a_folder_that_are_too_many_make_claude_ask_about_everything(tmp_path: Path, size: int) -> None:
+    (tmp_path / ".claude").mkdir()
+    rules = {"permissions": {"deny": [f"Read(./{'x' * size})"]}}
+    (tmp_path / ".claude" / "settings.json").write_text(json.dumps(rules))
+    assert folder_rules.read(str(tmp_path)).asked_tools == {"*"}

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.model.events import Activity, Event, GateClosed, GateOpened, Outcome, Phase
 from clew.model.gates import Answer, Decision
@@ -16,6 +17,8 @@ from clew.model.turns import TurnState
 from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.settings import CodexConfig
+from clew.runtimes.codex.turn.sub_agents import SubAgents
+from clew.runtimes.codex.wire import Item
 from clew.testing.scripted_model import ScriptedModel, write_codex_home
 from tests.runtimes.codex.raw import GUARD, ended, next_of, only, request
 from tests.runtimes.conftest import MakeRuntime
@@ -111,3 +114,12 @@ async def test_a_sub_agent_of_a_sub_agent_is_named_with_its_parent(
     assert len(gate.asked.agents) == 2 and gate.asked.agents[-1] == "!approve echo deep"
     command, inner, outer = done(events)
     assert (outer.parent, inner.parent, command.parent) == (None, outer.item, inner.item)
+
+
+def test_a_turn_that_is_joined_does_not_wait_for_a_sub_agent_whose_end_nobody_heard() -> None:
+    agents = SubAgents("/work")
+    item = Item("collabAgentToolCall", "call", tool="spawnAgent", receiver_thread_ids=("below",))
+    agents.place([item], is_past=True)
+    assert not agents.is_working
+    agents.place([replace(item, receiver_thread_ids=("new",))])
+    assert agents.is_working

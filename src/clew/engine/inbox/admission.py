@@ -148,9 +148,9 @@ class Admission(Struct, frozen=True):
         if inbound.pressed and inbound.quoted is not None and (code := parse_reply(inbound.text).code) is not None:
             cards.note_pressed(tx, self.core, code, inbound.conversation, inbound.quoted)
         _go_on_under(tx, self.core, inbound)
-        album = bursts.album_of(tx, inbound)
-        if album is not None:
-            arrival = self.pass_on(tx, inbound, threads.get(tx, album.thread or ""))
+        if (album := bursts.album_of(tx, inbound)) is not None:
+            its = threads.get(tx, album.thread or "")
+            arrival = bursts.refuse_caption(tx, inbound, its) or self.pass_on(tx, inbound, its)
             return arrival if arrival.fate is Fate.REFUSED else replace(arrival, words="")
         edit = edits.pressed(tx, inbound)
         if edit is not None:

@@ -5,11 +5,14 @@ that it was received, so a crash loses none of them."""
 from __future__ import annotations
 
 from clew.engine.core import Core
-from clew.model.messages import Inbound, PromptMessage
+from clew.engine.gates.answers import refuse_secrets
+from clew.model.messages import Fate, Inbound, PromptMessage
+from clew.model.threads import Thread
 from clew.model.turns import Burst, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import inbox, turns
 from clew.store.tables.inbox import Arrival
+from clew.support.errors import Refused
 
 ALBUM = 3  # an album waits so many times longer: each of its files is fetched before its message is accepted
 LONGEST = 5  # a turn waits at most so many times longer than for one message
@@ -36,6 +39,16 @@ def join(tx: Tx, core: Core, thread: str, inbound: Inbound, message: PromptMessa
     now, wait = core.clock.now(), _wait(core, inbound)
     latest = turn.queued_at + LONGEST * wait
     return turn if turns.join(tx, turn, message, max(turn.burst.until, min(now + wait, latest))) else None
+
+
+def refuse_caption(tx: Tx, inbound: Inbound, thread: Thread | None) -> Arrival | None:
+    """Refuse the words of an album's part if they may be a secret that is asked for."""
+    try:
+        if inbound.text.strip():
+            refuse_secrets(tx, thread)
+    except Refused as refused:
+        return Arrival(Fate.REFUSED, None, None, refused.words)
+    return None
 
 
 def album_of(tx: Tx, inbound: Inbound) -> Arrival | None:

@@ -209,16 +209,27 @@ class Runner:
         else:
             problem = chat_messages.silence(self._core.config.turns.silence)
             ended = TurnEnded(TurnState.FAILED, problem=problem, messages=heard)
-        await self.end(work.turn, work.end(ended))
+        await self.end(work.turn, replace(work.end(ended), has_acted=not _proves_idle(record)))
 
 
 def end_of_record(core: Core, record: TurnRecord) -> End:
     """The end of a turn according to its runtime's record."""
     state = TurnState.COMPLETED if record.state is RecordState.COMPLETED else TurnState.FAILED
     images = tuple(done.image for done in record.activities if done.image is not None)
-    done = [Item(each.item, each.kind, each.phase, outcome=each.outcome) for each in record.activities]
-    text, acted = core.storable(record.text), may_have_acted(done)
+    text, acted = core.storable(record.text), may_have_acted(_done(record))
     return End(state, text, record.problem, record.usage, record.messages, images=images, has_acted=acted)
+
+
+def _done(record: TurnRecord) -> list[Item]:
+    return [Item(each.item, each.kind, each.phase, outcome=each.outcome) for each in record.activities]
+
+
+def _proves_idle(record: TurnRecord | None) -> bool:
+    """Whether a silent turn is over and has done nothing, by its runtime's own record. Else another agent must not take
+    it by itself: this one may still work."""
+    if record is None or record.state is RecordState.ALIVE:
+        return False
+    return not may_have_acted(_done(record))
 
 
 async def _record_or_none(session: Session, turn: str) -> TurnRecord | None:

@@ -239,6 +239,12 @@ class CodexSession:
     async def _join(self, turn: str) -> Live:
         """Follow a turn that an earlier session started on the same app-server."""
         self._is_foreign_turn = False
+        try:
+            return await self._join_alive(turn)
+        except problems.CodexRefuses as refused:  # to tell of it: the turn may run all the same
+            raise RuntimeLost(refused.words) from refused
+
+    async def _join_alive(self, turn: str) -> Live:
         found = await self.record(turn)
         if found is None or found.state is not RecordState.ALIVE:
             raise RuntimeLost(say("runtimes.turn_over"))
@@ -373,6 +379,8 @@ class CodexSession:
     def _lose(self, reason: str) -> None:
         """Tell the follower of the running turn that its outcome is unknown."""
         if self._live is not None and not self._live.is_over:
+            if self._connection is not None:
+                self._connection.forget_sub_agents(self._live.agents.threads)
             self._live.lose(reason)
             self._server.mark_idle(self._live, succeeded=False)
 

@@ -11,6 +11,8 @@ from clew.support.coded import with_arguments
 from clew.support.text import clean
 from clew.texts import doubts, reasons
 
+LONGEST_NAME = 80  # characters of a sub-agent's name: it stands on each card
+
 
 def unstorable_part(asked: Asked) -> Reason | None:
     """The part of a request that cannot be stored unchanged. The stored text would name something else, so no rule may
@@ -43,8 +45,12 @@ def clean_request(asked: Asked) -> Asked:
         may_touch=tuple(map(clean, asked.may_touch)),
         mentions=tuple(map(clean, asked.mentions)),
         questions=tuple(map(_clean_question, asked.questions)),
-        agents=tuple(map(clean, asked.agents)),
+        agents=tuple(_short(clean(name)) for name in asked.agents),
     )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _cleaned(text: str) -> str:

@@ -18,6 +18,7 @@ _RULE = re.compile(r"([A-Za-z_][\w*.:-]*)(\((.+)\))?", re.DOTALL)
 _WITH_PATHS = frozenset({"Edit", "Glob", "Grep", "MultiEdit", "NotebookEdit", "NotebookRead", "Read", "Write"})
 LARGEST = 1 << 20  # bytes of a file
 MOST = 50_000  # characters of all rules: they have to fit into a command line
+ANYTHING = "*"  # it asks about every tool, if its rules cannot be handed over
 
 
 class FolderRules(Struct, frozen=True):
@@ -34,8 +35,8 @@ def read(folder: str) -> FolderRules:
     found = [_permissions(Path(folder), name) for name in _FILES]
     rules = FolderRules(*(_listed(folder, [each.get(kind) for each in found]) for kind in ("ask", "deny")))
     if sum(map(len, (*rules.ask, *rules.deny))) > MOST:
-        log.warning("the permission rules of %s are too long for a command line; they are left out", folder)
-        return FolderRules()
+        log.warning("the permission rules of %s are too long for a command line; every tool is asked about", folder)
+        return FolderRules(ask=(ANYTHING,))
     return rules
 
 
@@ -43,8 +44,11 @@ def _permissions(folder: Path, name: str) -> dict[str, Any]:
     """A link that leads out of the folder is not followed."""
     path = (folder / name).resolve()
     try:
-        if not path.is_relative_to(folder.resolve()) or path.stat().st_size > LARGEST:
+        if not path.is_relative_to(folder.resolve()):
             return {}
+        if path.stat().st_size > LARGEST:
+            log.warning("%s is too large to read; every tool is asked about", path)
+            return {"ask": [ANYTHING]}
         settings = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
@@ -54,7 +58,11 @@ def _permissions(folder: Path, name: str) -> dict[str, Any]:
 
 def _listed(folder: str, lists: list[object]) -> tuple[str, ...]:
     rules = [rule for each in lists if isinstance(each, list) for rule in each if isinstance(rule, str)]
-    return tuple(dict.fromkeys(_absolute(folder, rule) for rule in rules if _RULE.fullmatch(rule)))
+    return tuple(dict.fromkeys(_absolute(folder, rule) for rule in rules if _is_rule(rule)))
+
+
+def _is_rule(rule: str) -> bool:
+    return rule == ANYTHING or _RULE.fullmatch(rule) is not None
 
 
 def _absolute(folder: str, rule: str) -> str:

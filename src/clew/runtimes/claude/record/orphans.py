@@ -55,8 +55,10 @@ class Orphan:
                 await self._clock.sleep(PAUSE)
         finally:
             self._is_ending = True
-            await scan.end_all(self._family, self._clock)
-            self._note_rows()
+            try:
+                await scan.end_all(self._family, self._clock)
+            finally:
+                self._note_rows()
 
     async def _may_go_on(self) -> bool:
         if not scan.is_alive(self._process):

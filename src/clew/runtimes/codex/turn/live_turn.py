@@ -95,7 +95,7 @@ class Live:
     def catch_up(self, thread: str, turn: wire.Turn) -> None:
         """Add the events of items that ended before this session listened."""
         events = self.translation.catch_up(thread, turn)
-        self._put([*events, *self.agents.place(map(wire.read_item, turn.items))])
+        self._put([*events, *self.agents.place(map(wire.read_item, turn.items), is_past=True)])
 
     def ask(self, pending: Pending) -> bool:
         """Open a gate for the request, once. False: no person can be asked this, or it belongs to another turn."""

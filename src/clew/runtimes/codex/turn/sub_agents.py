@@ -103,15 +103,17 @@ class SubAgents:
     def begin(self, thread: str) -> SubAgent:
         return self._agents.setdefault(thread, SubAgent(self._workspace))
 
-    def place(self, items: Iterable[Item], caller: str | None = None) -> list[Event]:
+    def place(self, items: Iterable[Item], caller: str | None = None, *, is_past: bool = False) -> list[Event]:
         """Note which sub-agents these items began, and return what those did until now. `caller`: the thread of the
-        sub-agent that has the items."""
+        sub-agent that has the items; `is_past`: nobody listened then, so the end of such a sub-agent may never be told,
+        and it is not waited for."""
         events: list[Event] = []
         for found in (each for item in items for each in spawned(item)):
             agent = self.begin(found.thread)
             if agent.began_by is None:
                 agent.began_by, agent.caller = found, caller
-                agent.is_working = agent.is_working and (found.is_working or agent.translation.is_started)
+                may_work = found.is_working and not is_past
+                agent.is_working = agent.is_working and (may_work or agent.translation.is_started)
                 events += agent.take()
         return events
 
