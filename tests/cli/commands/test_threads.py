@@ -83,6 +83,14 @@ def test_read_names_attached_files(clew: Clew, tmp_path: Path) -> None:
     assert "\n!text hi\n\n(attached: notes.txt)\n" in clew("read", thread)
 
 
+def test_nothing_is_offered_to_watch_after_a_thread_was_stopped(clew: Clew) -> None:
+    thread = clew.json("start", "!error server_error")["thread"]
+    clew.wait_for(thread, "thread.status", status="suspended")
+    with Terminal(clew, ["resume", thread, "stop"]) as terminal:
+        assert terminal.wait() == 0
+    assert terminal.lines[-1].startswith("Stopped.")
+
+
 def test_a_completed_thread_is_resumed_with_new_information(clew: Clew) -> None:
     thread = chat(clew)
     clew("done", thread)

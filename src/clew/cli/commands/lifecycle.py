@@ -48,7 +48,8 @@ def resume_command(
     accepted = _resume(out, out.client(), thread, prompt_text(supplement))
     name = out.name_of(accepted.thread)
     out.result(accepted, in_locale(accepted.reply) or phrase("cli_threads.goes_on", thread=name))
-    out.hint(phrase("cli_threads.watch_follows", thread=name))
+    if accepted.turn:  # after a `stop` there is nothing to follow
+        out.hint(phrase("cli_threads.watch_follows", thread=name))
 
 
 def _resume(out: Out, client: Client, thread: str, text: str) -> Sent:

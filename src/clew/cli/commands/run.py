@@ -251,7 +251,8 @@ def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]
         raise Refused(accepted.reply)
     name = out.name_of(accepted.thread)
     out.result(accepted, in_locale(accepted.reply) or phrase("cli_threads.sent_to", thread=name))
-    out.hint(phrase("cli_threads.watch_follows", thread=name))
+    if accepted.turn:  # after a `stop` there is nothing to follow
+        out.hint(phrase("cli_threads.watch_follows", thread=name))
 
 
 @click.command("watch", short_help="Watch a thread, or all, live.")
