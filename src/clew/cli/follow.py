@@ -48,6 +48,13 @@ def working() -> str:
     return phrase("cli_threads.working")
 
 
+def _waiting_words(renderer: ThreadRenderer) -> str | None:
+    """The words of the spinner of `watch`, where nothing can be typed."""
+    if renderer.running is None:
+        return None
+    return phrase("cli_threads.waits_for_you") if _is_blocked(renderer.running, renderer.gates.open) else working()
+
+
 def follow_turn(
     client: Client,
     thread: str,
@@ -162,6 +169,7 @@ class Watcher:
         self._renderer = ThreadRenderer(client, thread, command_hints) if thread else None
         self._hellos = 0
         self._at_first: ThreadView | None = None
+        self._waiting: str | None = None  # the words of the spinner
 
     def show(self, frame: Frame) -> None:
         is_again = self._hellos > 0
@@ -204,15 +212,20 @@ class Watcher:
             self._screen.write_text(f"{line}\n", fresh=True)
 
     def _show_thread(self, renderer: ThreadRenderer, event: Event) -> None:
-        was = renderer.running
+        if isinstance(event.what, TurnEnded):
+            self._wait(None)  # before the answer is delivered, perhaps to this terminal
         self._screen.show(renderer.render(event))
         match event.what:
             case Announced(text):
                 self._screen.write_line(phrase("cli_threads.the_answer", text=fit(_first_line(text), 120)))
             case _ if event.kind in _HEADLINES and event.kind not in _SHOWN_BY_RENDERER:
                 self._screen.write_line(f"· {one_line(_headline(event))}")
-        if renderer.running != was:
-            self._screen.wait(working() if renderer.running else None)
+        self._wait(_waiting_words(renderer))
+
+    def _wait(self, words: str | None) -> None:
+        if words != self._waiting:
+            self._screen.wait(words)
+        self._waiting = words
 
 
 _MAY_END = frozenset({EventKind.RESET, EventKind.TURN_ENDED, EventKind.THREAD_STATUS})

@@ -89,6 +89,29 @@ def test_run_on_a_terminal_shows_progress_and_the_next_command(clew: Clew) -> No
     assert summary.startswith("· completed in ") and hint.startswith("clew chat ")
 
 
+@pytest.mark.parametrize("command", ["run", "watch"])
+def test_words_are_on_a_terminal_before_their_block_is_complete(clew: Clew, command: str) -> None:
+    gate, script = clew.gate(f"written-by-{command}"), f"!text so far **so** good\n!hold written-by-{command}"
+    args = ["run", script] if command == "run" else ["watch", clew.json("start", script)["thread"]]
+    with Terminal(clew, args) as terminal:
+        terminal.read_until(" so far **so** good  ", 2)
+        gate.wait()
+        gate.release()
+        assert terminal.wait() == 0
+    assert [line for line in terminal.lines if "so far" in line] == ["so far so good"]
+
+
+def test_watch_on_a_terminal_says_that_a_turn_waits_for_an_answer(clew: Clew) -> None:
+    thread = clew.json("start", "!approve one\n!text done")["thread"]
+    code = clew.wait_for(thread, "gate.opened").data["data"]["code"]
+    with Terminal(clew, ["watch", thread]) as terminal:
+        shown = terminal.read_until("waits for your answer (by a command in another terminal) ", 2)
+        assert f"clew approve {code}" in shown and " working " not in shown
+        clew("approve", code)
+        assert terminal.wait() == 0
+    assert "done" in terminal.lines and not any("waits for your" in line for line in terminal.lines)
+
+
 def test_threads_on_a_terminal_fit_its_width(clew: Clew) -> None:
     clew("run", "!text the last line of it", "--title", "a long title " * 10)
     with Terminal(clew, ["threads"], columns=90) as terminal:

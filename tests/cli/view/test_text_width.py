@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.cli.view.text_width import age, duration, fit, rows_of, table
+from clew.cli.view.text_width import age, duration, fit, fit_end, rows_of, table
 from clew.cli.view.threads import thread_table
 from clew.cli.view.transcript import entry_text
 from clew.model.views import Passage, ThreadView
@@ -28,6 +28,12 @@ def test_rows_fit_and_join_to_the_line(line: str, room: int) -> None:
 @given(st.text(max_size=60), st.integers(1, 30))
 def test_fitted_text_fits(text: str, room: int) -> None:
     assert width(fit(text, room)) <= room
+    assert width(fit_end(text, room)) <= room
+
+
+def test_the_end_of_a_text_fits() -> None:
+    assert fit_end("never lose the thread", 11) == "…the thread"
+    assert fit_end("不丢线索", 6) == "…线索"
 
 
 def test_a_row_is_broken_at_a_space() -> None:

@@ -7,6 +7,8 @@ import re
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
 
+NEWEST = 500  # characters; no terminal shows more in a row
+
 
 class Blocks:
     """Splits a text that grows into blocks that are laid out alone: a paragraph, a list, a fence. Pure."""
@@ -21,6 +23,11 @@ class Blocks:
     def last_line(self) -> str:
         """What was written last of the block that is not complete."""
         return self._rest or (self._lines[-1] if self._lines else "")
+
+    @property
+    def newest_words(self) -> str:
+        """The end of the block that is not complete, as one line."""
+        return " ".join("\n".join([*self._lines[-NEWEST:], self._rest])[-NEWEST:].split())
 
     def take(self, text: str) -> list[str]:
         """The blocks that are complete now."""

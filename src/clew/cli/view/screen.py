@@ -1,5 +1,6 @@
 """Output of `run` and `watch`: the agent's text to stdout, laid out if that is a terminal, everything else to stderr,
-and on a terminal a spinner line with the waiting time. The spinner is erased before anything else is written."""
+and on a terminal a spinner line with the waiting time, and with the newest words of the block that is being written.
+The spinner is erased before anything else is written."""
 
 from __future__ import annotations
 
@@ -13,11 +14,12 @@ from clew.cli.language import in_locale
 from clew.cli.output import is_terminal, painted
 from clew.cli.view.events import DIM, InfoLine, Piece, TextChunk
 from clew.cli.view.markdown import Blocks, laid_out
-from clew.cli.view.text_width import duration, fit
+from clew.cli.view.text_width import duration, fit, fit_end
 from clew.support.display.width import width
 from clew.support.text import visible
 
 TICK = 0.12  # seconds
+ONE_ROW, AGAIN = "\x1b[?7l", "\x1b[?7h"  # between them the terminal cuts a line that is wider than it seems
 UP = "\x1b[A\x1b[K"  # erases the line above
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -133,11 +135,17 @@ class Screen:
     def _draw(self) -> None:
         import shutil
 
-        seconds = time.monotonic() - self._since
-        line = fit(f"{frame(seconds)} {self._waiting} {duration(seconds)}", shutil.get_terminal_size().columns - 1)
-        sys.stderr.write(f"\r\x1b[K{line}")
+        line = self._status(shutil.get_terminal_size().columns - 1)
+        sys.stderr.write(f"\r\x1b[K{ONE_ROW}{line}{AGAIN}")
         sys.stderr.flush()
         self._drawn = True
+
+    def _status(self, columns: int) -> str:
+        seconds = time.monotonic() - self._since
+        begin, end = f"{frame(seconds)} ", f" {duration(seconds)}"
+        if newest := self._blocks.newest_words:
+            return fit(f"{begin}{fit_end(newest, columns - len(begin) - len(end) - 1)} {end}", columns)
+        return fit(f"{begin}{self._waiting}{end}", columns)
 
     def _erase(self) -> None:
         if self._drawn:

@@ -16,6 +16,14 @@ def fit(text: str, columns: int) -> str:
     return text[:end].rstrip() + "…"
 
 
+def fit_end(text: str, columns: int) -> str:
+    """The end of a text that fits into `columns`; an ellipsis marks the cut."""
+    if width(text) <= columns:
+        return text
+    end = _chars_that_fit(text[::-1], columns - 1)
+    return "…" + text[len(text) - end :].lstrip()
+
+
 def rows_of(text: str, columns: int) -> list[str]:
     """Break a line into rows that fit, at a space if possible. Joined again they are the line."""
     rows = []

@@ -219,6 +219,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "turn_summary": ("· turn {turn}", "· 这一轮 {turn}"),
     "turn_was": ("the turn was {state}", "这一轮的状态是 {state}"),
     "waiting_for": ("waiting for {threads}; Ctrl-C only ends the waiting", "正在等待 {threads}；Ctrl-C 只结束等待"),
+    "waits_for_you": (
+        "waits for your answer (by a command in another terminal)",
+        "等您答复（请在另一个终端输入命令）",
+    ),
     "waits_next": (
         "clew gates {code} shows it; clew watch {thread} follows the turn after the answer",
         "clew gates {code} 显示它； clew watch {thread} 在答复后跟随这一轮",
