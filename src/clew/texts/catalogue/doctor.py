@@ -165,8 +165,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{version}，{path}，可以启动；是否已登录未知，可用 `clew ping {name}` 试一试",
     ),
     "sandbox_works": (
-        "works: a command in it can write in the workspace and not outside of it",
-        "可用：其中的命令可以在工作区里写入，不能在工作区之外写入",
+        "works: a command in it can write in the workspace and in /tmp, and not elsewhere",
+        "可用：其中的命令可以在工作区和 /tmp 里写入，不能在别处写入",
     ),
     "fix_sandbox": (
         "install bubblewrap and allow user namespaces, or `clew config set threads.policy careful`",
