@@ -164,5 +164,6 @@ ALL = (
     "clew help --all 说明全部命令， clew help COMMAND 说明一个。",
 )
 FAMILIAR = ("version", "help", "login")  # known from other programs, not listed
+MEANT = dict.fromkeys(("search", "find", "grep"), "threads WORDS")  # no commands, but what does the same
 ALIASES = {"ls": "threads", "list": "threads"}
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}

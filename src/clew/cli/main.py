@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.command_list import ALIASES, ALL, CHINESE_TITLES, COMMANDS, FAMILIAR, MORE, SECTIONS
+from clew.cli.command_list import ALIASES, ALL, CHINESE_TITLES, COMMANDS, FAMILIAR, MEANT, MORE, SECTIONS
 from clew.cli.language import as_called, phrase, reads_chinese, sentence
 from clew.cli.output import Out, json_option
 from clew.support.errors import ClewError
@@ -47,7 +47,8 @@ class LazyGroup(click.Group):
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             from difflib import get_close_matches
 
-            near = get_close_matches(name, [*COMMANDS, *FAMILIAR, *ALIASES], 3)
+            known = [*COMMANDS, *FAMILIAR, *ALIASES]
+            near = [MEANT[name]] if name in MEANT else get_close_matches(name, known, 3)
             if not near:
                 ctx.fail(sentence("cli_setup.no_command", name=f"{name!r}"))
             meant = phrase("cli_setup.or_between").join(f"`clew {each}`" for each in near)

@@ -143,6 +143,16 @@ def moment(millis: int | None) -> str:
     return "" if millis is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(millis / 1000))
 
 
+def words_argument(name: str, *, required: bool = True, metavar: str | None = None) -> Callable[[F], F]:
+    """A last argument of free text: several words are joined by blanks, so that quotes are not needed."""
+    shown = metavar or (name.upper() if required else f"[{name.upper()}]")
+    return click.argument(name, nargs=-1, required=required, metavar=shown, callback=_joined)
+
+
+def _joined(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> str | None:
+    return " ".join(given) if given else None
+
+
 def prompt_text(text: str) -> str:
     """The text of the argument PROMPT or TEXT; `-` reads stdin. Invalid UTF-8 is replaced."""
     from clew.support.text import clean

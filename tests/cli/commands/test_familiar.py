@@ -52,3 +52,9 @@ def test_a_mistyped_command_names_the_nearest(clew: Clew, typed: str, meant: str
     result = clew.run(typed)
     assert result.code == 2 and f"There is no command '{typed}'" in result.err
     assert (f"Did you mean `clew {meant}`" in result.err) if meant else ("Did you mean" not in result.err)
+
+
+@pytest.mark.parametrize("typed", ["search", "find", "grep"])
+def test_a_command_that_searches_elsewhere_names_the_list_of_threads(clew: Clew, typed: str) -> None:
+    result = clew.run(typed, "staging")
+    assert result.code == 2 and "Did you mean `clew threads WORDS`?" in result.err

@@ -274,6 +274,16 @@ def test_the_reason_of_a_denial_reaches_the_agent(clew: Clew) -> None:
     asking = ask(clew, "!approve one")
     assert clew("deny", asking.code, "not on a Friday") == f"{asking.code}: no, on its way to the agent\n"
     assert ended(clew, asking)["text"] == "declined: not on a Friday"
+    assert "; reason: not on a Friday\n" in clew("read", asking.thread)
+
+
+def test_several_words_are_one_reason_or_one_answer(clew: Clew) -> None:
+    asking = ask(clew, "!approve one")
+    clew("deny", asking.code, "keep", "it,", "I", "need", "it")
+    assert ended(clew, asking)["text"] == "declined: keep it, I need it"
+    question = ask(clew, "!ask Which? | red | green")
+    clew("answer", question.code, "neither", "of", "them")
+    assert clew.json("gates", question.code)["replies"] == [["neither of them"]]
 
 
 def test_deny_can_stop_the_turn(clew: Clew) -> None:

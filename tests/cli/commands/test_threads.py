@@ -280,3 +280,27 @@ def test_a_list_in_a_terminal_says_how_many_threads_are_finished(clew: Clew) -> 
     with Terminal(clew, ["threads"]) as terminal:
         terminal.read_until(" finished: clew threads --history")
         assert terminal.wait() == 0
+
+
+def test_a_search_that_finds_only_finished_threads_says_only_that(clew: Clew) -> None:
+    clew.wait_ended(clew.json("start", "!text staging", "--title", "the yeti database"))
+    result = clew.run("threads", "yeti", "database")
+    assert (result.code, result.out) == (0, "")
+    assert result.err == "1 finished: clew threads --history 'yeti database'\n"
+
+
+def test_several_words_are_one_text(clew: Clew) -> None:
+    thread = clew.json("run", "!text", "what", "it", "does")["thread"]
+    assert clew.json("show", thread)["last_line"] == "what it does"
+    assert clew.wait_ended(clew.json("send", thread, "!text", "and", "more"))["text"] == "and more"
+    assert clew.wait_ended(clew.json("resume", thread, "!text", "once", "more"))["text"] == "once more"
+    assert clew.json("ask", thread, "--runtime", "scripted", "!text", "is", "it", "so")["text"] == "is it so"
+    assert clew.json("title", thread, "the", "basilisk", "wakes")["title"] == "the basilisk wakes"
+    assert [each["id"] for each in clew.json("threads", "basilisk", "wakes")] == [thread]
+    assert clew.wait_ended(clew.json("start", "!text", "a", "task"))["text"] == "a task"
+
+
+def test_a_mistyped_handle_names_the_nearest(clew: Clew) -> None:
+    thread = clew.json("run", "!text hi", "--title", "wombat")["thread"]
+    assert clew.handle(thread) == "wombat"
+    assert "There is no thread wobmat. Did you mean wombat?" in clew.run("read", "wobmat").err

@@ -79,3 +79,9 @@ def test_a_question_that_does_not_block_is_not_waited_for(clew: Clew) -> None:
     assert clew.run("wait", thread).code == 0
     assert clew.json("show", thread)["gates"] != []
     assert thread not in {each["id"] for each in clew.json("threads", "--status", "waiting")}
+
+
+@pytest.mark.parametrize("command", ["wait", "watch"])
+def test_a_thread_that_does_not_exist_has_not_failed(clew: Clew, command: str) -> None:
+    result = clew.run(command, "nosuch", "--json")
+    assert result.code == 2 and result.json["error"]["code"] == "not_found"

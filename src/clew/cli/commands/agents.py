@@ -6,7 +6,7 @@ import click
 
 from clew.cli.completion import runtimes, thread_argument
 from clew.cli.language import in_locale, phrase
-from clew.cli.output import Out, json_option, prompt_text
+from clew.cli.output import Out, json_option, prompt_text, words_argument
 from clew.cli.view.threads import named
 from clew.support.text import agent_name
 
@@ -39,7 +39,7 @@ def switch_command(out: Out, thread: str, runtime: str, model: str | None) -> No
 
 @click.command("ask", short_help="Ask another agent about a thread.")
 @thread_argument()
-@click.argument("question")
+@words_argument("question")
 @click.option("--runtime", metavar="NAME", required=True, shell_complete=runtimes, help="The agent, such as codex.")
 @json_option
 @click.pass_obj

@@ -11,7 +11,7 @@ import click
 
 from clew.cli.completion import check_thread_id, gate_codes, thread_ids
 from clew.cli.language import phrase, said, sentence
-from clew.cli.output import Out, json_option, painted, prompt_text, terminal_columns
+from clew.cli.output import Out, json_option, painted, prompt_text, terminal_columns, words_argument
 from clew.cli.view.threads import gate_table, gate_title
 from clew.support.text import visible
 
@@ -201,7 +201,7 @@ def _seconds(text: str) -> float:
 
 @click.command("deny", short_help="Deny a gate.")
 @gate_argument()
-@click.argument("why", required=False, metavar="[REASON]")
+@words_argument("why", required=False, metavar="[REASON]")
 @click.option("--reason", default="", metavar="TEXT", help="The same as REASON.")
 @click.option("--stop", is_flag=True, help="Also stop the turn.")
 @json_option
@@ -224,8 +224,8 @@ def answer_command(out: Out, gate: str, replies: tuple[str, ...]) -> None:
     """Answer a question with the number of an option, its text, or your own text.
 
     If there are several questions, give one ANSWER to each, in order; if several options may be chosen, separate them
-    by commas. Without ANSWER you are asked for it; a secret is then neither shown nor stored. An ANSWER of - is read
-    from stdin.
+    by commas. To a single question several words of your own are one ANSWER. Without ANSWER you are asked for it; a
+    secret is then neither shown nor stored. An ANSWER of - is read from stdin.
     """
     from clew.client import requests
 
@@ -240,10 +240,17 @@ def _replies(out: Out, view: GateView, given: tuple[str, ...]) -> list[list[str]
         return []
     if not given:
         return _ask_all(out, view)
+    if len(view.questions) == 1 and _is_free(view.questions[0], given):
+        given = (" ".join(given),)
     if len(view.questions) != len(given):
         raise click.UsageError(sentence("cli_gates.answers_count", questions=len(view.questions), answers=len(given)))
     texts = [prompt_text(each).rstrip("\n") if each == "-" else each for each in given]
     return [_split_reply(question, text) for question, text in zip(view.questions, texts, strict=True)]
+
+
+def _is_free(question: QuestionView, given: tuple[str, ...]) -> bool:
+    """Whether several words are one answer. A number first is that of an option, and nothing may follow it."""
+    return not question.options or not (question.several or given[0].isdecimal())
 
 
 def _split_reply(question: QuestionView, reply: str) -> list[str]:

@@ -9,7 +9,7 @@ import click
 
 from clew.cli.completion import POLICIES, check_thread_ids, thread_argument, thread_ids, thread_settings
 from clew.cli.language import in_locale, phrase, said, sentence, word
-from clew.cli.output import Out, json_option, prompt_text
+from clew.cli.output import Out, json_option, prompt_text, words_argument
 from clew.cli.view.text_width import one_line
 from clew.cli.view.threads import named
 from clew.support.errors import BadInput, Refused
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("resume", short_help="Resume a finished or suspended thread with new information.")
 @thread_argument()
-@click.argument("text", required=False)
+@words_argument("text", required=False)
 @click.option("--supplement", metavar="TEXT", help="The same as TEXT.")
 @click.option("--now", is_flag=True, help="Of a thread at a usage limit: try now.")
 @click.option("--on", "agent", metavar="AGENT", help="Of a thread at a usage limit: let another agent take the work.")
@@ -173,7 +173,7 @@ def fork_command(out: Out, thread: str, turn: str | None, title: str | None) -> 
 
 @click.command("title", short_help="Change the title of a thread.")
 @thread_argument()
-@click.argument("title")
+@words_argument("title")
 @json_option
 @click.pass_obj
 def title_command(out: Out, thread: str, title: str) -> None:

@@ -13,7 +13,7 @@ import click
 
 from clew.cli.completion import runtimes, targets, thread_argument
 from clew.cli.language import in_locale, phrase, said
-from clew.cli.output import Out, json_option, prompt_text
+from clew.cli.output import Out, json_option, prompt_text, words_argument
 from clew.cli.view import outcome
 from clew.support.errors import ClewError, Refused
 
@@ -88,7 +88,7 @@ def thread_options(command: F) -> F:
 
 
 @click.command("run", short_help="Run one turn in the foreground and stream its answer.")
-@click.argument("prompt")
+@words_argument("prompt")
 @thread_options
 @json_option
 @click.pass_obj
@@ -195,7 +195,7 @@ def run_result(turn: TurnView) -> dict[str, object]:
 
 
 @click.command("start", short_help="Start a task in the background and print its id.")
-@click.argument("prompt")
+@words_argument("prompt")
 @thread_options
 @json_option
 @click.pass_obj
@@ -237,7 +237,7 @@ def _with_terminal(target: str | None) -> str | None:
 
 @click.command("send", short_help="Send a message to a thread.")
 @thread_argument()
-@click.argument("text")
+@words_argument("text")
 @click.option("--queue", is_flag=True, help="Send it as its own turn after the running one, never into it.")
 @_file_option
 @json_option
@@ -261,18 +261,19 @@ def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]
 @json_option
 @click.pass_obj
 def watch_command(out: Out, thread: str | None, follow: bool) -> None:
-    """Watch a thread live until it ends, with exit 0: completed, 1: failed, 4: stopped, 5: waits outside a turn.
+    """Watch a thread live until it ends, with exit 0: completed, 1: failed, 2: no such thread, 4: stopped, 5: waits
+    outside a turn.
 
     Without THREAD, watch all: a line for each change of a thread, with its state and its last line. It reconnects after
     a restart of the daemon. Ctrl-C ends only the watching. With --json, each event is one line, as the API sends it.
     """
+    from clew.cli.commands.wait import existing_thread
     from clew.cli.follow import Watcher
     from clew.cli.view.screen import Screen
-    from clew.client import requests
 
     with Screen() as screen:
         client = out.client(say=screen.say)
-        found = client.ask(requests.thread(thread)).id if thread else None
+        found = existing_thread(client, thread).id if thread else None
         watcher = Watcher(client, screen, found, out.as_json)
         for frame in client.frames(found):
             watcher.show(frame)

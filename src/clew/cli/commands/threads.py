@@ -13,7 +13,7 @@ import click
 
 from clew.cli.completion import thread_argument
 from clew.cli.language import phrase, row_name, said, sentence, word
-from clew.cli.output import Out, is_terminal, json_option, moment, painted, table, terminal_columns
+from clew.cli.output import Out, is_terminal, json_option, moment, painted, table, terminal_columns, words_argument
 from clew.cli.view.threads import named, suspension_words, thread_table
 from clew.support.errors import Refused
 from clew.support.text import visible
@@ -26,7 +26,7 @@ FEW = 20  # finished threads that are counted for a hint
 
 
 @click.command("threads", short_help="List threads, the last active first.")
-@click.argument("words", required=False)
+@words_argument("words", required=False)
 @click.option("--history", is_flag=True, help="List completed and cancelled threads.")
 @click.option(
     "--status",
@@ -65,8 +65,12 @@ def threads_command(
     room = terminal_columns()
     for line in thread_table(page.threads, time.time(), room, _paint):
         print(line)
-    if not (history or status or folder):
-        _hint_finished(out, text)
+    finished = "" if history or status or folder else _finished(out, text, is_needed=not page.threads)
+    if finished and text and not page.threads:
+        out.say(finished)
+        return
+    if finished:
+        out.hint(finished)
     if not page.threads:
         out.say(_none(bool(folder or status or text or before), history))
     else:
@@ -74,17 +78,18 @@ def threads_command(
         out.hint(phrase("cli_threads.threads_next", thread=named(page.threads[0]), more=more))
 
 
-def _hint_finished(out: Out, text: str | None) -> None:
-    """Say how many finished threads the list leaves out, up to a few; of a search, how many it would find there."""
+def _finished(out: Out, text: str | None, *, is_needed: bool) -> str:
+    """How many finished threads the list leaves out, up to a few; of a search, how many it would find there."""
     from clew.client import requests
 
-    if not out.has_hints:
-        return
+    if not (out.has_hints or (text and is_needed)):
+        return ""
     page = out.client().ask(requests.threads(history=True, text=text, limit=FEW))
-    if page.threads:
-        count = f"{len(page.threads)}{'+' if page.next else ''}"
-        words = f" {shlex.quote(text)}" if text else ""
-        out.hint(phrase("cli_threads.finished", count=count, words=words))
+    if not page.threads:
+        return ""
+    count = f"{len(page.threads)}{'+' if page.next else ''}"
+    words = f" {shlex.quote(text)}" if text else ""
+    return phrase("cli_threads.finished", count=count, words=words)
 
 
 def _none(is_filtered: bool, history: bool) -> str:

@@ -35,13 +35,14 @@ class _TimedOut(Exception):
 def wait_command(out: Out, threads: tuple[str, ...], first_only: bool, timeout: float | None) -> None:
     """Wait until threads end or ask for something; without THREAD, those that work now.
 
-    Exit 0: completed, 1: failed, 4: stopped, 5: waits for a person, 6: timed out. For several threads: the worst.
+    Exit 0: completed, 1: failed, 2: no such thread, 4: stopped, 5: waits for a person, 6: timed out. For several
+    threads: the worst.
     """
     from clew.client import requests
 
     client = out.client()
     if threads:
-        waiting = {view.id: view for view in (client.ask(requests.thread(name)) for name in threads)}
+        waiting = {view.id: view for view in (existing_thread(client, name) for name in threads)}
     else:
         waiting = {view.id: view for view in client.ask(requests.threads(status="running", limit=1000)).threads}
     if not waiting:
@@ -65,6 +66,18 @@ def wait_command(out: Out, threads: tuple[str, ...], first_only: bool, timeout: 
     if out.as_json:
         out.json([{"thread": name, "outcome": outcome.NAMES[code].replace(" ", "_")} for name, code in ended.items()])
     raise click.exceptions.Exit(outcome.worst(list(ended.values())) if ended else 0)
+
+
+def existing_thread(client: Client, name: str) -> ThreadView:
+    """A thread whose end is waited for. If there is none, it is wrong usage: exit 1 would say that it failed."""
+    from clew.client import requests
+    from clew.support.errors import NotFound
+
+    try:
+        return client.ask(requests.thread(name))
+    except NotFound as error:
+        error.exit = 2
+        raise
 
 
 def _outcomes(out: Out, client: Client, waiting: dict[str, ThreadView]) -> Iterator[tuple[ThreadView, int]]:

@@ -62,7 +62,7 @@ def _parts(entry: Passage, *, full: bool) -> list[tuple[str, bool]]:
             activities = []
             parts.append(item.body)
         elif item.title:
-            line = activity_line(item.kind, item.phase, said(item, "title"), item.outcome)
+            line = activity_line(item.kind, item.phase, said(item, "title"), item.outcome) + _reason(item)
             activities.append(indent(line.replace("·", "-", 1), depths[item.item]))
             if output := _output(item, full=full):
                 parts += [*_listed(activities), output]
@@ -72,6 +72,11 @@ def _parts(entry: Passage, *, full: bool) -> list[tuple[str, bool]]:
     attached = phrase("cli_threads.attached", files=", ".join(entry.files)) if entry.files else ""
     shown = [*((part, False) for part in parts), (text, entry.role != "agent"), (attached, False)]
     return [(part, is_typed) for part, is_typed in shown if part]
+
+
+def _reason(item: ItemView) -> str:
+    """The reason given with a no."""
+    return phrase("cli_threads.with_reason", reason=one_line(item.reason)) if item.reason else ""
 
 
 def _answer(entry: Passage) -> str:

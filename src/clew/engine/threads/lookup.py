@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from clew.model.threads import Thread
 from clew.store import Tx
@@ -15,8 +16,11 @@ from clew.texts import chat_messages
 from clew.texts.catalogue import say
 
 LAST = "last"  # the thread that was used last
+LONGEST = 60  # characters of a name that are compared with handles
 SHORTEST = 3  # columns of a part of a title: two Chinese characters say enough
 SHORTEST_END = 6  # characters of the end of an id, as chats showed it once
+COMPARED = 1_000  # newest handles that are compared with a name that fits none
+ALIKE = 0.7  # how much of two names must be the same
 MOST = 5  # candidates that an error lists
 
 
@@ -47,10 +51,18 @@ def find_thread(tx: Tx, name: str, *, exact: bool = False, among: Among = None) 
         return named
     candidates = by_id or ([] if exact else _similar(tx, wanted, among))
     if not candidates:
-        raise NotFound(say("threads.no_thread_found", prefix=name))
+        raise _none_found(tx, wanted, among)
     if len(candidates) > 1:
         raise Ambiguous(say("threads.means_several", name=name, threads=_listed(tx, candidates)))
     return candidates[0]
+
+
+def _none_found(tx: Tx, wanted: str, among: Among) -> NotFound:
+    """There is no such thread, with the handle that was probably meant."""
+    near = get_close_matches(wanted.lower()[:LONGEST], handles.newest(tx, COMPARED, among), 1, ALIKE)
+    if not near:
+        return NotFound(say("threads.no_thread_found", prefix=wanted))
+    return NotFound(say("threads.no_thread_near", prefix=wanted, near=near[0]))
 
 
 def _may_be_id(wanted: str) -> bool:

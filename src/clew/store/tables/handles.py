@@ -67,6 +67,13 @@ def titled(tx: Tx, fragment: str, limit: int, among: Among = None) -> list[str]:
     return _like(tx, "title", f"%{literal(fragment)}%", limit, among)
 
 
+def newest(tx: Tx, limit: int, among: Among = None) -> list[str]:
+    """The handles of the newest threads."""
+    inside, known = within(among)
+    sql = f"SELECT handle FROM threads WHERE handle IS NOT NULL {inside} ORDER BY id DESC LIMIT ?"
+    return [row["handle"] for row in tx.all(sql, *known, limit)]
+
+
 def ending(tx: Tx, end: str, limit: int, among: Among = None) -> list[str]:
     """The newest threads whose ids end so."""
     return _like(tx, "id", f"%{literal(end)}", limit, among)

@@ -236,4 +236,5 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "welcome_back": ("welcome back", "欢迎回来"),
     "working": ("working", "正在运行"),
     "would_be_completed": ("would be completed", "将被标为完成"),
+    "with_reason": ("; reason: {reason}", "；理由：{reason}"),
 }

@@ -23,6 +23,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "There is no thread {prefix}; `clew threads` and `clew threads --history` list them.",
         "没有会话 {prefix}；`clew threads` 和 `clew threads --history` 列出全部。",
     ),
+    "no_thread_near": (
+        "There is no thread {prefix}. Did you mean {near}? `clew threads` and `clew threads --history` list them.",
+        "没有会话 {prefix}。您是指 {near} 吗？`clew threads` 和 `clew threads --history` 列出全部。",
+    ),
     "no_thread_here": (
         "No thread is bound here; say something to begin one, or /threads and /resume.",
         "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。",
