@@ -403,6 +403,7 @@ def never_began(attempts: int) -> Problem:
 
 
 STOPPED_MARK = say("turns.stopped_mark")
+CUT_CONTINUES_MARK = say("turns.cut_continues_mark")
 WORDLESS = say("turns.wordless")
 
 

@@ -15,6 +15,7 @@ async def test_an_interruption_that_nobody_requested_is_looked_up(tmp_path: Path
         await rig.held("door")
         await (await rig.scripted_session(accepted.thread)).interrupt()
         cut = await rig.ended(accepted.turn)
+        assert (await rig.engine.threads.get(accepted.thread or "")).last_line == "(Cut off, continues.)"
         rig.scripted.holds.release("door")
         done = await rig.ended(cut.continued_by)
         await rig.delivered(f"{done.id}:final")

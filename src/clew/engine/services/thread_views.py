@@ -243,7 +243,7 @@ def _with_other_agent(tx: Tx, core: Core, view: ThreadView) -> ThreadView:
 
 
 def _shown_turn(row: ThreadSummary) -> str | None:
-    return row.live_turn or (row.thread.last_turn if isinstance(row.thread, Thread) else None)
+    return row.live_turn or _last_turn(row)
 
 
 def _view(
@@ -325,12 +325,24 @@ def _last_line(tx: Tx, seen: ThreadSummary) -> str | None:
     if seen.answer_end is None:
         return None
     if seen.last_state == TurnState.INTERRUPTED:
-        return chat_messages.STOPPED_MARK
+        return _interrupted_mark(tx, seen)
     if seen.last_state == TurnState.FAILED:
         return chat_messages.failed_mark(seen.problem)
     if len(seen.answer_end) <= SHORT and _is_wordless(tx, seen.node):
         return chat_messages.WORDLESS
     return next((line.strip() for line in reversed(seen.answer_end.splitlines()) if line.strip()), None)
+
+
+def _interrupted_mark(tx: Tx, seen: ThreadSummary) -> Text:
+    """Whether a person stopped it, or it was cut off and another turn continues it."""
+    name = _last_turn(seen)
+    row = turns.get(tx, name) if name else None
+    is_cut = row is not None and not row.stop_asked and turns.continuation_of(tx, row) is not None
+    return chat_messages.CUT_CONTINUES_MARK if is_cut else chat_messages.STOPPED_MARK
+
+
+def _last_turn(seen: ThreadSummary) -> str | None:
+    return seen.thread.last_turn if isinstance(seen.thread, Thread) else None
 
 
 def _is_wordless(tx: Tx, digest: str | None) -> bool:
