@@ -91,6 +91,11 @@ def environment_of(runtimes: Mapping[str, Runtime]) -> dict[str, str]:
     return found
 
 
+def differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
+    """The names of the variables whose fingerprints differ."""
+    return [name for name in ours if name in theirs and theirs[name] != ours[name]]
+
+
 async def take_over(parts: Parts, left: Sequence[Process]) -> frozenset[Mark]:
     """Let runtimes keep programs of an earlier daemon that finish their turn by themselves. Returns the marks of these.
     Of processes with one mark, the oldest is the program."""

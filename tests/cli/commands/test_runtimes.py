@@ -74,3 +74,13 @@ def test_run_works_with_an_acp_agent(tmp_path: Path) -> None:
         assert "cold" in clew("show", thread["id"])
         [player] = [each for each in clew.json("status")["runtimes"] if each["name"] == "player"]
         assert player["health"] == "healthy"
+
+
+def test_ping_says_if_the_daemon_has_another_environment(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home", f'{SCRIPTED}[runtimes.codex]\ncommand = "/no/such/codex"\n') as clew:
+        assert "clew restart" not in clew.run("ping", "codex").err, "no daemon runs"
+        clew.up(env={"CODEX_HOME": str(tmp_path / "codex")})
+        told = clew.run("ping", "codex").err
+        assert "another environment than this shell: CODEX_HOME. clew restart" in told
+        same = clew.run("ping", "codex", env={"CODEX_HOME": str(tmp_path / "codex")})
+        assert "clew restart" not in same.err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +17,7 @@ from clew.support.home import Home
 
 if TYPE_CHECKING:
     from clew.model.gate_views import Verdict
+    from clew.model.runtime import Runtime
     from clew.model.views import Notified
     from clew.runtimes.probe import PingStep
 
@@ -114,13 +115,18 @@ def _notify_here(*, dry_run: bool, retry_failed: bool) -> Sequence[Notified]:
 @json_option
 @click.pass_obj
 def ping_command(out: Out, runtime: str) -> None:
-    """Test a runtime: start it, run one tiny turn, stop it; shows the time of each step. Needs no daemon."""
+    """Test a runtime: start it, run one tiny turn, stop it; shows the time of each step. Needs no daemon.
+
+    It uses the environment of this shell, and says so if the daemon that runs has another.
+    """
     import asyncio
 
     if runtime == "scripted":
         out.result([{"step": "find", "seconds": 0.0, "detail": _NO_PROGRAM}], phrase("cli_daemon.scripted_needs_none"))
     else:
-        asyncio.run(_print_steps(out, runtime, _ping(runtime)))
+        made, steps = _ping(runtime)
+        _say_if_other_environment(out, runtime, made)
+        asyncio.run(_print_steps(out, runtime, steps))
 
 
 _NO_PROGRAM = "scripted needs no program; it always works"
@@ -138,7 +144,24 @@ async def _print_steps(out: Out, runtime: str, stream: AsyncIterator[PingStep]) 
     out.hint(phrase("cli_daemon.it_works", runtime=runtime))
 
 
-def _ping(name: str) -> AsyncIterator[PingStep]:
+def _say_if_other_environment(out: Out, name: str, made: Mapping[str, Runtime]) -> None:
+    """Compare this shell, which the ping uses, with the daemon, which turns use."""
+    from clew.client import requests
+    from clew.daemon.assemble import differing, environment_of
+    from clew.support.errors import ClewError
+
+    own, ours = environment_of({name: made[name]}), environment_of(made)
+    try:
+        daemon = out.client(start=False).ask(requests.status()).daemon if own else None
+    except ClewError:
+        return
+    names = [each for each in differing(daemon.environment, ours) if each in own] if daemon else []
+    if names:
+        out.say(phrase("cli_daemon.ping_elsewhere", names=", ".join(names)))
+
+
+def _ping(name: str) -> tuple[Mapping[str, Runtime], AsyncIterator[PingStep]]:
+    """All runtimes, and the steps of this one."""
     from clew.daemon.assemble import own_runtimes
     from clew.runtimes.probe import ping
     from clew.support.clock import SystemClock
@@ -148,4 +171,4 @@ def _ping(name: str) -> AsyncIterator[PingStep]:
         wrong = next((trouble.error for trouble in troubles if trouble.name == name), None)
         known = ", ".join(sorted(made))
         raise click.UsageError(wrong or sentence("cli_daemon.no_runtime", name=f"{name!r}", known=known))
-    return ping(made[name], SystemClock())
+    return made, ping(made[name], SystemClock())

@@ -11,7 +11,7 @@ import sqlite3
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from clew.client.sync import Client
 from clew.config import plugins
 from clew.config import settings as config_settings
 from clew.config.plugin import Finding
-from clew.daemon.assemble import environment_of, left_out, own_runtimes
+from clew.daemon.assemble import differing, environment_of, left_out, own_runtimes
 from clew.model.views import DaemonView, SurfaceView
 from clew.process import kept_programs, lock, start
 from clew.store import audit, damage
@@ -249,15 +249,11 @@ def _daemon(home: Home, settings: config_settings.Config, state: DaemonState) ->
         troubles.append(say("doctor.daemon_version", theirs=daemon.version, ours=__version__))
     if daemon.outdated:
         troubles.append(say("doctor.daemon_settings"))
-    if names := _differing(daemon.environment, environment_of(own_runtimes("doctor", settings)[0])):
+    if names := differing(daemon.environment, environment_of(own_runtimes("doctor", settings)[0])):
         troubles.append(say("doctor.daemon_environment", names=", ".join(names)))
     todo = say("doctor.restart_here") if troubles else None
     detail = all_of(troubles) if troubles else say("doctor.daemon_same")
     return Finding("daemon", not troubles, say("doctor.daemon", pid=daemon.pid, detail=detail), todo)
-
-
-def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
-    return [name for name in ours if name in theirs and theirs[name] != ours[name]]
 
 
 def _ask_daemon(home: Home) -> DaemonState:

@@ -98,6 +98,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "ready": ("ready; Ctrl-C stops it", "就绪；Ctrl-C 停止"),
     "restart_continues": ("clew restart continues the turns that waited for them", "clew restart 继续等待它们的轮次"),
     "restarts_now": ("clew restarts now; {grace}", "clew 现在重启；{grace}"),
+    "ping_elsewhere": (
+        "the daemon, which runs the turns, has another environment than this shell: {names}. clew restart gives it that"
+        " of this shell.",
+        "运行轮次的守护进程的环境与当前 shell 不同：{names}。 clew restart 让它使用当前 shell 的环境。",
+    ),
     "retry_failed": (
         "clew notify --retry-failed retries those; clew doctor checks the surfaces",
         "clew notify --retry-failed 重试它们； clew doctor 检查平台",
