@@ -243,18 +243,41 @@ def activity(phase: str, outcome: str | None = None) -> Event:
     return Event("activity", 1, turn="U", data=data)
 
 
+BY_RULE = {"code": "gates.by_rule", "args": {"why": "rules.one"}}
+
+
 def test_what_a_rule_allowed_takes_one_line() -> None:
     work = EventRenderer()
     gates = Gates(GateClient(gate(state="answered")), "T", typing_hints, work)
     events = [
         activity("started"),
         event("gate.opened"),
-        event("gate.answered", decision="accept", by="the rule allow make *", title="make all"),
+        event("gate.answered", decision="accept", by="clew", title="make all", texts={"by": BY_RULE}),
         event("gate.taken"),
         activity("done", "ok"),
     ]
     shown = [piece for each in events for piece in (*work.take(each), *gates.take(each))]
     assert [piece.line for piece in shown if isinstance(piece, InfoLine)] == ["· command: make all"]
+
+
+def test_what_a_person_allowed_elsewhere_is_said_while_the_work_goes_on() -> None:
+    work = EventRenderer()
+    gates = Gates(GateClient(gate(state="answered")), "T", typing_hints, work)
+    work.take(activity("started"))
+    said = gates.take(event("gate.answered", decision="accept", by="ann", title="make all"))
+    assert [piece.line for piece in said if isinstance(piece, InfoLine)] == ["· K7Q2: yes by ann: make all"]
+
+
+def test_events_that_tell_again_what_a_rule_allowed_show_nothing() -> None:
+    """The watcher came when the work was done, and saw all of it."""
+    work = EventRenderer()
+    gates = Gates(GateClient(gate(state="answered")), "T", typing_hints, work)
+    answered = event("gate.answered", decision="accept", by="clew", title="make all", texts={"by": BY_RULE})
+    for each in (activity("started"), activity("done", "ok")):
+        work.take(each)
+    assert gates.take(answered) == []
+    work.close(answered.turn or "")
+    assert gates.take(answered) == []
 
 
 def test_what_a_rule_forbade_takes_one_more_line_that_says_so() -> None:

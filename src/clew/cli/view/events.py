@@ -53,6 +53,7 @@ class EventRenderer:
         self._cut: Key | None = None  # a text that the agent gave up; told if it begins another one in the same turn
         self._activities: dict[Key, bool] = {}  # started activities, and whether they have ended
         self._depths: dict[Key, int] = {}  # of activities: those of a sub-agent are indented
+        self._titles: set[tuple[str, str]] = set()  # of activities that were shown, with their turns
         self._over: set[str] = set()  # turns that have ended
         self._declined: set[str] = set()  # turns in which an answer was a no, which was shown
 
@@ -78,9 +79,11 @@ class EventRenderer:
                 return [InfoLine(f"· {said(notice, 'text')}")]
         return []
 
-    def is_working(self, turn: str) -> bool:
-        """Whether a shown activity of the turn has not ended."""
-        return any(not ended for (of, _), ended in self._activities.items() if of == turn)
+    def has_shown_work(self, turn: str, title: str) -> bool:
+        """Whether a shown activity of the turn has not ended, or has this title, or the whole turn was shown: events
+        may tell again what a watcher has seen."""
+        is_working = any(not ended for (of, _), ended in self._activities.items() if of == turn)
+        return is_working or turn in self._over or (turn, title) in self._titles
 
     def expect_declined(self, turn: str) -> None:
         """What this turn may not do is shown by its gate."""
@@ -189,6 +192,7 @@ class EventRenderer:
         says_more = ends and outcome not in (None, "ok") and not is_told
         if ended or (begun and not says_more) or not title:
             return []
+        self._titles.add((key[0], title))
         line = activity_line(activity, phase if says_more else "started", title, outcome)
         return [InfoLine(indent(line, self._depths.get(key, 0)), gives_way=not ends)]
 

@@ -90,7 +90,9 @@ class Gates:
         if was_shown:
             self._answered[answered.gate] = closing_line(answered)
             return []
-        goes_on = answered.decision == "accept" and self._work.is_working(turn)
+        by = answered.texts.get("by")
+        is_by_rule = by is not None and by.code == "gates.by_rule" and answered.decision == "accept"
+        goes_on = is_by_rule and self._work.has_shown_work(turn, script_shown(answered.title))
         return [] if goes_on else [InfoLine(f"{closing_line(answered)}: {one_line(script_shown(answered.title))}")]
 
     def _opened(self, view: GateView) -> list[Piece]:
