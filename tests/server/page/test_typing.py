@@ -174,3 +174,29 @@ def test_stop_needs_a_modifier(desk: Desk, sit_down: Sit) -> None:
     ann.press("Alt+s")
     expect(ann.page.locator(".entry .tag")).to_have_text(re.compile("stopped"))
     desk.model.release("modifier")
+
+
+SEND_AT_ONCE = """() => new MutationObserver((_, observer) => {
+  if (!document.querySelector("clew-gate")) return;
+  observer.disconnect();
+  const field = document.querySelector("clew-composer textarea");
+  field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+}).observe(document.body, { childList: true, subtree: true })"""
+
+
+def test_what_was_typed_before_a_request_appeared_does_not_answer_it(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text begun\n!hold before\n!approve touch unseen.txt\n!text done", policy="careful")
+    desk.model.wait_held("before")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    field = ann.page.locator("clew-composer textarea")
+    field.click()
+    ann.page.keyboard.type("y")
+    ann.page.evaluate(SEND_AT_ONCE)
+    desk.model.release("before")
+    expect(ann.page.locator("clew-gate")).to_be_visible()
+    expect(ann.page.get_by_text("A request has just appeared")).to_be_visible()
+    expect(field).to_have_value("y")
+    [gate] = desk.client.get("gates", thread=turn["thread"])
+    assert gate["state"] == "open"
+    desk.client.post("gates", gate["id"], "answer", body={"decision": "decline"})
+    desk.clew.wait_ended(turn)

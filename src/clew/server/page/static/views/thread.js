@@ -9,7 +9,7 @@ import { changes, fetchThread, setThread, threads, waiting } from "/page/lib/sta
 import { showStatus, withStatus } from "/page/lib/status_line.js";
 import { said, t } from "/page/lib/words.js";
 import { drawnGate, newGate } from "/page/parts/gates/gate.js";
-import { setGates } from "/page/parts/gates/gate_list.js";
+import { isBrieflyDisabled, setGates } from "/page/parts/gates/gate_list.js";
 import { gateShortcuts } from "/page/parts/gates/gate_shortcuts.js";
 import { questionOf, suspendedPrompt } from "/page/parts/gates/suspended.js";
 import { threadActions } from "/page/parts/thread/actions.js";
@@ -45,7 +45,11 @@ class ThreadView extends HTMLElement {
     this.#actions = threadActions(id, () => this.#thread);
     this.#pending = newPending(id);
     this.#timeline = newTimeline(id, { onFork: this.#actions.fork, below: [this.#pending, this.#gates] });
-    this.#composer = newComposer(id, { shownGates: () => this.#shownGates(), onStop: this.#actions.stop });
+    this.#composer = newComposer(id, {
+      shownGates: () => this.#shownGates(),
+      hasNewGate: () => [...this.#gates.querySelectorAll("clew-gate")].some((gate) => isBrieflyDisabled(gate)),
+      onStop: this.#actions.stop,
+    });
   }
 
   connectedCallback() {

@@ -5,12 +5,14 @@
 import { h, icon, isComposing, isTouch, setContent } from "/page/lib/dom.js";
 import { drafts, loadDraft, saveDraft } from "/page/lib/drafts.js";
 import { sendMessage } from "/page/lib/outbox.js";
+import { showStatus } from "/page/lib/status_line.js";
 import { t, tOr } from "/page/lib/words.js";
 import { acceptFiles, Attachments, fileButton } from "/page/parts/thread/attachments.js";
 
 class Composer extends HTMLElement {
   #thread;
   #shownGates;
+  #hasNewGate;
   /** @type {string | undefined} the question of a suspended thread */
   #question;
   #attachments = new Attachments(() => this.#saveDraft());
@@ -26,12 +28,14 @@ class Composer extends HTMLElement {
    * @param {string} thread
    * @param {object} options
    * @param {() => string[]} options.shownGates codes of the gates that are shown: a message can answer no other
+   * @param {() => boolean} options.hasNewGate whether one has just appeared: nobody can have read it yet
    * @param {() => unknown} options.onStop stops the running turn
    */
-  constructor(thread, { shownGates, onStop }) {
+  constructor(thread, { shownGates, hasNewGate, onStop }) {
     super();
     this.#thread = thread;
     this.#shownGates = shownGates;
+    this.#hasNewGate = hasNewGate;
     this.#stopButton.addEventListener("click", onStop);
     const buttons = [this.#stopButton, this.#queueButton, this.#sendButton];
     const form = h(
@@ -115,6 +119,10 @@ class Composer extends HTMLElement {
   /** @param {boolean} queue */
   #send(queue) {
     if (this.#sendButton.disabled) return;
+    if (this.#hasNewGate()) {
+      showStatus(t("composer.press_again"));
+      return;
+    }
     sendMessage({
       thread: this.#thread,
       text: this.#field.value,
