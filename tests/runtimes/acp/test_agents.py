@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from clew.model.events import Activity, Limits, LimitStatus, LimitWindow, Notice, NoticeKind, Usage
+from clew.model.events import Activity, ActivityKind, Limits, LimitStatus, LimitWindow, Notice, NoticeKind, Usage
 from clew.model.gates import GateKind, Policy
 from clew.model.messages import PromptMessage
 from clew.model.runtime import Seat
@@ -289,6 +289,7 @@ async def test_an_agent_that_leaves_its_asking_mode_is_put_back(make: Make, seat
     turn = Followed(session, "!mode auto\n!hold here\n!text done")
     holds = PipeStage(Path(seat.workspace))
     await holds.wait_held("here")
+    await turn.wait_for(Activity, lambda act: act.kind is ActivityKind.THOUGHT)  # so it says what it was told
     holds.release("here")
     await turn.end()
     assert '"modeId": "ask"' in str(turn.events), "it was not put back"
@@ -300,6 +301,7 @@ async def test_an_agent_that_tells_its_mode_as_an_option_is_put_back(make: Make,
     turn = Followed(session, "!option auto\n!hold here\n!text done")
     holds = PipeStage(Path(seat.workspace))
     await holds.wait_held("here")
+    await turn.wait_for(Activity, lambda act: act.kind is ActivityKind.THOUGHT)  # so it says what it was told
     holds.release("here")
     await turn.end()
     assert '"modeId": "ask"' in str(turn.events), "it was not put back"
