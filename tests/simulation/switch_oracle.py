@@ -30,7 +30,8 @@ def told_once(world: World, tx: Tx) -> Iterator[str]:
         for runtime, ledger in world.ledgers.items():
             entries = ledger.load(f"scripted-{name}")
             kept = [entry for entry in entries if worked.get(without_refusals(entry.turn), runtime) == runtime]
-            played = [entry for entry in kept if not _was_refused(entry)]
+            newest = {without_refusals(entry.turn): entry for entry in kept}  # an earlier try may have left nothing
+            played = [entry for entry in newest.values() if not _was_refused(entry)]
             if played:
                 yield from _of_session(name, runtime, past, played)
 
