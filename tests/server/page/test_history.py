@@ -35,3 +35,21 @@ def test_after_a_restart_a_message_is_shown_once(own_desk: Desk, sit_down: Sit) 
     expect(ann.page.locator(".by-person .said")).to_have_text(["!text before\n!hold again"])
     transcript = own_desk.client.get("threads", turn["thread"], "transcript")
     assert [each["role"] for each in transcript] == ["person", "agent", "clew", "agent"]
+
+
+@pytest.mark.parametrize(("locale", "said"), [("en-US", "answered by you"), ("zh-CN", "你")])
+def test_the_answer_to_a_question_is_in_the_timeline(desk: Desk, sit_down: Sit, locale: str, said: str) -> None:
+    turn = desk.start(f"!ask Which colour? | red | blue\n!hold {locale}\n!text done", kind="chat")
+    gate = desk.clew.wait_for(turn["thread"], "gate.opened").data["data"]["gate"]
+    ann = sit_down(desk, f"#/threads/{turn['thread']}", locale=locale)
+    expect(ann.page.locator("clew-gate:not([aria-disabled])")).to_have_count(1)
+    desk.client.post("gates", gate, "answer", body={"decision": "reply", "replies": [["blue"]]})
+    running = ann.page.locator("clew-running .activity-gate")
+    expect(running).to_contain_text("→ blue")
+    desk.model.release(locale)
+    desk.clew.wait_ended(turn)
+    ended = ann.page.locator(f".entry[data-turn='{turn['turn']}']:not(clew-running) .activity-gate")
+    expect(ended).to_contain_text("→ blue")
+    expect(ended).to_contain_text(said)
+    transcript = desk.client.get("threads", turn["thread"], "transcript")
+    assert [each["replies"] for each in transcript[-1]["items"] if each["kind"] == "gate"] == [["blue"]]

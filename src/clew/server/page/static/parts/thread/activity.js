@@ -87,6 +87,7 @@ function summary(item) {
         " ",
         h("span", { class: "gone" }, `−${changed.gone}`),
       ),
+    item.replies?.length > 0 && h("strong", { class: "activity-reply" }, `→ ${item.replies.join("; ")}`),
     item.reason && h("q", { class: "activity-reason" }, item.reason),
     outcome(item),
   ];
