@@ -318,6 +318,7 @@ class RuntimeView(Struct, frozen=True):
     health: str
     reason: str
     pid: int | None
+    installed: bool = True  # whether its program is; a choice that is not is only the default
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
