@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -53,3 +55,14 @@ def test_the_answer_to_a_question_is_in_the_timeline(desk: Desk, sit_down: Sit, 
     expect(ended).to_contain_text(said)
     transcript = desk.client.get("threads", turn["thread"], "transcript")
     assert [each["replies"] for each in transcript[-1]["items"] if each["kind"] == "gate"] == [["blue"]]
+
+
+def test_a_stopped_turn_says_who_stopped_it(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text done", kind="chat")
+    desk.clew.wait_ended(turn)
+    answer = desk.client.get("threads", turn["thread"], "transcript")[-1]
+    stopped = {**answer, "state": "interrupted", "stopped_by": "ann"}
+    ann = sit_down(desk)
+    ann.page.route(re.compile("/transcript"), lambda route: route.fulfill(json=[stopped]))
+    ann.go(f"#/threads/{turn['thread']}")
+    expect(ann.page.locator(".entry .tag")).to_have_text("stopped by ann")
