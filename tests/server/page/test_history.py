@@ -66,3 +66,14 @@ def test_a_stopped_turn_says_who_stopped_it(desk: Desk, sit_down: Sit) -> None:
     ann.page.route(re.compile("/transcript"), lambda route: route.fulfill(json=[stopped]))
     ann.go(f"#/threads/{turn['thread']}")
     expect(ann.page.locator(".entry .tag")).to_have_text("stopped by ann")
+
+
+def test_a_command_that_was_declined_is_not_said_to_have_run(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!approve touch never-ran\n!text done", kind="chat")
+    gate = desk.clew.wait_for(turn["thread"], "gate.opened").data["data"]["gate"]
+    desk.client.post("gates", gate, "answer", body={"decision": "decline"})
+    desk.clew.wait_ended(turn)
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    command = ann.page.locator(".activity-command")
+    expect(command).to_contain_text("declined")
+    expect(command.locator(".activity-kind")).to_have_text("command")

@@ -183,6 +183,7 @@ function placeholder(thread) {
   const driver = (thread.bound ?? []).find((each) => each.drives);
   if (driver && !isClosed(thread))
     return t("composer.for.elsewhere", { surface: tOr(`surface.${driver.surface}`, driver.surface) });
+  if (thread.status === "running" && thread.gates.length) return t("composer.for.asked");
   return t(`composer.for.${HAS_PLACEHOLDER.has(thread.status) ? thread.status : "idle"}`);
 }
 
