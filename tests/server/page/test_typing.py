@@ -176,6 +176,16 @@ def test_stop_needs_a_modifier(desk: Desk, sit_down: Sit) -> None:
     desk.model.release("modifier")
 
 
+def test_after_the_stop_button_what_is_typed_is_a_message(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text begun\n!hold button", kind="chat")
+    desk.model.wait_held("button")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    ann.find("button", "Stop", exact=True).click()
+    desk.clew.wait_ended(turn)
+    expect(ann.find("textbox", "Message")).to_be_focused()
+    desk.model.release("button")
+
+
 def test_stop_works_in_the_message_field_unless_its_key_writes_a_letter(desk: Desk, sit_down: Sit) -> None:
     turn = desk.start("!text begun\n!hold stopped-in-field", kind="chat")
     desk.model.wait_held("stopped-in-field")

@@ -2,7 +2,7 @@
 /** `<clew-composer>`: the field for messages to a thread. While a turn runs, a message steers it, or is queued behind
  * it if the person chooses so; a message to a finished thread resumes it. The draft is stored until it is sent. */
 
-import { h, icon, isComposing, isTouch, setContent } from "/page/lib/dom.js";
+import { focused, h, icon, isComposing, isTouch, setContent } from "/page/lib/dom.js";
 import { drafts, loadDraft, saveDraft } from "/page/lib/drafts.js";
 import { sendMessage } from "/page/lib/outbox.js";
 import { showStatus } from "/page/lib/status_line.js";
@@ -83,7 +83,9 @@ class Composer extends HTMLElement {
     const label = isRunning ? "composer.steer" : thread.status === "completed" ? "composer.resume" : "composer.send";
     setContent(this.#sendLabel, t(label));
     setContent(this.#hint, isClosed(thread) ? t("composer.cancelled") : hint(isRunning));
+    const hadFocus = [this.#stopButton, this.#queueButton].some((button) => button === focused());
     this.#stopButton.hidden = this.#queueButton.hidden = !isRunning;
+    if (hadFocus && !isRunning && !isTouch()) this.#field.focus();
     this.#updateButtons();
   }
 
