@@ -65,6 +65,7 @@ def test_a_parked_thread_offers_the_other_agent_and_health_shows_the_limit(two_a
     ann = sit_down(two_agents, f"#/threads/{turn['thread']}")
     prompt = ann.page.locator(".gate-suspended")
     expect(prompt).to_contain_text("is at its usage limit")
+    expect(prompt.locator(".suspend-words code").first).to_have_text("now")
     expect(prompt.locator("[data-key=a]")).to_be_visible()
     expect(prompt.locator("[data-key=x]")).to_be_visible()
     expect(prompt.locator("[data-key=w]")).to_contain_text("Scripted")

@@ -2,7 +2,7 @@
 /** The prompt of a suspended thread: it was cut off, its messages waited too long, its
  * task failed, or its budget is used up. */
 
-import { h, keyCap } from "/page/lib/dom.js";
+import { h, keyCap, withCode } from "/page/lib/dom.js";
 import { formatDuration } from "/page/lib/format.js";
 import { sendMessage } from "/page/lib/outbox.js";
 import { agentName, said, t } from "/page/lib/words.js";
@@ -105,7 +105,7 @@ export function suspendedPrompt(thread, { isNamed = false } = {}) {
       isNamed && h("a", { href: `#/threads/${thread.id}` }, thread.title || t("untitled")),
       h("span", { class: "gate-kind" }, t("status.suspended")),
     ),
-    h("p", { class: "suspend-words" }, suspendReason(thread), wakesIn(thread)),
+    h("p", { class: "suspend-words" }, withCode(suspendReason(thread)), wakesIn(thread)),
     h("div", { class: "gate-answers" }, buttons, h("span", { class: "note" }, isNamed ? "" : t("asks.or_write"))),
   );
   const press = (/** @type {string} */ key) => element.querySelector(`[data-key="${key}"]`)?.click();
