@@ -101,6 +101,7 @@ class ItemView(Struct, frozen=True):
     exit_code: int | None = None
     cut: bool = False  # `body` is only the beginning; the turn has all of it
     reason: str = ""  # of a gate: why the answer was no
+    replies: tuple[str, ...] = ()  # of a question: what was answered; of a secret one only that there was an answer
     parent: str | None = None  # the item that began the sub-agent that does it; it comes before
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
@@ -317,6 +318,7 @@ class RuntimeView(Struct, frozen=True):
     health: str
     reason: str
     pid: int | None
+    installed: bool = True  # whether its program is; a choice that is not is only the default
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
 from clew.engine.services.passages import with_reasons
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState
 from clew.model.turns import Item
@@ -20,10 +23,10 @@ NO = Answer(Decision.DECLINE, "not today")
 GATE = Gate("G", "K7Q2", "T", "t", "r", ASKED, GateState.TAKEN, 1, answer=NO, answered_by="ann", answered_at=2)
 
 
-async def shown(tmp_path: Path, item: ItemView) -> ItemView:
+async def shown(tmp_path: Path, item: ItemView, gate: Gate = GATE) -> ItemView:
     store = open_store(tmp_path / "clew.db", SystemClock())
     try:
-        await store.write(lambda tx: gates.insert(tx, GATE))
+        await store.write(lambda tx: gates.insert(tx, gate))
         [found] = await store.read(lambda tx: with_reasons(tx, "t", (item,)))
         return found
     finally:
@@ -41,6 +44,16 @@ async def test_the_gate_of_an_item_is_told_by_its_code_however_the_line_is_worde
 async def test_a_gate_in_the_history_of_an_older_version_has_its_reason_and_a_code(tmp_path: Path) -> None:
     found = await shown(tmp_path, ItemView("1", "gate", "done", "K7Q2: declined by ann: make", "", outcome="taken"))
     assert found.reason == "not today" and chinese(found.texts["title"]) == "K7Q2：ann 已拒绝：make"
+
+
+@pytest.mark.parametrize(("state", "told"), [(GateState.TAKEN, ("red", r"b\u200blue")), (GateState.VOID, ())])
+async def test_the_answer_to_a_question_is_told_unless_nobody_took_it(
+    tmp_path: Path, state: GateState, told: tuple[str, ...]
+) -> None:
+    answer = Answer(Decision.REPLY, replies=(("first", ("red",)), ("second", ("b\u200blue",))))
+    asked = replace(GATE, asked=Asked(GateKind.QUESTION, "Which?"), answer=answer, state=state)
+    item = ItemView("1", "gate", "done", "K7Q2: answered by ann: Which?", "", outcome=state)
+    assert (await shown(tmp_path, item, asked)).replies == told
 
 
 async def test_an_item_keeps_the_code_of_its_title_in_the_store(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -78,20 +79,44 @@ TALKS = (
     NIGHTLY,
     Talk("The flaky retry test", ASKED, ANSWER, 0.2, DEEDS, on_phone=True),
 )
+CHINESE_ANSWER = """\
+测试失败是因为 `fetch` **立刻**就重试：三次尝试在 40 毫秒内用完，而服务器需要一秒。
+
+| | 之前 | 现在 |
+| --- | --: | --: |
+| 尝试次数 | 3 | 3 |
+| 最长等待 | 0 秒 | 4 秒 |
+| 200 次中的失败 | 31 | 0 |
+
+现在依次等待 1、2、4 秒，并写入日志。214 个测试全部通过。"""
+CHINESE_TALKS = (
+    Talk("升级到 Python 3.13", "用 3.13 跑一遍我们的测试。", "两个测试失败：都读取了一个已移除的模块。", 20),
+    Talk("2.4 的发布说明", "根据日志起草发布说明。", "草稿在 NOTES.md，共 14 条。", 9),
+    SLOW,
+    Talk("检查依赖", "查找安全公告。", "", 3, kind=ThreadKind.TASK, problem="软件源连不上"),
+    Talk(
+        "偶尔失败的重试测试",
+        "test_retry 在 CI 上大约每六次失败一次。找出原因并修好。",
+        CHINESE_ANSWER,
+        0.2,
+        (Deed("plan", "plan", "[x] 找出失败的原因\n[x] 在两次尝试之间等待\n[x] 把测试跑 200 遍"), *DEEDS[1:]),
+        on_phone=True,
+    ),
+)
 
 
-def set_up(home: Home) -> str:
+def set_up(home: Home, talks: Sequence[Talk] = TALKS) -> str:
     """The thread that is worth a look."""
-    return asyncio.run(_set_up(home))
+    return asyncio.run(_set_up(home, talks))
 
 
-async def _set_up(home: Home) -> str:
+async def _set_up(home: Home, talks: Sequence[Talk]) -> str:
     home.prepare()
     clock = SystemClock()
     store = open_store(home.database, clock)
     try:
         await store.write(lambda tx: _a_day(tx, clock))
-        names = [await store.write(lambda tx, talk=talk: _talked(tx, clock, talk)) for talk in TALKS]  # type: ignore[misc]
+        names = [await store.write(lambda tx, talk=talk: _talked(tx, clock, talk)) for talk in talks]  # type: ignore[misc]
         return str(names[-1])
     finally:
         await asyncio.to_thread(store.close)

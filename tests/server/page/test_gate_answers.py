@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.server.page.browsers import Person
 from tests.server.page.conftest import Desk, Sit
@@ -32,8 +34,9 @@ def test_four_answers_at_most_are_shown_at_first_sight(
     shown = gate.locator("[data-act]:visible")
     expect(shown).to_have_count(4)
     assert [each.get_attribute("data-act") for each in shown.all()] == acts
-    assert [each.locator("kbd").inner_text() for each in shown.all()] == ["1", "2", "3", "4"]
     (view,) = desk.client.get("gates", thread=turn["thread"])
+    numbers = view.get("numbers") or range(1, 5)
+    assert [each.locator("kbd").inner_text() for each in shown.all()] == [str(number) for number in numbers[:4]]
     assert len(view["options"]) == (5 if "rule" in acts else 4) and view["options"][:2] == ["allow", "decline"]
     gate.get_by_role("button", name="More", exact=True).click()
     expect(gate.locator(f"[data-act='{more}']")).to_be_visible()
@@ -56,3 +59,19 @@ def test_two_is_no_for_every_request(desk: Desk, sit_down: Sit, command: str, ty
     desk.clew.wait_ended(turn)
     (view,) = desk.client.get("gates", thread=turn["thread"])
     assert view["decision"] == "decline"
+
+
+def test_the_numbers_are_those_that_the_daemon_says(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!approve node -e 1\n!text done")
+    gate = desk.clew.wait_for(turn["thread"], "gate.opened").data["data"]["gate"]
+
+    def listed(route: Route) -> None:
+        route.fulfill(json=[{**row, "numbers": [1, 2, 3, 5]} for row in route.fetch().json() if row["id"] == gate])
+
+    ann = sit_down(desk, listen=lambda page: page.route(re.compile(r"/api/gates(\?.*)?$"), listed))
+    ann.go(f"#/threads/{turn['thread']}")
+    focus_gate(ann)
+    expect(ann.page.locator("clew-gate [data-act]:visible kbd")).to_have_text(["1", "2", "3", "5"])
+    ann.press("5")
+    assert desk.clew.wait_ended(turn)["state"] == "interrupted"
+    ann.page.unroute_all(behavior="wait")

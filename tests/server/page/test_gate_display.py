@@ -170,6 +170,17 @@ def test_what_waits_for_an_answer_is_shown_once_on_its_card(desk: Desk, sit_down
     expect(ann.page.locator("main").get_by_text("touch once", exact=True)).to_have_count(1)
 
 
+def test_what_begins_to_wait_while_the_page_looks_is_shown_once(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text begun\n!hold looks\n!approve touch seen-live\n!text done", title="thread")
+    desk.model.wait_held("looks")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    expect(ann.page.locator("clew-running")).to_contain_text("begun")
+    desk.model.release("looks")
+    expect(ann.page.locator("clew-gate")).to_contain_text("touch seen-live")
+    expect(ann.page.locator("main").get_by_text("touch seen-live", exact=True)).to_have_count(1)
+    desk.client.post("threads", turn["thread"], "cancel")
+
+
 def test_a_question_stands_above_what_explains_its_options(desk: Desk, sit_down: Sit) -> None:
     turn = desk.start("!ask Which way? | left | right\n!text done", title="thread")
     gate = sit_down(desk, f"#/threads/{turn['thread']}").page.locator("clew-gate")

@@ -85,3 +85,23 @@ def test_an_answer_that_comes_late_brings_back_nothing_old(desk: Desk, sit_down:
     desk.clew.wait_ended(turn)
     arrive(ann.page, asked)
     expect(gate).to_have_count(0)
+
+
+@pytest.mark.parametrize("view", ["#/threads/{thread}", "#/inbox"])
+def test_a_request_that_came_while_the_network_was_off_is_shown_when_it_is_back(
+    desk: Desk, sit_down: Sit, view: str
+) -> None:
+    """Events still come over the open stream, but what they announce cannot be fetched."""
+    hold = f"offline in {view}"
+    turn = desk.start(f"!text begun\n!hold {hold}\n!approve touch offline\n!text done")
+    desk.model.wait_held(hold)
+    ann = sit_down(desk, view.format(thread=turn["thread"]))
+    ann.expected = ["net::ERR_"]
+    ann.page.locator("clew-inbox, clew-running").wait_for()
+    ann.page.context.set_offline(True)
+    with ann.page.expect_event("requestfailed", lambda request: request.url.endswith("/api/gates")):
+        desk.model.release(hold)
+        desk.clew.wait_for(turn["thread"], "gate.opened")
+    ann.page.context.set_offline(False)
+    expect(ann.page.locator("clew-gate").filter(has_text="touch offline")).to_be_visible()
+    desk.client.post("threads", turn["thread"], "cancel")

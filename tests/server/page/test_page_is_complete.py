@@ -127,6 +127,7 @@ def test_a_rule_is_made_tried_removed_and_restored(desk: Desk, sit_down: Sit) ->
     expect(trial.locator("label > span")).to_have_text(["What would become of", "Kind", "Folder"])
     trial.get_by_label("What would become of").fill("git push")
     trial.get_by_label("Kind").select_option("command")
+    expect(trial.get_by_label("Folder")).not_to_have_value("")  # a folder of the threads, to begin with
     trial.get_by_label("Folder").fill(str(desk.folder))
     trial.get_by_role("button").click()
     expect(trial.locator("[role=status]")).to_contain_text("deny")

@@ -9,7 +9,7 @@ from tests.server.page.conftest import Desk, Sit
 
 pytestmark = pytest.mark.process
 
-PHONE = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
+PHONE = {"viewport": {"width": 390, "height": 667}, "has_touch": True, "is_mobile": True}
 LONG = f"!patch long.txt {'x' * 900} {'a line of many words ' * 60}\n!text done"
 ASK = "!ask Which database shall we use for the new service? | PostgreSQL | SQLite | keep files\n!text done"
 IN_VIEW = """() => [...document.querySelectorAll("clew-gate .gate-answers button")]
@@ -30,7 +30,7 @@ def test_a_thread_that_waits_opens_at_its_answers(desk: Desk, sit_down: Sit, tex
     gate = ann.page.locator("clew-gate:not([aria-disabled])")
     expect(gate).to_have_count(1)
     ann.page.wait_for_function(IN_VIEW)
-    assert ann.page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert ann.page.evaluate("document.documentElement.scrollWidth") <= 390
     if text == LONG:
         diff = ann.page.locator(".diff:visible")
         expect(diff).to_have_count(1)
@@ -42,6 +42,16 @@ def test_a_thread_that_waits_opens_at_its_answers(desk: Desk, sit_down: Sit, tex
         ann.page.locator(".scroll").evaluate("element => { element.scrollTop -= 60 }")
         ann.page.wait_for_function(IN_VIEW)
     desk.client.post("threads", turn["thread"], "cancel")
+
+
+def test_the_button_that_sends_is_at_the_right_edge(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text before", kind="chat")
+    desk.clew.wait_ended(turn)
+    ann = sit_down(desk, f"#/threads/{turn['thread']}", **PHONE)
+    field, button = ann.page.locator(".composer"), ann.find("button", "Send")
+    expect(button).to_be_visible()
+    outer, inner = field.bounding_box(), button.bounding_box()
+    assert outer and inner and outer["x"] + outer["width"] - (inner["x"] + inner["width"]) < 20
 
 
 def test_a_notice_covers_no_title(desk: Desk, sit_down: Sit) -> None:

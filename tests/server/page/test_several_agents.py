@@ -65,15 +65,51 @@ def test_a_parked_thread_offers_the_other_agent_and_health_shows_the_limit(two_a
     ann = sit_down(two_agents, f"#/threads/{turn['thread']}")
     prompt = ann.page.locator(".gate-suspended")
     expect(prompt).to_contain_text("is at its usage limit")
+    expect(prompt.locator(".suspend-words code").first).to_have_text("now")
     expect(prompt.locator("[data-key=a]")).to_be_visible()
     expect(prompt.locator("[data-key=x]")).to_be_visible()
-    expect(prompt.locator("[data-key=o]")).to_contain_text("scripted")
+    expect(prompt.locator("[data-key=w]")).to_contain_text("Scripted")
     ann.go("#/health")
     row = ann.page.locator("[data-row='codex refusal']")
     expect(row).to_contain_text("refuses turns")
     expect(row).to_contain_text("resets")
     ann.go(f"#/threads/{turn['thread']}")
-    prompt.locator("[data-key=o]").click()
+    ann.go("#/inbox")
+    card = ann.page.locator(f".gate-suspended[data-thread='{turn['thread']}']:not([aria-disabled])")
+    card.locator("header span").click()
+    expect(card).to_be_focused()
+    expect(card.locator("[data-key=w] kbd")).to_have_text("w")
+    ann.press("w")
     two_agents.clew.wait_for(turn["thread"], "account.limit", runtime="scripted")
+    assert ann.page.evaluate("location.hash") == "#/inbox"
     expect(prompt.locator("[data-key=a]")).to_be_visible()
-    expect(prompt.get_by_text("On scripted")).to_have_count(0)
+    expect(prompt.get_by_text("On Scripted")).to_have_count(0)
+
+
+@pytest.fixture
+def bare_desk(tmp_path: Path) -> Iterator[Desk]:
+    """Its default agent is not installed, nor is another one that is configured."""
+    more = '[threads]\nruntime = "claude"\n[runtimes.claude]\ncommand = "/nowhere/claude"\n'
+    more += '[runtimes.acp.missing]\ncommand = ["/nowhere/at-all"]\n'
+    with open_desk(tmp_path, more=more) as made:
+        yield made
+
+
+def test_an_agent_that_is_not_installed_is_not_offered_and_the_default_says_what_to_do(
+    bare_desk: Desk, sit_down: Sit
+) -> None:
+    ann = sit_down(bare_desk, "#/new")
+    agents = ann.find("combobox", "Agent")
+    expect(agents.locator("option")).to_have_text(["codex", "claude (not installed)"])
+    warning = ann.page.locator(".choices .warning")
+    expect(agents).to_have_value("claude")
+    expect(warning).to_contain_text("Claude is not installed on this machine")
+    expect(warning.locator("code")).to_have_text("clew runtimes --all")
+    agents.select_option("codex")
+    expect(warning).to_be_hidden()
+    ann.find("textbox", "What is to be done").fill("!text done")
+    ann.press("Enter")
+    expect(ann.page.locator(".answer clew-text")).to_have_text("done")
+    ann.find("button", "More").last.click()
+    expect(ann.find("menuitem", "Fork")).to_be_visible()
+    expect(ann.find("menuitem", re.compile("Switch to"))).to_have_count(0)

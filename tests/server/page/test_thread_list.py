@@ -60,6 +60,8 @@ def test_idle_threads_are_marked_as_done_after_a_question_that_says_how_many(
     rows = ann.page.locator(".rows .row-title")
     expect(rows).to_have_count(3)
     ann.page.locator(".list-filter summary").click()
+    selects = [each.bounding_box() for each in ann.page.locator(".list-filter select").all()]
+    assert all(box and box["width"] > 100 for box in selects)
     ann.page.locator(".list-filter button").click()
     dialog = ann.page.locator("dialog")
     yes = dialog.locator("button.main")

@@ -176,6 +176,71 @@ def test_stop_needs_a_modifier(desk: Desk, sit_down: Sit) -> None:
     desk.model.release("modifier")
 
 
+def test_after_the_stop_button_what_is_typed_is_a_message(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text begun\n!hold button", kind="chat")
+    desk.model.wait_held("button")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    ann.find("button", "Stop", exact=True).click()
+    desk.clew.wait_ended(turn)
+    expect(ann.find("textbox", "Message")).to_be_focused()
+    desk.model.release("button")
+
+
+def test_stop_works_in_the_message_field_unless_its_key_writes_a_letter(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text begun\n!hold stopped-in-field", kind="chat")
+    desk.model.wait_held("stopped-in-field")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}", listen=with_clock)
+    expect(ann.find("button", "Stop", exact=True)).to_be_visible()
+    message = ann.find("textbox", "Message")
+    message.fill("nearly")
+    message.dispatch_event("keydown", {"key": "ś", "code": "KeyS", "altKey": True, "bubbles": True})
+    write(ann, " there")
+    assert desk.client.get("threads", turn["thread"])["status"] == "running"
+    ann.press("Alt+s")
+    expect(ann.page.locator(".entry .tag")).to_have_text(re.compile("stopped"))
+    expect(message).to_have_value("nearly there")
+    desk.model.release("stopped-in-field")
+
+
+IN_A_COMPOSITION = """(field, safari) => {
+  const of = safari ? { keyCode: 229 } : { isComposing: true };
+  for (const key of ["ArrowDown", "Enter", "Escape"])
+    field.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...of }));
+}"""
+
+
+def choose_with_keys(field: Locator, text: str) -> None:
+    """The keys that choose a character of an input method belong to it, as each browser says so."""
+    field.fill(text)
+    field.focus()
+    for safari in (False, True):
+        field.evaluate(IN_A_COMPOSITION, safari)
+    expect(field).to_be_focused()
+    expect(field).to_have_value(text)
+
+
+def test_the_enter_that_ends_a_composition_sends_nothing(own_desk: Desk, sit_down: Sit) -> None:
+    turn = begin(own_desk, "gate")
+    where = f"#/threads/{turn['thread']}"
+    ann = sit_down(own_desk, where)
+    gate = ann.page.locator("clew-gate:not([aria-disabled])")
+    expect(gate).to_have_count(1)
+    before = facts(own_desk, turn)
+    choose_with_keys(ann.find("textbox", "Message"), CHINESE[0])
+    choose_with_keys(ann.find("searchbox", "Search threads"), CHINESE[1])
+    gate.get_by_role("button", name="Decline", exact=True).click()
+    choose_with_keys(gate.locator("textarea"), CHINESE[2])
+    gate.get_by_role("button", name="More", exact=True).click()
+    gate.locator("[data-act=rule]").click()
+    choose_with_keys(gate.locator(".rule-form input"), CHINESE[2])
+    ann.page.locator("h1 button").click()
+    choose_with_keys(ann.page.locator("input.title"), CHINESE[0])
+    ann.press("Escape")
+    ann.go("#/new")
+    choose_with_keys(ann.find("textbox", "What is to be done"), CHINESE[1])
+    assert facts(own_desk, turn) == before
+
+
 SEND_AT_ONCE = """() => new MutationObserver((_, observer) => {
   if (!document.querySelector("clew-gate")) return;
   observer.disconnect();

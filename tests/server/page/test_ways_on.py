@@ -29,6 +29,8 @@ def test_a_used_link_says_how_to_get_another(desk: Desk, chromium: Browser) -> N
     first.page.locator("body[data-view]").wait_for()
     second.page.goto(link)
     expect(second.page.locator("code").first).to_have_text("clew web")
+    expect(second.page.locator("meta[name=viewport]")).to_have_count(1)  # else a phone shows it tiny
+    assert second.page.locator("main").evaluate("main => getComputedStyle(main).maxWidth") != "none"
     for person in (first, second):
         person.page.context.close()
 

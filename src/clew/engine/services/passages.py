@@ -1,5 +1,5 @@
 """Adds to a transcript what history does not contain: whether an interrupted turn was cut off, which turn continues it,
-and the reasons given with a no."""
+the answers to questions, and the reasons given with a no."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from clew.model.views import ItemView, Passage
 from clew.store import Tx
 from clew.store.tables import gates, turns
 from clew.support.coded import coded_in
+from clew.support.display import escape_hidden
 from clew.texts import gate_messages
 
 CLOSED = frozenset(GateState) - {GateState.OPEN}
@@ -58,7 +59,7 @@ def _with_cut(tx: Tx, passage: Passage, thread: str, shown: set[str | None]) -> 
 
 
 def with_reasons(tx: Tx, turn: str | None, items: tuple[ItemView, ...]) -> tuple[ItemView, ...]:
-    """Add to closed gates the reasons of their answers."""
+    """Add to closed gates their answers, if they were questions, and the reasons of a no."""
     if turn is None or not any(_is_closed_gate(item) for item in items):
         return items
     asked = {gate.code: gate for gate in gates.of_turn(tx, turn)}
@@ -70,9 +71,10 @@ def with_reasons(tx: Tx, turn: str | None, items: tuple[ItemView, ...]) -> tuple
 
 def _closed(item: ItemView, gate: Gate) -> ItemView:
     """In a line of an older version, which has no code, also the code of what it says."""
+    told = replace(item, reason=_reason(gate), replies=_replies(gate))
     if item.texts or gate.state != item.outcome:
-        return replace(item, reason=_reason(gate))
-    return replace(item, reason=_reason(gate), texts=coded_in(title=gate_messages.closed_line(gate, title_line(gate))))
+        return told
+    return replace(told, texts=coded_in(title=gate_messages.closed_line(gate, title_line(gate))))
 
 
 def _is_closed_gate(item: ItemView) -> bool:
@@ -88,6 +90,13 @@ def _gate_code(item: ItemView) -> str:
 def _reason(gate: Gate) -> str:
     """The reason given with an answer; empty for a rule, since `answered_by` has it."""
     return "" if gate.answer is None or gate_messages.is_by_rule(gate.answered_by) else gate.answer.reason
+
+
+def _replies(gate: Gate) -> tuple[str, ...]:
+    """As a person must see them. None if nobody could answer any more."""
+    if gate.answer is None or gate.state not in (GateState.ANSWERED, GateState.TAKEN):
+        return ()
+    return tuple(escape_hidden(text, lines=False) for _, texts in gate.answer.replies for text in texts)
 
 
 def with_closing(tx: Tx, view: GateView) -> GateView:

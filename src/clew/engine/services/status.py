@@ -56,7 +56,12 @@ class StatusService:
         return await self._core.store.read(lambda tx: Counts(metrics.count_open(tx), log.newest(tx)[0]))
 
     async def choices(self) -> ChoicesView:
-        return await options.thread_options(self._core, await self._installed())
+        """The runtimes are those that are installed, and the default, whether it is or not."""
+        there = [each for each in await self._installed() if is_there(self._core, each.name)]
+        default = self._core.config.threads.runtime
+        if default in self._core.runtimes and default not in {each.name for each in there}:
+            there.append(RuntimeView(default, HealthState.STOPPED, "", None, installed=False))
+        return await options.thread_options(self._core, there)
 
     async def fates(self) -> dict[str, int]:
         return await self._core.store.read(inbox.fates)

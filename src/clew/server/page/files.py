@@ -111,8 +111,13 @@ async def login(request: Request, state: AppState, code: str = "") -> Response:
     if logins.fits(request.cookies.get(logins.name, "")):
         return RedirectResponse("/", 303, {"Cache-Control": "no-store"})
     expired = _COMMAND.sub(r"<code>\1</code>", _in_language(request, say("daemon.link_expired")))
-    return HTMLResponse(f"{_HEAD}<p>{expired}", 403, {"Cache-Control": "no-store"})
+    headers = {"Cache-Control": "no-store", "Content-Security-Policy": POLICY}
+    return HTMLResponse(f'{_HEAD}<main class="view-start"><p>{expired}', 403, headers)
 
 
 _COMMAND = re.compile("`([^`]+)`")
-_HEAD = "<!doctype html><meta charset=utf-8><title>clew</title>"
+_HEAD = (
+    "<!doctype html><meta charset=utf-8><title>clew</title>"
+    '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    '<link rel="stylesheet" href="/page/style/base.css"><link rel="stylesheet" href="/page/style/views.css">'
+)

@@ -6,6 +6,7 @@ import { Emitter } from "/page/lib/emitter.js";
 import { said } from "/page/lib/words.js";
 
 export const auth = new Emitter(); // emits "login_required"
+export const missed = new Emitter(); // emits "response" if the connection broke before one was there
 
 export class Problem extends Error {
   /**
@@ -42,7 +43,7 @@ async function call(method, path, { body, headers = {}, signal } = {}) {
     response = await fetch(path, { method, headers: sentHeaders, body: sentBody, signal });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Unreachable(messageOf(error));
+    throw broken(error);
   }
   return readResponse(response);
 }
@@ -66,8 +67,14 @@ async function readJson(response) {
   try {
     return await response.json();
   } catch (error) {
-    throw new Unreachable(messageOf(error)); // the connection broke in the middle of the body
+    throw broken(error); // in the middle of the body
   }
+}
+
+/** @param {unknown} error */
+function broken(error) {
+  missed.emit("response");
+  return new Unreachable(messageOf(error));
 }
 
 /** @param {unknown} error */

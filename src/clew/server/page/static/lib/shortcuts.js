@@ -1,7 +1,7 @@
 // @ts-check
 /** Keyboard shortcuts. A view adds its own while it is shown; those that were added last win. A letter is a shortcut only
  * if it stands alone: letters that follow each other quickly are text, wherever the focus is. Shortcuts do nothing while
- * somebody types into a field, also if that field has just gone. */
+ * somebody types into a field, also if that field has just gone; only those with Alt work there. */
 
 import { focused, isComposing } from "/page/lib/dom.js";
 import { t } from "/page/lib/words.js";
@@ -88,17 +88,28 @@ const isPrefix = (name) => groups.some(({ keys }) => [...keys.keys()].some((key)
  */
 const run = (name, event) => handlersOf(name).some((handler) => handler(event) !== NOT_HANDLED);
 
+const isOffEverywhere = () => document.querySelector("dialog[open]") || !areShortcutsOn();
 /** @param {EventTarget | null} target */
-const isOff = (target) => document.querySelector("dialog[open]") || isTyping(target) || !areShortcutsOn();
+const isOff = (target) => isOffEverywhere() || isTyping(target);
 
 /** @param {KeyboardEvent} event */
 function onKeydown(event) {
   if (event.ctrlKey || event.metaKey || isComposing(event) || event.defaultPrevented) return;
   if (event.key === "Escape") return void (document.querySelector("dialog[open]") || run("Escape", event));
+  if (event.altKey) return onAlt(event);
   if (isOff(event.target)) return void (letters = []);
-  if (event.altKey) return void (!event.repeat && run(`Alt+${letterOf(event)}`, event) && event.preventDefault());
   if (event.key === "Enter" || event.key === " ") return void (isInText() && !isRepeated() && keepFromButton(event));
   if (event.key.length === 1) onLetter(event);
+}
+
+/**
+ * Works in a field too, unless the key writes a letter there: on some keyboards Alt+S is ś or ß.
+ * @param {KeyboardEvent} event
+ */
+function onAlt(event) {
+  const isText = isTyping(event.target) && !/^[a-z]$/i.test(event.key);
+  if (isOffEverywhere() || isText || event.repeat) return;
+  if (run(`Alt+${letterOf(event)}`, event)) event.preventDefault();
 }
 
 /** @param {KeyboardEvent} event with Alt, some keyboards give another letter than the one on the key */

@@ -2,7 +2,7 @@
 /** What the page knows: threads as they were last fetched, and everything that waits for a person. Events only say when
  * to fetch again; what is shown is always an answer of the daemon. */
 
-import { get } from "/page/lib/api.js";
+import { get, missed } from "/page/lib/api.js";
 import { Emitter } from "/page/lib/emitter.js";
 import { events, linkState } from "/page/lib/stream.js";
 import { coalesce, newestOnly } from "/page/lib/timing.js";
@@ -14,6 +14,8 @@ export const threads = new Map();
 
 /** @type {{ gates: Gate[], suspended: Thread[], isLoaded: boolean }} */
 export const waiting = { gates: [], suspended: [], isLoaded: false };
+
+const CATCH_UP_AFTER = 1_500; // milliseconds
 
 /** @type {Set<StoredKind>} */
 const IGNORED_KINDS = new Set([
@@ -92,6 +94,19 @@ for (const kind of /** @type {const} */ (["hello", "reset"]))
     fetchWaitingSoon();
     changes.emit("resync");
   });
+
+/**
+ * A short break may cost a response although the stream lives on: then no "hello" says that something was missed. If it
+ * fails again, that is missed, too.
+ */
+const catchUp = coalesce(async () => {
+  if (linkState() !== "live") return; // "hello" does it
+  await fetchWaiting().then(
+    () => changes.emit("resync"),
+    () => {},
+  );
+}, CATCH_UP_AFTER);
+missed.on("response", () => linkState() === "live" && catchUp());
 
 // A hidden tab has closed the stream; its title still shows how much waits.
 setInterval(() => linkState() === "paused" && fetchWaiting().catch(() => {}), 30_000);

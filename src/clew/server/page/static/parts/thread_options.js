@@ -2,8 +2,8 @@
 /** The options of a new thread: workspace, runtime, policy, kind; and title, model, effort and whom to notify. */
 
 import { get } from "/page/lib/api.js";
-import { h, setContent } from "/page/lib/dom.js";
-import { t, tOr } from "/page/lib/words.js";
+import { h, setContent, withCode } from "/page/lib/dom.js";
+import { agentName, t, tOr } from "/page/lib/words.js";
 
 /** @type {Partial<Api.ChoicesView>} used if the daemon does not answer */
 const DEFAULTS = {
@@ -21,6 +21,9 @@ export class ThreadOptions {
   #workspaces = h("datalist", { id: "workspaces" });
   #targets = h("datalist", { id: "places" });
   #policyNote = h("p", { class: "note" });
+  /** @type {Set<string>} */
+  #missing = new Set(); // agents that are not installed
+  #missingNote = h("p", { class: "warning", role: "status" });
   #fields = {
     workspace: field({ list: "workspaces", placeholder: t("new.workspace.hint") }),
     runtime: h("select", {}, option("", t("new.default"))),
@@ -36,6 +39,7 @@ export class ThreadOptions {
     const all = this.#fields;
     all.workspace.value = workspace;
     all.policy.addEventListener("change", () => this.#describePolicy());
+    all.runtime.addEventListener("change", () => this.#describeAgent());
     const wide = labelled("workspace", all.workspace, this.#workspaces);
     wide.className = "wide";
     this.element = h(
@@ -49,6 +53,7 @@ export class ThreadOptions {
         labelled("policy", all.policy),
         labelled("kind", all.kind),
       ),
+      this.#missingNote,
       this.#policyNote,
       h(
         "details",
@@ -92,6 +97,8 @@ export class ThreadOptions {
       option(name, tOr(`policy.${name}`, name), name === found.default_policy);
     const targetOption = (/** @type {Api.TargetView} */ each) => option(each.target, targetName(each));
     if (runtimes.length) setContent(runtime, runtimes.map(runtimeOption));
+    this.#missing = new Set(runtimes.filter(({ installed }) => !installed).map(({ name }) => name));
+    this.#describeAgent();
     setContent(policy, policies.map(policyOption));
     const workspaceOptions = workspaces.map((path) => option(path));
     setContent(this.#workspaces, workspaceOptions);
@@ -100,14 +107,21 @@ export class ThreadOptions {
     this.#describePolicy();
   }
 
+  #describeAgent() {
+    const { value } = this.#fields.runtime;
+    setContent(this.#missingNote, this.#missing.has(value) && withCode(t("new.missing", { agent: agentName(value) })));
+  }
+
   #describePolicy() {
     setContent(this.#policyNote, t(`policy.${this.#fields.policy.value || "careful"}.words`));
   }
 }
 
 /** @param {Api.RuntimeView} runtime */
-const runtimeLabel = ({ name, health }) =>
-  health === "degraded" ? `${name} (${tOr(`health.${health}`, health)})` : name;
+function runtimeLabel({ name, health, installed }) {
+  if (!installed) return `${name} (${t("new.not_installed")})`;
+  return health === "degraded" ? `${name} (${tOr(`health.${health}`, health)})` : name;
+}
 
 /**
  * `Telegram · home`.

@@ -48,6 +48,7 @@ class ThreadView extends HTMLElement {
     this.#composer = newComposer(id, {
       shownGates: () => this.#shownGates(),
       hasNewGate: () => [...this.#gates.querySelectorAll("clew-gate")].some((gate) => isBrieflyDisabled(gate)),
+      onlyRequest: () => this.#onlyRequest(),
       onStop: this.#actions.stop,
     });
   }
@@ -116,6 +117,13 @@ class ThreadView extends HTMLElement {
     if (this.#thread?.status === "suspended")
       elements.push(shown.get(questionOf(this.#thread)) ?? suspendedPrompt(this.#thread));
     setGates(this.#gates, elements, this.#timeline);
+    this.#composer.forgetClosed();
+  }
+
+  /** The open request of this thread, if it is one and no question. */
+  #onlyRequest() {
+    const [only, ...others] = this.#gates.querySelectorAll("clew-gate");
+    return only && !others.length && only.gate.kind !== "question" ? only : null;
   }
 
   /** The codes of the gates that are shown completely. */
@@ -127,7 +135,9 @@ class ThreadView extends HTMLElement {
   /** @param {Api.Accepted} accepted */
   #onAccepted(accepted) {
     const { fate } = accepted;
-    if (fate === "steer") showStatus(t("fate.steer"));
+    const isMessage = fate === "steer" || fate === "turn";
+    if (isMessage && this.#gates.querySelector("clew-gate")) showStatus(t("fate.still_asks"));
+    else if (fate === "steer") showStatus(t("fate.steer"));
     else if (fate === "turn" && this.#thread?.status === "running") showStatus(t("fate.queued"));
     else if (fate !== "turn" && accepted.words) showStatus(said(accepted, "words"));
   }

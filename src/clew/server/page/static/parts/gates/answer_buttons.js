@@ -20,8 +20,12 @@ const KEYS = { allow: "a", decline: "d", thread: "t", rule: "r", all: "A", stop:
 export function answerButtons(gate, { isOneOfSeveral, onChosen }) {
   const button = (/** @type {Act} */ act, /** @type {number | null} */ number) =>
     answerButton(act, number, () => onChosen(act));
-  const numbered = numberedAnswers(gate).map((act, index) => button(act, index + 1));
-  const others = [...(gate.rule || gate.agents.length ? [] : [button("rule", null)]), ...(isOneOfSeveral ? [button("all", null)] : [])];
+  const { numbers } = /** @type {Gate & { numbers?: number[] }} */ (gate); // a daemon may say which they are
+  const numbered = numberedAnswers(gate).map((act, index) => button(act, numbers?.[index] ?? index + 1));
+  const others = [
+    ...(gate.rule || gate.agents.length ? [] : [button("rule", null)]),
+    ...(isOneOfSeveral ? [button("all", null)] : []),
+  ];
   const hidden = [...numbered.splice(MOST_ANSWERS), ...others];
   return h(
     "div",
@@ -32,7 +36,8 @@ export function answerButtons(gate, { isOneOfSeveral, onChosen }) {
 }
 
 /**
- * In the order of their numbers, which are the same in the terminal and in chats: yes is 1 and no is 2.
+ * In the order of the gate's options and of their numbers, which are the same in the terminal and in chats: yes is 1
+ * and no is 2.
  * @param {Gate} gate
  * @returns {Act[]}
  */

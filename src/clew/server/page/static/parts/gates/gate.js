@@ -189,9 +189,10 @@ export class GateElement extends HTMLElement {
   decline() {
     if (this.#gate.kind === "question") return void this.#answer({ decision: "decline" }, t("gate.declined"));
     const field = h("textarea", { rows: "2", placeholder: t("gate.reason.hint"), "aria-label": t("gate.reason") });
-    const submit = () => this.#answer({ decision: "decline", reason: field.value.trim() }, t("gate.declined"));
+    const submit = () => this.declineBecause(field.value.trim());
     field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !isComposing(event)) (event.preventDefault(), submit());
+      if (isComposing(event)) return;
+      if (event.key === "Enter" && !event.shiftKey) (event.preventDefault(), submit());
       if (event.key === "Escape") this.#closeExtra(event);
     });
     setContent(
@@ -204,6 +205,11 @@ export class GateElement extends HTMLElement {
       ),
     );
     field.focus();
+  }
+
+  /** @param {string} reason */
+  declineBecause(reason) {
+    return this.#answer({ decision: "decline", reason }, t("gate.declined"));
   }
 
   showRuleForm() {
@@ -229,14 +235,16 @@ export class GateElement extends HTMLElement {
    * @param {Partial<Api.Answer>} body
    * @param {string} text what the status line says then
    * @param {() => unknown} [undo]
+   * @returns {Promise<boolean>} whether it was taken
    */
   async #answer(body, text, undo) {
-    if (this.#isBusy) return;
+    if (this.#isBusy) return false;
     this.#isBusy = true;
     const done = await withStatus(t("gate.sending"), post(`/api/gates/${this.#gate.id}/answer`, body));
     if (done) showStatus(text, undo);
     await fetchWaiting().catch(() => {});
     this.#isBusy = false;
+    return Boolean(done);
   }
 }
 

@@ -9,7 +9,7 @@ import { isBrieflyDisabled } from "/page/parts/gates/gate_list.js";
  * What a shortcut can do with a gate, or with the prompt of a suspended thread.
  * @typedef {HTMLElement & {
  *   allow(): unknown, decline(): unknown, stop(): unknown,
- *   allowInThread?(): unknown, allowAll?(): unknown, showRuleForm?(): unknown, merge?(): unknown,
+ *   allowInThread?(): unknown, allowAll?(): unknown, showRuleForm?(): unknown, merge?(): unknown, otherAgent?(): unknown,
  * }} Answerable
  */
 
@@ -28,6 +28,7 @@ export function gateShortcuts() {
     d: ["shortcut.decline", onGate((gate) => gate.decline())],
     x: ["shortcut.decline_stop", onGate((gate) => gate.stop())],
     m: ["shortcut.merge", onGate((gate) => gate.merge?.())],
+    w: ["shortcut.other_agent", onGate((gate) => gate.otherAgent?.())],
     "1-9": ["shortcut.option", onGate((gate, { key }) => gate.querySelector(`[data-option="${key}"], [data-number="${key}"]`)?.click())],
   };
 }

@@ -2,10 +2,10 @@
 /** The prompt of a suspended thread: it was cut off, its messages waited too long, its
  * task failed, or its budget is used up. */
 
-import { h, keyCap } from "/page/lib/dom.js";
+import { h, keyCap, withCode } from "/page/lib/dom.js";
 import { formatDuration } from "/page/lib/format.js";
 import { sendMessage } from "/page/lib/outbox.js";
-import { said, t } from "/page/lib/words.js";
+import { agentName, said, t } from "/page/lib/words.js";
 import { guardClicks } from "/page/parts/gates/gate_list.js";
 
 /** @type {Record<string, { text: string, key: string, label?: string }[]>} why it is suspended → the answers, as they are sent */
@@ -51,7 +51,7 @@ function answersOf(thread) {
   const agent = thread.other_agent;
   if (!agent || !answers.length) return answers;
   const [first, ...rest] = answers;
-  return [first, { text: `on ${agent}`, key: "o", label: t("asks.on_agent", { agent }) }, ...rest];
+  return [first, { text: `on ${agent}`, key: "w", label: t("asks.on_agent", { agent: agentName(agent) }) }, ...rest];
 }
 
 /**
@@ -105,7 +105,7 @@ export function suspendedPrompt(thread, { isNamed = false } = {}) {
       isNamed && h("a", { href: `#/threads/${thread.id}` }, thread.title || t("untitled")),
       h("span", { class: "gate-kind" }, t("status.suspended")),
     ),
-    h("p", { class: "suspend-words" }, suspendReason(thread), wakesIn(thread)),
+    h("p", { class: "suspend-words" }, withCode(suspendReason(thread)), wakesIn(thread)),
     h("div", { class: "gate-answers" }, buttons, h("span", { class: "note" }, isNamed ? "" : t("asks.or_write"))),
   );
   const press = (/** @type {string} */ key) => element.querySelector(`[data-key="${key}"]`)?.click();
@@ -113,6 +113,7 @@ export function suspendedPrompt(thread, { isNamed = false } = {}) {
     allow: () => press("a"),
     stop: () => press("x"),
     merge: () => press("m"),
+    otherAgent: () => press("w"),
     decline: () => press("x"),
   });
 }

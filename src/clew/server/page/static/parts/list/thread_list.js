@@ -2,7 +2,7 @@
 /** `<clew-thread-list>`: the threads, by last activity, live, searchable, with a history of finished ones. Only the rows in
  * sight are in the page, so that a thousand scroll as well as ten. */
 
-import { focused, h, icon, keyCap, setContent } from "/page/lib/dom.js";
+import { focused, h, icon, isComposing, keyCap, setContent } from "/page/lib/dom.js";
 import { changes, fetchThreadPage, threads } from "/page/lib/state.js";
 import { coalesce, oncePerFrame } from "/page/lib/timing.js";
 import { t } from "/page/lib/words.js";
@@ -99,6 +99,7 @@ class ThreadList extends HTMLElement {
 
   /** @param {KeyboardEvent} event */
   #onSearchKey(event) {
+    if (isComposing(event)) return;
     if (event.key === "ArrowDown" || event.key === "Enter") {
       event.preventDefault();
       this.#linkAt(0)?.focus();

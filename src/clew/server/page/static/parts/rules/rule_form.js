@@ -1,7 +1,7 @@
 // @ts-check
 /** The form of the rule that is made together with an answer: its pattern, scope and duration. */
 
-import { h, keyCap } from "/page/lib/dom.js";
+import { h, isComposing, keyCap } from "/page/lib/dom.js";
 import { folderName } from "/page/lib/format.js";
 import { t } from "/page/lib/words.js";
 
@@ -51,7 +51,7 @@ export function ruleForm(gate, thread, submit, cancel) {
     const chosenScope = /** @type {RuleOfAnswer["scope"]} */ (scope.value);
     submit({ pattern: pattern.value.trim(), scope: chosenScope, ...(seconds ? { lasts: seconds } : {}) });
   };
-  const onkeydown = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && cancel(event);
+  const onkeydown = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && !isComposing(event) && cancel(event);
   return h(
     "form",
     { class: "rule-form", "aria-label": t("rule.make"), onsubmit, onkeydown },

@@ -1,7 +1,7 @@
 // @ts-check
 /** The form that tells what the rules would decide about a command, a change or a tool. Nothing is run. */
 
-import { post } from "/page/lib/api.js";
+import { get, post } from "/page/lib/api.js";
 import { h, setContent } from "/page/lib/dom.js";
 import { withStatus } from "/page/lib/status_line.js";
 import { said, t, tOr } from "/page/lib/words.js";
@@ -15,6 +15,10 @@ export function tryRulesForm() {
   const workspace = field(t("new.workspace.hint"));
   const kinds = ["command", "change", "tool"].map((name) => h("option", { value: name }, t(`rule.of.${name}`)));
   const kind = h("select", {}, kinds);
+  get("/api/choices").then(
+    (/** @type {Api.ChoicesView} */ { workspaces, default_workspace: own }) => (workspace.value ||= workspaces[0] ?? own),
+    () => {}, // then it is typed
+  );
   const verdict = h("p", { class: "note", role: "status" });
   const onsubmit = async (/** @type {Event} */ event) => {
     event.preventDefault();

@@ -32,7 +32,7 @@ export function threadActions(id, current) {
     showMenu();
   };
   get("/api/choices").then(
-    (/** @type {Api.ChoicesView} */ found) => know(found.runtimes.map(({ name }) => name)),
+    (/** @type {Api.ChoicesView} */ found) => know(found.runtimes.filter(({ installed }) => installed).map(({ name }) => name)),
     () => know([]), // then none is offered
   );
 

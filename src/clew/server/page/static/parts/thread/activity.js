@@ -87,17 +87,21 @@ function summary(item) {
         " ",
         h("span", { class: "gone" }, `−${changed.gone}`),
       ),
+    item.replies?.length > 0 && h("strong", { class: "activity-reply" }, `→ ${item.replies.join("; ")}`),
     item.reason && h("q", { class: "activity-reason" }, item.reason),
     outcome(item),
   ];
 }
 
 /**
- * The label of an activity. One that has not ended is not in the past tense: it may still wait for an approval.
+ * The label of an activity. One that has not ended, or was declined, is not in the past tense: it did not happen yet, or
+ * never will.
  * @param {Item} item
  */
-const kindOf = ({ kind, phase }) =>
-  tOr(phase === "done" ? `activity.${kind}` : `activity.open.${kind}`, tOr(`activity.${kind}`, kind));
+function kindOf({ kind, phase, outcome }) {
+  const isPast = phase === "done" && outcome !== "declined";
+  return tOr(isPast ? `activity.${kind}` : `activity.open.${kind}`, tOr(`activity.${kind}`, kind));
+}
 
 /** @param {Item} item */
 function outcome(item) {

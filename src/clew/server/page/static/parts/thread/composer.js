@@ -2,17 +2,21 @@
 /** `<clew-composer>`: the field for messages to a thread. While a turn runs, a message steers it, or is queued behind
  * it if the person chooses so; a message to a finished thread resumes it. The draft is stored until it is sent. */
 
-import { h, icon, isComposing, isTouch, setContent } from "/page/lib/dom.js";
+import { focused, h, icon, isComposing, isTouch, setContent } from "/page/lib/dom.js";
 import { drafts, loadDraft, saveDraft } from "/page/lib/drafts.js";
 import { sendMessage } from "/page/lib/outbox.js";
 import { showStatus } from "/page/lib/status_line.js";
-import { t, tOr } from "/page/lib/words.js";
+import { said, t, tOr } from "/page/lib/words.js";
 import { acceptFiles, Attachments, fileButton } from "/page/parts/thread/attachments.js";
+import { reasonOfNo, whichIsMeant } from "/page/parts/thread/typed_no.js";
 
 class Composer extends HTMLElement {
   #thread;
   #shownGates;
   #hasNewGate;
+  #onlyRequest;
+  /** @type {{ element: HTMLElement, request: HTMLElement } | null} what is typed may be a no to this request */
+  #which = null;
   /** @type {string | undefined} the question of a suspended thread */
   #question;
   #attachments = new Attachments(() => this.#saveDraft());
@@ -29,13 +33,15 @@ class Composer extends HTMLElement {
    * @param {object} options
    * @param {() => string[]} options.shownGates codes of the gates that are shown: a message can answer no other
    * @param {() => boolean} options.hasNewGate whether one has just appeared: nobody can have read it yet
+   * @param {() => import("/page/parts/gates/gate.js").GateElement | null} options.onlyRequest if one request is open
    * @param {() => unknown} options.onStop stops the running turn
    */
-  constructor(thread, { shownGates, hasNewGate, onStop }) {
+  constructor(thread, { shownGates, hasNewGate, onlyRequest, onStop }) {
     super();
     this.#thread = thread;
     this.#shownGates = shownGates;
     this.#hasNewGate = hasNewGate;
+    this.#onlyRequest = onlyRequest;
     this.#stopButton.addEventListener("click", onStop);
     const buttons = [this.#stopButton, this.#queueButton, this.#sendButton];
     const form = h(
@@ -46,7 +52,7 @@ class Composer extends HTMLElement {
       h("div", { class: "composer-row" }, fileButton(this.#attachments), this.#hint, buttons),
     );
     this.#field.setAttribute("aria-describedby", "composer-hint");
-    this.#field.addEventListener("input", () => this.#saveDraft());
+    this.#field.addEventListener("input", () => (this.#forgetWhich(), this.#saveDraft()));
     this.#field.addEventListener("keydown", (event) => this.#onKeydown(event));
     acceptFiles(form, this.#attachments);
     this.replaceChildren(form);
@@ -77,7 +83,9 @@ class Composer extends HTMLElement {
     const label = isRunning ? "composer.steer" : thread.status === "completed" ? "composer.resume" : "composer.send";
     setContent(this.#sendLabel, t(label));
     setContent(this.#hint, isClosed(thread) ? t("composer.cancelled") : hint(isRunning));
+    const hadFocus = [this.#stopButton, this.#queueButton].some((button) => button === focused());
     this.#stopButton.hidden = this.#queueButton.hidden = !isRunning;
+    if (hadFocus && !isRunning && !isTouch()) this.#field.focus();
     this.#updateButtons();
   }
 
@@ -123,6 +131,9 @@ class Composer extends HTMLElement {
       showStatus(t("composer.press_again"));
       return;
     }
+    const request = queue || this.#which ? null : this.#onlyRequest();
+    const reason = request && reasonOfNo(this.#field.value);
+    if (request && reason) return this.#askWhich(request, reason);
     sendMessage({
       thread: this.#thread,
       text: this.#field.value,
@@ -131,11 +142,39 @@ class Composer extends HTMLElement {
       sees: this.#shownGates(),
       answers: this.#question,
     });
+    this.#empty();
+    this.dispatchEvent(new CustomEvent("sent"));
+  }
+
+  #empty() {
     this.#field.value = "";
     this.#attachments.set([]);
+    this.#forgetWhich();
     this.#saveDraft();
     this.#field.focus();
-    this.dispatchEvent(new CustomEvent("sent"));
+  }
+
+  /** Asks no more whether a no was meant if its request is closed. */
+  forgetClosed() {
+    if (!this.#which?.request.isConnected) this.#forgetWhich();
+  }
+
+  #forgetWhich() {
+    this.#which?.element.remove();
+    this.#which = null;
+  }
+
+  /**
+   * @param {import("/page/parts/gates/gate.js").GateElement} request
+   * @param {string} reason
+   */
+  #askWhich(request, reason) {
+    const decline = async () => {
+      if (await request.declineBecause(reason)) this.#empty();
+    };
+    const element = whichIsMeant(said(request.gate.shown, "title"), { decline, send: () => this.#send(false) });
+    this.#which = { element, request };
+    this.#field.before(element);
   }
 }
 
@@ -146,6 +185,7 @@ function placeholder(thread) {
   const driver = (thread.bound ?? []).find((each) => each.drives);
   if (driver && !isClosed(thread))
     return t("composer.for.elsewhere", { surface: tOr(`surface.${driver.surface}`, driver.surface) });
+  if (thread.status === "running" && thread.gates.length) return t("composer.for.asked");
   return t(`composer.for.${HAS_PLACEHOLDER.has(thread.status) ? thread.status : "idle"}`);
 }
 

@@ -120,8 +120,12 @@ function toldLine(turn, { runtime, messages }) {
 }
 
 /** @param {Entry} entry */
-const stateTag = ({ state }) =>
-  state && state !== "completed" ? h("span", { class: `tag is-${state}` }, tOr(`turn.${state}`, state)) : null;
+function stateTag(entry) {
+  const { state, stopped_by: by } = /** @type {Entry & { stopped_by?: string | null }} */ (entry);
+  if (!state || state === "completed") return null;
+  const who = state === "interrupted" && by ? t("turn.stopped_by", { who: by === "you" ? t("you") : by }) : null;
+  return h("span", { class: `tag is-${state}` }, who ?? tOr(`turn.${state}`, state));
+}
 
 /**
  * The turn was cut off. The turn that continues it is known at once, or only after a person was asked.

@@ -35,7 +35,8 @@ export function titleLine(save) {
       if (isSaved && text && text !== title) save(text);
     };
     field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !isComposing(event)) (event.preventDefault(), finish(true));
+      if (isComposing(event)) return;
+      if (event.key === "Enter") (event.preventDefault(), finish(true));
       if (event.key === "Escape") (event.stopPropagation(), finish(false));
     });
     field.addEventListener("blur", () => finish(true));

@@ -14,7 +14,7 @@ import { newWorkTimer } from "/page/parts/thread/work_timer.js";
 
 const MINIMUM_GAP = 50; // milliseconds between two redraws: as fast as eyes follow
 /** @type {Set<StoredKind>} */
-const GATE_ENDED = new Set(["gate.answered", "gate.taken", "gate.void", "gate.expired"]);
+const GATE_CHANGED = new Set(["gate.opened", "gate.answered", "gate.taken", "gate.void", "gate.expired"]);
 
 /** @typedef {Partial<Item> & { item: string }} ItemUpdate what an event says of an item */
 
@@ -66,7 +66,7 @@ export class RunningTurn extends HTMLElement {
         (frame) => isHere(frame) && this.#addActivity({ ...frame, kind: frame.activity, body: frame.detail }),
       ),
       events.on("notice", (frame) => isHere(frame) && this.#onNotice(frame)),
-      events.on("stored", (kind, frame) => isHere(frame) && GATE_ENDED.has(kind) && this.#fetchSoon()),
+      events.on("stored", (kind, frame) => isHere(frame) && GATE_CHANGED.has(kind) && this.#fetchSoon()),
     ];
   }
 
