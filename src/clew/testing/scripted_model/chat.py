@@ -16,7 +16,7 @@ from clew.testing.scripted_model.play import Player, SingleAct, Trouble
 from clew.testing.scripted_model.request import flat
 from clew.testing.scripted_model.script import Cut, Hold, Limit, Patch, Say, Shell, Status, Step, Tool
 
-SHELLS = ("terminal", "bash", "shell", "run_shell_command", "Bash", "Shell", "execute_bash")
+SHELLS = ("terminal", "bash", "shell", "run_shell_command", "Bash", "Shell", "execute_bash", "execute", "Execute")
 WRITERS = {"write_file": ("path", "content"), "write": ("filePath", "content")}
 ASIDE = "noted"
 _ADDED = re.compile(r"<(info-msg|current_datetime|system_reminder|system-reminder)>.*?</\1>", re.DOTALL)
@@ -135,12 +135,29 @@ def call(request: ChatRequest, step: Shell | Patch | Tool) -> tuple[str, dict[st
     match step:
         case Shell(command):
             tool = request.tool(*SHELLS) or {"name": SHELLS[0]}
-            fields = tool.get("parameters", {}).get("properties", {})
-            more = {"description": "the script says so"} if "description" in fields else {}
-            return str(tool["name"]), {"command": command, **more}
+            return str(tool["name"]), {**_required(tool), "command": command}
         case Patch(path, text):
             name = str((request.tool(*WRITERS) or {"name": "write_file"})["name"])
             where, what = WRITERS[name]
             return name, {where: path, what: text}
         case Tool(name=name, arguments=arguments):
             return name, json.loads(arguments)
+
+
+def _required(tool: dict[str, Any]) -> dict[str, Any]:
+    """Something for each argument that a tool requires, and for a description."""
+    about = tool.get("parameters", {})
+    fields = about.get("properties", {})
+    return {
+        name: _something(field)
+        for name, field in fields.items()
+        if name in about.get("required", ()) or name == "description"
+    }
+
+
+def _something(field: dict[str, Any]) -> Any:
+    if field.get("enum"):
+        return field["enum"][0]
+    return {"boolean": False, "number": 1, "integer": 1, "array": [], "object": {}}.get(
+        str(field.get("type")), "The script says so"
+    )
