@@ -45,6 +45,8 @@ class Quirks(Struct, frozen=True):
     edit_tools: Set[str] = NOTHING  # its own tools that edit a file, if it names them beside their arguments
     program: Program = Program.FOLDER  # who shares a process, if the config does not say
     takes_terminals: bool = True  # False: clew runs no command for it, so it runs all commands itself
+    shell: tuple[str, ...] = ()  # with which it has clew run a command line
+    arguments_as_text: bool = False  # it announces a call with its arguments as JSON in a text
     untyped_commands: bool = False  # it asks about its shell with another kind than `execute`
     asking: Asking = Asking()
     checks_login: bool = False  # it begins a session only if it is logged in
@@ -130,6 +132,7 @@ _ENTRIES = (
         ("claude-agent-acp",),
         _npm("@agentclientprotocol/claude-agent-acp"),
         say("acp.log_in_claude"),
+        {"CLAUDE_CODE_MAX_RETRIES": "7"},  # some 80 s; by itself it tries for more than three minutes
         quirks=Quirks(
             program=Program.SHARED,
             asking=Asking("default", frozenset({"auto", "acceptEdits", "dontAsk", "bypassPermissions"})),
@@ -195,6 +198,7 @@ _ENTRIES = (
         quirks=Quirks(
             takes_terminals=False,
             untyped_commands=True,
+            arguments_as_text=True,
             asking=Asking("default", frozenset({"auto", "yolo"})),
             checks_login=True,
             leaves_at=True,
@@ -224,7 +228,8 @@ _ENTRIES = (
         ("fast-agent", "acp", "--shell"),
         say("acp.install_pip", package="fast-agent-mcp"),
         quirks=Quirks(
-            takes_terminals=False,
+            # It asks about the commands that clew runs, and not about its own.
+            shell=("/bin/sh", "-lc"),
             asking=Asking(silent_arguments=frozenset({"--no-permissions"})),
         ),
         calls_itself="fast-agent-acp",
@@ -244,8 +249,12 @@ _ENTRIES = (
         _npm("droid"),
         quirks=Quirks(
             program=Program.THREAD,
-            takes_terminals=False,
-            asking=Asking(silent_arguments=frozenset({"--auto", "--skip-permissions-unsafe"})),
+            # Commands that its model calls harmless run without a question, but clew runs them and asks.
+            asking=Asking(
+                "normal",
+                frozenset({"auto-low", "auto-medium", "auto-high"}),
+                silent_arguments=frozenset({"--auto", "--skip-permissions-unsafe"}),
+            ),
         ),
         calls_itself="@factory/cli",
     ),

@@ -46,7 +46,7 @@ class RequestHandler:
         self._live = live
         self._workspace = workspace
         self._terminals = own
-        self._edit_tools = connection.entry.quirks.edit_tools
+        self._quirks = connection.entry.quirks
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
@@ -93,19 +93,24 @@ class RequestHandler:
         call = request.tool_call
         with suppress(TimeoutError):
             async with asyncio.timeout(ANNOUNCED):
-                while not plans.is_announced(self._live.translation.tool(call.tool_call_id), call, self._edit_tools):
+                while not plans.is_announced(
+                    self._live.translation.tool(call.tool_call_id), call, self._quirks.edit_tools
+                ):
                     self._live.changed.clear()
                     await self._live.changed.wait()
 
-    def _plan(self, request: wire.PermissionRequest) -> Plan:
+    def _announced(self, request: wire.PermissionRequest) -> wire.ToolCall | None:
         known = self._live.translation.tool(request.tool_call.tool_call_id)
-        quirks = self._connection.entry.quirks
+        return tools.with_arguments(known) if known is not None and self._quirks.arguments_as_text else known
+
+    def _plan(self, request: wire.PermissionRequest) -> Plan:
+        quirks = self._quirks
         return plans.read(
-            known,
+            self._announced(request),
             request.tool_call,
             self._workspace,
             runs_in_workspace=quirks.runs_in_workspace,
-            edit_tools=self._edit_tools,
+            edit_tools=self._quirks.edit_tools,
             untyped_commands=quirks.untyped_commands,
         )
 
@@ -189,6 +194,7 @@ class RequestHandler:
         request = _read(params, wire.TerminalRequest)
         where = files.inside(self._workspace, request.cwd or ".")
         plan = terminals.plan(request, plans.resolved(str(where), self._workspace))
+        plan = replace(plan, argv=plans.without_shell(plan.argv, self._quirks.shell))
         if not any(self._live.granted.use(run) for run in _runs(plan)):
             unjudged = doubts.joined(plan.doubts)
             await self._require_yes(id, Asked(GateKind.COMMAND, plan.command, folder=plan.folder, unjudged=unjudged))
