@@ -229,6 +229,16 @@ def real_config(name: str, home: Path, url: str, **settings: Any) -> AcpConfig:
     return AcpConfig((program, *agent.arguments), env, **whole)
 
 
+def as_toml(table: str, config: AcpConfig) -> str:
+    """The settings as `[runtimes.acp.TABLE]`. A string in TOML is written as in JSON."""
+    env = ", ".join(f"{json.dumps(name)} = {json.dumps(value)}" for name, value in config.env.items())
+    named = {"auth": config.auth, "model": config.model}
+    rest = [f"{key} = {json.dumps(value)}" for key, value in named.items() if value is not None]
+    times = [f"{each} = 240" for each in ("start_timeout", "request_timeout")]
+    command = f"command = {json.dumps(list(config.command))}"
+    return "\n".join([f"[runtimes.acp.{table}]", command, f"env = {{ {env} }}", *rest, *times])
+
+
 def beyond_the_sandbox(request: Any) -> Sequence[Step]:
     steps: list[Step] = []
     for step in parse(request.prompt):
