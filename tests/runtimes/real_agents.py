@@ -48,6 +48,7 @@ class Agent(NamedTuple):
     settings: Mapping[str, Any] = {}
     empty: str = "!text"  # scripts: the model answers nothing, and refuses at the usage limit of an account;
     limit: str = ""  # only if the agent says that by itself
+    fails: frozenset[str] = frozenset()  # checks, as docs/how-to/runtimes/acp.md says why
 
 
 def _xdg(home: Path) -> dict[str, str]:
@@ -74,7 +75,7 @@ def _gemini(home: Path, url: str) -> Env:
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "general": {"disableAutoUpdate": True},
         "privacy": {"usageStatisticsEnabled": False},
-        "model": {"name": "gemini-2.5-pro", "disableLoopDetection": True},  # a script repeats itself
+        "model": {"name": "gemini-2.5-pro"},
     }
     (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
     own = {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url.removesuffix("/v1")}
@@ -136,6 +137,15 @@ def _droid(home: Path, url: str) -> Env:
     return {"FACTORY_API_KEY": "none"}
 
 
+def _openhands(home: Path, url: str) -> Env:
+    model = {"model": "openai/scripted", "api_key": "none", "base_url": url, "usage_id": "agent"}
+    settings = {"kind": "Agent", "llm": model, "tools": [{"name": "terminal"}, {"name": "file_editor"}]}
+    (home / "openhands").mkdir()
+    (home / "openhands" / "agent_settings.json").write_text(json.dumps(settings))
+    quiet = {"OPENHANDS_SUPPRESS_BANNER": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    return {"OPENHANDS_PERSISTENCE_DIR": str(home / "openhands"), **quiet}
+
+
 _KIMI = """\
 default_model = "scripted"
 
@@ -174,11 +184,25 @@ AGENTS: Mapping[str, Agent] = {
         Npm("@agentclientprotocol/claude-agent-acp@0.100.0", ".bin/claude-agent-acp"), _claude, limit="!status 429"
     ),
     "codex-acp": Agent(Npm("@agentclientprotocol/codex-acp@2.6.0", ".bin/codex-acp"), _codex, limit=USED_UP),
-    "qwen": Agent(Npm("@qwen-code/qwen-code@0.24.4", ".bin/qwen"), _qwen, ("--acp",), {"auth": "openai"}),
-    "copilot": Agent(Npm("@github/copilot@1.0.102", ".bin/copilot"), _copilot, ("--acp",)),
+    "qwen": Agent(
+        Npm("@qwen-code/qwen-code@0.24.4", ".bin/qwen"),
+        _qwen,
+        ("--acp",),
+        {"auth": "openai"},
+        fails=frozenset({"a_killed_agent_leaves_the_turn_in_doubt"}),
+    ),
+    "copilot": Agent(
+        Npm("@github/copilot@1.0.102", ".bin/copilot"), _copilot, ("--acp",), empty=""
+    ),  # it asks its model again
     # The program beside it only starts this one.
     "goose": Agent(Npm("@aaif/goose@0.20.1", "@aaif/goose-binary-{system}/bin/goose"), _goose, ("acp",)),
-    "kimi": Agent(Npm("@moonshot-ai/kimi-code@2.1.0", ".bin/kimi"), _kimi, ("acp",)),
+    "kimi": Agent(
+        Npm("@moonshot-ai/kimi-code@2.1.0", ".bin/kimi"),
+        _kimi,
+        ("acp",),
+        empty="",
+        fails=frozenset({"an_error_of_the_model_is_not_an_answer"}),
+    ),
     "nanocoder": Agent(Npm("@nanocollective/nanocoder@1.30.0", ".bin/nanocoder"), _nanocoder, ("--acp",)),
     "vibe": Agent(Pypi("mistral-vibe==3.0.2", "vibe-acp", "3.12", "3.14"), _vibe),
     "fast-agent": Agent(
@@ -186,6 +210,7 @@ AGENTS: Mapping[str, Agent] = {
         _fast_agent,
         ("acp", "--shell", "--model", "generic.scripted"),
     ),
+    "openhands": Agent(Pypi("openhands==1.16.0", "openhands", "3.12", "3.12"), _openhands, ("acp",)),
     "droid": Agent(
         Npm("droid@0.215.0", ".bin/droid"), _droid, ("exec", "--output-format", "acp"), {"model": "custom:scripted-0"}
     ),
@@ -231,7 +256,8 @@ def real_config(name: str, home: Path, url: str, **settings: Any) -> AcpConfig:
 
 def as_toml(table: str, config: AcpConfig) -> str:
     """The settings as `[runtimes.acp.TABLE]`. A string in TOML is written as in JSON."""
-    env = ", ".join(f"{json.dumps(name)} = {json.dumps(value)}" for name, value in config.env.items())
+    given = ((name, value) for name, value in config.env.items() if value)  # no setting is empty
+    env = ", ".join(f"{json.dumps(name)} = {json.dumps(value)}" for name, value in given)
     named = {"auth": config.auth, "model": config.model}
     rest = [f"{key} = {json.dumps(value)}" for key, value in named.items() if value is not None]
     times = [f"{each} = 240" for each in ("start_timeout", "request_timeout")]

@@ -90,6 +90,8 @@ ODD_AGENTS = [
     (runtime_agent_checks.one_command_is_asked_about_once, ["shell"]),
     (runtime_agent_checks.one_command_is_asked_about_once, ["shell=-lc", "name=fast-agent-acp"]),
     (runtime_kit.an_accepted_command_runs_exactly_once, ["texts", "name=Kimi Code CLI"]),
+    (runtime_kit.an_accepted_command_runs_exactly_once, ["confirms", "name=OpenHands CLI ACP Agent"]),
+    (runtime_kit.a_declined_command_does_not_run, ["confirms", "name=OpenHands CLI ACP Agent"]),
     (runtime_agent_checks.a_command_runs_in_the_folder_of_its_thread, ["here"]),
     (runtime_agent_checks.an_error_of_the_model_is_not_an_answer, ["name=Copilot"]),
     (runtime_agent_checks.a_session_that_was_resumed_is_the_stored_one, ["load", "unloads"]),

@@ -5,10 +5,10 @@ the holds. `forgets`: it claims to reopen them and does not. `junk`, `unknown`, 
 `silent`, `silent=METHOD`, `dies=METHOD`, `no-auth`, `deaf` (to a cancel), `wedges` (by a cancel), `two-yeses`: what
 they say. `unloads`: it replays a session and then refuses it. `name=NAME`: what it calls itself; as `Copilot` it says
 errors as texts. `shell`: it asks as Goose does, then has clew run the command; `shell=-lc`: as fast-agent does.
-`texts`: it says the command as Kimi does. `here`: it runs commands in the folder of its process. `providers`: its
-models are an option behind another one of the category. `mode=MODE`: its first mode. `steers`: it takes messages in a
-turn. `login=KIND`: it tells that. `counts=meta`: it counts tokens beside the protocol, `counts=update`: only in
-updates.
+`texts`: it says the command as Kimi does. `confirms`: it asks as OpenHands does. `here`: it runs commands in the folder
+of its process. `providers`: its models are an option behind another one of the category. `mode=MODE`: its first mode.
+`steers`: it takes messages in a turn. `login=KIND`: it tells that. `counts=meta`: it counts tokens beside the protocol,
+`counts=update`: only in updates.
 
 Scripts may also make it hostile: `!announce`, `!update`, `!permit`, `!create` and `!put` send one message with the JSON
 that follows (a tool call, news of it, a request for permission, for a command, for a file), `!at-once` several lists of
@@ -100,14 +100,23 @@ class Session:
             call = self._call("execute", "Bash", content=[_text(json.dumps({"command": command}))])
         else:
             call = self._call("execute", command, rawInput={"command": command})
+        asked_as = call
+        if "confirms" in self._agent.what:
+            asked_as, more = f"confirmation-{self.id}", {"title": "Confirm Agent Actions", "kind": "other"}
         options = [
             {"optionId": "allow_always", "kind": "allow_always", "name": "Always"},
             {"optionId": "allow_session", "kind": "allow_always", "name": "This session"},
             *ONCE,
         ]
-        asked = {"sessionId": self.id, "toolCall": {"toolCallId": call, **more}, "options": options}
+        if "confirms" in self._agent.what:
+            options = [
+                {"optionId": "accept", "kind": "allow_once", "name": "Yes"},
+                {"optionId": "reject", "kind": "reject_once", "name": "No"},
+                {"optionId": "risk_based", "kind": "allow_once", "name": "Only ask for HIGH risk"},
+            ]
+        asked = {"sessionId": self.id, "toolCall": {"toolCallId": asked_as, **more}, "options": options}
         answer = await self._agent.ask("session/request_permission", asked)
-        allowed = answer["outcome"].get("optionId") == "yes-1"
+        allowed = answer["outcome"].get("optionId") in ("yes-1", "accept")
         if allowed:
             self.is_acting = True
             await run(command, None if "here" in self._agent.what else self.cwd)

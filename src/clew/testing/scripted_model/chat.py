@@ -67,16 +67,11 @@ class ChatRequest(Struct, frozen=True):
 class ChatPlayer(Player[ChatRequest]):
     _is_first = True
     _calls = 0
+    _said = ""  # if the agent wants the response as a whole
+    _made: tuple[dict[str, Any], ...] = ()
 
     async def aside(self) -> None:
-        if self._request.body.get("stream"):
-            await self.play([Say(ASIDE)])
-            return
-        message = {"role": "assistant", "content": ASIDE}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        await self._reply.json(
-            200, {**self._frame(), "object": "chat.completion", "choices": [choice], "usage": _USAGE}
-        )
+        await self.play([Say(ASIDE)])
 
     async def _step(self, step: Step) -> None:
         if isinstance(step, Hold):
@@ -114,11 +109,22 @@ class ChatPlayer(Player[ChatRequest]):
             await self._reply.json(code, {"error": error})
 
     async def _complete(self) -> None:
-        await self._delta({}, "tool_calls" if self._calls else "stop")
+        reason = "tool_calls" if self._calls else "stop"
+        if not self._request.body.get("stream"):
+            made = {"tool_calls": list(self._made)} if self._made else {}
+            choice = {"index": 0, "message": {"role": "assistant", "content": self._said, **made}}
+            whole = {"choices": [{**choice, "finish_reason": reason}], "usage": _USAGE}
+            await self._reply.json(200, {**self._frame(), "object": "chat.completion", **whole})
+            return
+        await self._delta({}, reason)
         await self._reply.data({**self._frame(), "choices": [], "usage": _USAGE})
         await self._reply.raw(b"data: [DONE]\n\n")
 
     async def _delta(self, delta: dict[str, Any], finish: str | None = None) -> None:
+        if not self._request.body.get("stream"):
+            self._said += delta.get("content", "")
+            self._made += tuple(delta.get("tool_calls", ()))
+            return
         choice = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": finish}
         await self._reply.data({**self._frame(), "choices": [choice]})
 

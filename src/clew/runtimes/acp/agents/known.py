@@ -47,6 +47,7 @@ class Quirks(Struct, frozen=True):
     takes_terminals: bool = True  # False: clew runs no command for it, so it runs all commands itself
     shell: tuple[str, ...] = ()  # with which it has clew run a command line
     arguments_as_text: bool = False  # it announces a call with its arguments as JSON in a text
+    confirms: Set[str] = NOTHING  # the options yes and no of a request that does not say which call it is about
     untyped_commands: bool = False  # it asks about its shell with another kind than `execute`
     asking: Asking = Asking()
     checks_login: bool = False  # it begins a session only if it is logged in
@@ -239,7 +240,15 @@ _ENTRIES = (
         "OpenHands",
         ("openhands", "acp"),
         say("acp.install_pip", package="openhands"),
-        quirks=Quirks(asking=Asking("always-ask", frozenset({"always-approve", "llm-approve"})), checks_login=True),
+        quirks=Quirks(
+            confirms=frozenset({"accept", "reject"}),
+            asking=Asking(
+                "always-ask",
+                frozenset({"always-approve", "llm-approve"}),
+                silent_arguments=frozenset({"--always-approve", "--yolo", "--llm-approve"}),
+            ),
+            checks_login=True,
+        ),
         calls_itself="OpenHands CLI ACP Agent",
     ),
     Entry(

@@ -67,7 +67,7 @@ class RequestHandler:
     async def _permission(self, id: RequestId, params: msgspec.Raw) -> Any:
         """Ask a person, and ask again whenever the request changes. `send` responds at once when the answer arrives, so
         that no yes follows a stop."""
-        request = _read(params, wire.PermissionRequest)
+        request = self._about_open_call(_read(params, wire.PermissionRequest))
 
         def send(answer: Answer) -> None:
             self._connection.answer(id, permissions.to_response(request.options, answer))
@@ -79,6 +79,16 @@ class RequestHandler:
             self._live.withdraw(pending)
             pending = await self._prepare(f"{ref}.{next(numbers)}", request, send)
         return _LATER
+
+    def _about_open_call(self, request: wire.PermissionRequest) -> wire.PermissionRequest:
+        """A request of an agent that only asks whether it may go on is about the one call that it has announced."""
+        known, wanted = self._live.translation, self._quirks.confirms
+        is_unclear = known.tool(request.tool_call.tool_call_id) is None and request.tool_call.raw_input is None
+        waiting = [each.item for each in known.activities if each.outcome is None]
+        if not (wanted and is_unclear and len(waiting) == 1):
+            return request
+        options = tuple(option for option in request.options if option.option_id in wanted)
+        return replace(request, tool_call=wire.ToolCall(waiting[0]), options=options)
 
     async def _is_settled(self, pending: Pending) -> bool:
         """Open the gate and wait. True: it was answered. False: the request or the file has changed."""
