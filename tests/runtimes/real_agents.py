@@ -137,15 +137,6 @@ def _droid(home: Path, url: str) -> Env:
     return {"FACTORY_API_KEY": "none"}
 
 
-def _openhands(home: Path, url: str) -> Env:
-    model = {"model": "openai/scripted", "api_key": "none", "base_url": url, "usage_id": "agent"}
-    settings = {"kind": "Agent", "llm": model, "tools": [{"name": "terminal"}, {"name": "file_editor"}]}
-    (home / "openhands").mkdir()
-    (home / "openhands" / "agent_settings.json").write_text(json.dumps(settings))
-    quiet = {"OPENHANDS_SUPPRESS_BANNER": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    return {"OPENHANDS_PERSISTENCE_DIR": str(home / "openhands"), **quiet}
-
-
 _KIMI = """\
 default_model = "scripted"
 
@@ -175,6 +166,7 @@ provider = "scripted"
 alias = "scripted"
 """
 
+KILLED = frozenset({"a_killed_agent_leaves_the_turn_in_doubt"})
 USED_UP = "!error insufficient_quota"
 AGENTS: Mapping[str, Agent] = {
     "hermes": Agent(Pypi("hermes-agent[acp]==0.19.0", "hermes", "3.11", "3.13"), _hermes, ("acp",)),
@@ -189,13 +181,18 @@ AGENTS: Mapping[str, Agent] = {
         _qwen,
         ("--acp",),
         {"auth": "openai"},
-        fails=frozenset({"a_killed_agent_leaves_the_turn_in_doubt"}),
+        fails=KILLED,
     ),
     "copilot": Agent(
         Npm("@github/copilot@1.0.102", ".bin/copilot"), _copilot, ("--acp",), empty=""
     ),  # it asks its model again
     # The program beside it only starts this one.
-    "goose": Agent(Npm("@aaif/goose@0.20.1", "@aaif/goose-binary-{system}/bin/goose"), _goose, ("acp",)),
+    "goose": Agent(
+        Npm("@aaif/goose@0.20.1", "@aaif/goose-binary-{system}/bin/goose"),
+        _goose,
+        ("acp",),
+        fails=KILLED | {"an_answer_after_the_agent_was_killed_has_no_effect"},
+    ),
     "kimi": Agent(
         Npm("@moonshot-ai/kimi-code@2.1.0", ".bin/kimi"),
         _kimi,
@@ -210,7 +207,6 @@ AGENTS: Mapping[str, Agent] = {
         _fast_agent,
         ("acp", "--shell", "--model", "generic.scripted"),
     ),
-    "openhands": Agent(Pypi("openhands==1.16.0", "openhands", "3.12", "3.12"), _openhands, ("acp",)),
     "droid": Agent(
         Npm("droid@0.215.0", ".bin/droid"), _droid, ("exec", "--output-format", "acp"), {"model": "custom:scripted-0"}
     ),

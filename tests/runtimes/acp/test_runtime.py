@@ -483,6 +483,18 @@ async def test_a_session_that_a_stop_made_unusable_is_replaced(make: Make, seat:
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("repeats", [True, False])
+async def test_a_session_that_would_send_a_refused_message_again_is_replaced(
+    make: Make, seat: Seat, repeats: bool
+) -> None:
+    session = await make(quirks=Quirks(unusable_after_failure=repeats)).open(replace(seat, has_past=True))
+    before = session._position
+    assert ended(await collect(session.run(request("!status 400")))).state is TurnState.FAILED
+    now = session._position
+    assert before is not None and now is not None and (now.session != before.session) is repeats
+
+
+@pytest.mark.process
 async def test_an_unusable_session_is_replaced_within_the_turn(make: Make, seat: Seat, tmp_path: Path) -> None:
     unaware = replace(HERMES, unusable_after_cancel=False)
     session = await make("wedges", quirks=unaware).open(seat)

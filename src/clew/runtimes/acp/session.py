@@ -297,7 +297,8 @@ class AcpSession:
         self._requests = RequestHandler(connection, live, self._seat.workspace, self._terminals)
         try:
             ended = await self._prompted(connection, live, request)
-            if live.is_ending and connection.entry.quirks.unusable_after_cancel:
+            quirks, has_failed = connection.entry.quirks, ended.state is TurnState.FAILED
+            if (live.is_ending and quirks.unusable_after_cancel) or (has_failed and quirks.unusable_after_failure):
                 connection.unusable.add(self._session)
             await self._replace_unusable(connection)
             self._finish(live, request, ended)

@@ -41,6 +41,7 @@ class Quirks(Struct, frozen=True):
     failure: Callable[[str], Problem | None] = lambda text: None  # the error, if this answer text is one
     refuses_unknown: bool = False  # it answers `refusal` if it does not know the session
     unusable_after_cancel: bool = False  # after a stopped turn its session is stuck, or does the stopped work again
+    unusable_after_failure: bool = False  # it sends a message that its model refused again, before the next one
     runs_in_workspace: bool = True  # False: it may run a command elsewhere and not say so
     edit_tools: Set[str] = NOTHING  # its own tools that edit a file, if it names them beside their arguments
     program: Program = Program.FOLDER  # who shares a process, if the config does not say
@@ -183,6 +184,7 @@ _ENTRIES = (
             failure=text_errors.goose,
             program=Program.THREAD,
             unusable_after_cancel=True,  # it puts a stopped message before the next one
+            unusable_after_failure=True,
             takes_terminals=False,
             untyped_commands=True,
             asking=Asking("approve", frozenset({"auto", "smart_approve"})),
@@ -220,7 +222,10 @@ _ENTRIES = (
         "Nanocoder",
         ("nanocoder", "--acp"),
         _npm("@nanocollective/nanocoder"),
-        quirks=Quirks(asking=Asking("normal", frozenset({"auto-accept", "yolo"}))),
+        quirks=Quirks(
+            unusable_after_cancel=True,  # a call that was stopped at a question lacks its result, so its model refuses
+            asking=Asking("normal", frozenset({"auto-accept", "yolo"})),
+        ),
         calls_itself="nanocoder",
     ),
     Entry(
