@@ -525,6 +525,7 @@ async def test_a_request_that_times_out_is_withdrawn_and_the_turn_cut(make: Make
         ("HTTP 429: slow down", "rate_limit"),
         ("API call failed after 3 retries: HTTP 500: oops", "model_error"),
         ("Error: boom", "model_error"),
+        ("⚠️ No reply: the model returned empty content after retries and any fallback providers.", "model_error"),
     ],
 )
 def test_an_error_sent_as_an_answer_is_recognized(text: str, code: str) -> None:
