@@ -12,7 +12,7 @@ import pytest
 from clew.testing.scripted_model import write_hermes_home
 from tests.crash.conftest import System, open_system
 from tests.helpers.daemons import Clew
-from tests.runtimes import installed
+from tests.runtimes.real_agents import AGENTS
 
 pytestmark = [pytest.mark.process, pytest.mark.heavy, pytest.mark.timeout(1200)]
 HELD = "!text {0} moment\n!hold {0}\n!text {0} end"
@@ -21,7 +21,7 @@ HELD = "!text {0} moment\n!hold {0}\n!text {0} end"
 @pytest.fixture(scope="session")
 def hermes(pytestconfig: pytest.Config) -> str:
     assert pytestconfig.cache is not None
-    return installed.hermes()
+    return AGENTS["hermes"].source.path()
 
 
 def start(system: System, folder: Path, runtime: str) -> Any:

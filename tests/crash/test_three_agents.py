@@ -4,7 +4,6 @@ whose own memory goes on. The daemon is killed by SIGKILL at each step."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -21,7 +20,7 @@ from tests.crash.conftest import System, open_system
 from tests.crash.flows import ask
 from tests.crash.test_switch_killed import answer, memory_of_codex, say, switch
 from tests.runtimes.claude_program import PROGRAM, skip_without_claude
-from tests.runtimes.real_agents import real_config
+from tests.runtimes.real_agents import as_toml, real_config
 from tests.runtimes.stages import acp_config
 
 pytestmark = pytest.mark.process
@@ -69,19 +68,9 @@ def play(request: AnyRequest) -> Sequence[Step]:
 
 
 def settings(folder: Path, config: AcpConfig) -> str:
-    """Everything of the three agents that is not Codex. A string in TOML is written as in JSON."""
-    env = ", ".join(f"{json.dumps(name)} = {json.dumps(value)}" for name, value in config.env.items())
-    return f"""
-        [runtimes.claude]
-        command = "{PROGRAM}"
-        home = "{folder / "claude"}"
-        [runtimes.acp.other]
-        command = {json.dumps(list(config.command))}
-        env = {{ {env} }}
-        {f'auth = "{config.auth}"' if config.auth else ""}
-        start_timeout = 240
-        request_timeout = 240
-    """
+    """Everything of the three agents that is not Codex."""
+    claude = f'[runtimes.claude]\ncommand = "{PROGRAM}"\nhome = "{folder / "claude"}"\n'
+    return f"\n{claude}{as_toml('other', config)}\n"
 
 
 @pytest.fixture(params=["ours", *(pytest.param(name, marks=pytest.mark.heavy) for name in REAL)])

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from clew.testing.scripted_model import ScriptedModel
-from clew.testing.scripted_model.server import Handler
+from clew.testing.scripted_model.server import AnyRequest, Handler
 
 T = TypeVar("T")
 TIMEOUT = 60.0
@@ -45,6 +45,11 @@ class Model:
 
     def count(self, marker: str = "") -> int:
         return self._model.count(marker)
+
+    @property
+    def requests(self) -> list[AnyRequest]:
+        """Those so far."""
+        return list(self._model.requests)
 
     def release(self, name: str) -> None:
         self._loop.call_soon_threadsafe(self._model.release, name)

@@ -7,6 +7,7 @@ import fcntl
 import os
 import platform
 import pwd
+import re
 import shutil
 import subprocess
 import sys
@@ -16,8 +17,6 @@ from pathlib import Path
 
 import pytest
 
-HERMES = "hermes-agent[acp]==0.19.0"
-OPENCODE = "opencode-ai@1.18.33"
 NODE = "24.21.0"  # some agents need Node 22 or newer
 PATIENCE = 900.0  # seconds
 ARCH = {"x86_64": "x64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine(), platform.machine())
@@ -27,19 +26,36 @@ def folder() -> Path:
     return Path(os.environ.get("CLEW_AGENTS") or f"{pwd.getpwuid(os.getuid()).pw_dir}/.cache/clew-agents")
 
 
-def hermes() -> str:
-    """Install Hermes. A failed install fails the test; it is not skipped."""
+def pypi(package: str, oldest: str, newest: str) -> Path:
+    """Install a package of PyPI, and return the folder of its programs. Skips the test if there is no Python for it. A
+    failed install fails the test."""
+    python = python_between(oldest, newest)
+    if python is None:
+        pytest.skip(f"{package} needs a Python from {oldest} to {newest}, and there is none here")
 
     def install(folder: Path) -> None:
-        _run(sys.executable, "-m", "venv", str(folder))
-        _run(str(folder / "bin" / "pip"), "install", "-q", HERMES)
+        _run(python, "-m", "venv", str(folder))
+        _run(str(folder / "bin" / "pip"), "install", "-q", package)
 
-    return str(_once(folder() / "hermes-agent-0.19.0", install) / "bin" / "hermes")
+    return _once(folder() / re.sub(r"\[.*?\]", "", package).replace("==", "-"), install) / "bin"
 
 
-def opencode() -> str:
-    """Install OpenCode, without the script that only copies its program."""
-    return str(npm(OPENCODE) / f"opencode-{sys.platform}-{ARCH}" / "bin" / "opencode")
+@cache
+def python_between(oldest: str, newest: str) -> str | None:
+    """A Python of one of these versions: the suite's own, or one on the PATH, of pyenv or of uv."""
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    kept = [*home.glob(".pyenv/versions/*/bin/python3"), *home.glob(".local/share/uv/python/*/bin/python3")]
+    named = (shutil.which(f"python3.{minor}") for minor in range(11, 20))
+    say = "import sys; print(*sys.version_info[:2], sep='.')"
+    for each in (sys.executable, *filter(None, named), *map(str, sorted(kept))):
+        done = subprocess.run([each, "-c", say], capture_output=True, text=True, check=False)
+        if done.returncode == 0 and _version(oldest) <= _version(done.stdout) <= _version(newest):
+            return each
+    return None
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.strip().split(".")))
 
 
 def npm(package: str) -> Path:

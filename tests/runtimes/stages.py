@@ -24,7 +24,7 @@ from clew.runtimes.codex.settings import CodexConfig
 from clew.support.clock import Clock
 from clew.support.home import Home
 from clew.testing.runtime_stage import Oddity, Trick, kill_all
-from clew.testing.scripted_model import ScriptedModel, write_hermes_home
+from clew.testing.scripted_model import ScriptedModel
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 from tests.crash.mischief import between
 from tests.helpers.paths import ROOT
@@ -150,6 +150,9 @@ class ModelStage(ProgramStage):
     def release(self, name: str) -> None:
         self._model.release(name)
 
+    def was_told(self, words: str) -> bool:
+        return any(words in json.dumps(request.body) for request in self._model.requests)
+
 
 class CodexStage(ModelStage):
     """The real Codex. `keeps`: the home of clew for a kept Codex."""
@@ -232,6 +235,9 @@ class AcpStage(PipeStage):
         config = acp_config(self.workspace, *odd_too, request_timeout=self.deadline, interrupt_timeout=self.deadline)
         return acp.make({"player": config}, clock, marks)["player"]
 
+    def was_told(self, words: str) -> bool:
+        return any(words in file.read_text() for file in self.workspace.glob("*.session"))
+
     @property
     def tricks(self) -> Sequence[Trick]:
         """Each asks about one command or diff, and then makes clew do something else."""
@@ -264,65 +270,3 @@ class AcpStage(PipeStage):
 def steps(*given: tuple[str, object]) -> str:
     """Return a script for `acp/agent.py`."""
     return "\n".join(f"!{name} {json.dumps(what)}" for name, what in given)
-
-
-class HermesStage(ModelStage):
-    """The real Hermes. It asks only before commands that it considers dangerous."""
-
-    deadline = 30.0
-
-    def __init__(self, folder: Path, program: str, model: ScriptedModel) -> None:
-        super().__init__(folder / "work", model)
-        self.workspace.mkdir(exist_ok=True)
-        self._program = program
-        self._home = write_hermes_home(folder / "hermes", model.url)
-
-    def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
-        env = {"HERMES_HOME": str(self._home), "HOME": str(self._home)}
-        config = AcpConfig(
-            (self._program, "acp"), env, start_timeout=240, request_timeout=240, interrupt_timeout=self.deadline
-        )
-        return None if odd else acp.make({"hermes": config}, clock, marks)["hermes"]
-
-    def command(self, name: str) -> str:
-        return f"rm -rf {self.workspace}/gone-{name}; pwd >> {self.workspace / name}"
-
-
-class OpenCodeStage(ModelStage):
-    """The real OpenCode."""
-
-    deadline = 30.0
-
-    def __init__(self, folder: Path, program: str, model: ScriptedModel) -> None:
-        super().__init__(folder / "work", model)
-        self.workspace.mkdir(exist_ok=True)
-        self._program = program
-        self._home = folder / "opencode"
-        self._home.mkdir(exist_ok=True)
-        options = {"baseURL": model.url, "apiKey": "none"}
-        provider = {"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options, "models": {"one": {}}}
-        asks = {"bash": "ask", "edit": "ask", "external_directory": "allow"}
-        settings = {
-            "provider": {"scripted": provider},
-            "model": "scripted/one",
-            "permission": asks,
-            "autoupdate": False,
-        }
-        (self._home / "opencode.json").write_text(json.dumps(settings))
-
-    def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
-        home = str(self._home)
-        own = {
-            name: f"{home}/{name.lower()}"
-            for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
-        }
-        quiet = {
-            "OPENCODE_DISABLE_AUTOUPDATE": "1",
-            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-            "OPENCODE_DISABLE_MODELS_FETCH": "1",
-        }
-        env = {"HOME": home, "OPENCODE_CONFIG": f"{home}/opencode.json", **own, **quiet}
-        config = AcpConfig(
-            (self._program, "acp"), env, start_timeout=240, request_timeout=240, interrupt_timeout=self.deadline
-        )
-        return None if odd else acp.make({"opencode": config}, clock, marks)["opencode"]

@@ -88,6 +88,10 @@ async def test_an_acp_agent_conforms(check: Check, what: str, tmp_path: Path) ->
 ODD_AGENTS = [
     (runtime_agent_checks.a_gate_always_shows_the_command, ["shell"]),
     (runtime_agent_checks.one_command_is_asked_about_once, ["shell"]),
+    (runtime_agent_checks.one_command_is_asked_about_once, ["shell=-lc", "name=fast-agent-acp"]),
+    (runtime_kit.an_accepted_command_runs_exactly_once, ["texts", "name=Kimi Code CLI"]),
+    (runtime_kit.an_accepted_command_runs_exactly_once, ["confirms", "name=OpenHands CLI ACP Agent"]),
+    (runtime_kit.a_declined_command_does_not_run, ["confirms", "name=OpenHands CLI ACP Agent"]),
     (runtime_agent_checks.a_command_runs_in_the_folder_of_its_thread, ["here"]),
     (runtime_agent_checks.an_error_of_the_model_is_not_an_answer, ["name=Copilot"]),
     (runtime_agent_checks.a_session_that_was_resumed_is_the_stored_one, ["load", "unloads"]),
@@ -95,6 +99,7 @@ ODD_AGENTS = [
     (runtime_agent_checks.each_offered_model_can_be_chosen, ["providers"]),
     (runtime_agent_checks.stopping_one_thread_leaves_the_others_alone, ["deaf"]),
     (runtime_kit.a_steer_is_in_the_turn_or_refused, ["steers"]),
+    (runtime_agent_checks.the_reason_of_a_no_reaches_the_model, ["steers"]),
 ]
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from clew.model.events import GateOpened
+from clew.model.gates import Answer, Decision
 from clew.model.runtime import ListsModels
 from clew.model.threads import SessionBegan
 from clew.model.turns import TurnState
-from clew.testing.runtime_stage import YES, RuntimeRig, Stage, answer_all
+from clew.testing.runtime_stage import NO, YES, RuntimeRig, Stage, answer_all
 
 
 async def a_gate_always_shows_the_command(stage: Stage) -> None:
@@ -30,6 +31,24 @@ async def one_command_is_asked_about_once(stage: Stage) -> None:
         answering.cancel()
         gates = [event.asked.title for event in turn.events if isinstance(event, GateOpened)]
         assert (len(gates), stage.runs("one")) == (1, 1), f"it asked {gates}, and ran {stage.runs('one')} times"
+
+
+async def the_reason_of_a_no_reaches_the_model(stage: Stage) -> None:
+    """The agent gets to know why a person declined, in the same turn. Checked if the stage has `was_told`, which says
+    whether the model was sent these words."""
+    if (was_told := getattr(stage, "was_told", None)) is None:
+        return
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
+        gate = await turn.gate()
+        assert await session.answer(gate.ref, Answer(Decision.DECLINE, "the moon is full"))
+        refusing = asyncio.ensure_future(answer_all(session, turn, NO, first=2))
+        await turn.end()
+        refusing.cancel()
+        assert was_told("the moon is full"), "the model does not know the reason"
+        assert stage.runs("one") == 0
+        await rig.assert_still_works(session)
 
 
 async def a_command_runs_in_the_folder_of_its_thread(stage: Stage) -> None:
@@ -126,6 +145,7 @@ async def stopping_one_thread_leaves_the_others_alone(stage: Stage) -> None:
 CHECKS = (
     a_gate_always_shows_the_command,
     one_command_is_asked_about_once,
+    the_reason_of_a_no_reaches_the_model,
     a_command_runs_in_the_folder_of_its_thread,
     an_error_of_the_model_is_not_an_answer,
     an_empty_end_is_not_an_answer,

@@ -4,7 +4,8 @@
 the holds. `forgets`: it claims to reopen them and does not. `junk`, `unknown`, `flood`: odd output. `version=N`,
 `silent`, `silent=METHOD`, `dies=METHOD`, `no-auth`, `deaf` (to a cancel), `wedges` (by a cancel), `two-yeses`: what
 they say. `unloads`: it replays a session and then refuses it. `name=NAME`: what it calls itself; as `Copilot` it says
-errors as texts. `shell`: it asks as Goose does, then has clew run the command. `here`: it runs commands in the folder
+errors as texts. `shell`: it asks as Goose does, then has clew run the command; `shell=-lc`: as fast-agent does.
+`texts`: it says the command as Kimi does. `confirms`: it asks as OpenHands does. `here`: it runs commands in the folder
 of its process. `providers`: its models are an option behind another one of the category. `mode=MODE`: its first mode.
 `steers`: it takes messages in a turn. `login=KIND`: it tells that. `counts=meta`: it counts tokens beside the protocol,
 `counts=update`: only in updates.
@@ -91,15 +92,31 @@ class Session:
         """Run the command here and not in the player, so that its tool call gets an end."""
         if "shell" in self._agent.what:
             return await self._ask_as_goose(command)
-        call = self._call("execute", command, rawInput={"command": command})
+        if option := self._agent.given("shell"):
+            return await self._ask_as_fast_agent(command, option)
+        more: dict[str, Any] = {}
+        if "texts" in self._agent.what:
+            more = {"title": "Bash", "content": [_text(f"Requesting approval to Running: {command[:9]}…")]}
+            call = self._call("execute", "Bash", content=[_text(json.dumps({"command": command}))])
+        else:
+            call = self._call("execute", command, rawInput={"command": command})
+        asked_as = call
+        if "confirms" in self._agent.what:
+            asked_as, more = f"confirmation-{self.id}", {"title": "Confirm Agent Actions", "kind": "other"}
         options = [
             {"optionId": "allow_always", "kind": "allow_always", "name": "Always"},
             {"optionId": "allow_session", "kind": "allow_always", "name": "This session"},
             *ONCE,
         ]
-        asked = {"sessionId": self.id, "toolCall": {"toolCallId": call}, "options": options}
+        if "confirms" in self._agent.what:
+            options = [
+                {"optionId": "accept", "kind": "allow_once", "name": "Yes"},
+                {"optionId": "reject", "kind": "reject_once", "name": "No"},
+                {"optionId": "risk_based", "kind": "allow_once", "name": "Only ask for HIGH risk"},
+            ]
+        asked = {"sessionId": self.id, "toolCall": {"toolCallId": asked_as, **more}, "options": options}
         answer = await self._agent.ask("session/request_permission", asked)
-        allowed = answer["outcome"].get("optionId") == "yes-1"
+        allowed = answer["outcome"].get("optionId") in ("yes-1", "accept")
         if allowed:
             self.is_acting = True
             await run(command, None if "here" in self._agent.what else self.cwd)
@@ -113,6 +130,13 @@ class Session:
         asked = {"sessionId": self.id, "toolCall": {**call, "rawInput": {"command": command}}, "options": ONCE}
         if (await self._agent.ask("session/request_permission", asked))["outcome"].get("optionId") == "yes-1":
             await self._used("terminal", command)
+        return False
+
+    async def _ask_as_fast_agent(self, command: str, option: str) -> bool:
+        call = {"toolCallId": self._call("execute", "execute"), "kind": "execute", "title": "execute"}
+        asked = {"sessionId": self.id, "toolCall": {**call, "rawInput": {"command": command}}, "options": ONCE}
+        if (await self._agent.ask("session/request_permission", asked))["outcome"].get("optionId") == "yes-1":
+            await self._tricked("create", {"command": "/bin/sh", "args": [option, command]})
         return False
 
     async def other(self, name: str, rest: str) -> None:
@@ -249,8 +273,11 @@ class Session:
         return call
 
     def _done(self, call: str, status: str, text: str) -> None:
-        content = [{"type": "content", "content": {"type": "text", "text": text}}]
-        self.update(sessionUpdate="tool_call_update", toolCallId=call, status=status, content=content)
+        self.update(sessionUpdate="tool_call_update", toolCallId=call, status=status, content=[_text(text)])
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "content", "content": {"type": "text", "text": text}}
 
 
 class Failed(Exception):

@@ -11,8 +11,18 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from clew.model.events import Activity, ActivityKind, Limits, LimitStatus, LimitWindow, Notice, NoticeKind, Usage
-from clew.model.gates import GateKind, Policy
+from clew.model.events import (
+    Activity,
+    ActivityKind,
+    Limits,
+    LimitStatus,
+    LimitWindow,
+    Notice,
+    NoticeKind,
+    TextDone,
+    Usage,
+)
+from clew.model.gates import Answer, Decision, GateKind, Policy
 from clew.model.messages import PromptMessage
 from clew.model.runtime import Seat
 from clew.model.turns import TurnState
@@ -430,6 +440,28 @@ async def test_a_question_about_nothing_says_so(make: Make, seat: Seat) -> None:
 
 
 # Steering, usage, silence, login
+
+
+@pytest.mark.process
+async def test_a_reason_is_told_behind_the_answer_and_its_tokens_count_too(make: Make, seat: Seat) -> None:
+    session = await make().open(seat)
+    turn = Followed(session, "!approve true\n!text done")
+    await session.answer((await turn.gate()).ref, Answer(Decision.DECLINE, "use false"))
+    end, used = await turn.end(), only(turn.events, Usage)
+    assert [each.text for each in only(turn.events, TextDone)] == ["done", "pong"] and end.text == "pong"
+    assert [each.tokens.total_tokens for each in used] == [30]
+    assert "I declined true: use false" in await said(session, "!recall", "b")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "answer", [Answer(Decision.DECLINE, "so", judged=True), Answer(Decision.DECLINE, "so", expired=True)]
+)
+async def test_only_the_reason_of_a_person_is_told_behind_the_answer(make: Make, seat: Seat, answer: Answer) -> None:
+    session = await make().open(seat)
+    turn = Followed(session, "!approve true\n!text done")
+    await session.answer((await turn.gate()).ref, answer)
+    assert (await turn.end()).text == "done"
 
 
 @pytest.mark.process

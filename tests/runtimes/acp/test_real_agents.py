@@ -18,40 +18,25 @@ from clew.testing.runtime_kit import Check
 from clew.testing.runtime_stage import YES, RuntimeRig
 from clew.testing.scripted_model import ScriptedModel
 from tests.helpers.rig import Rig
-from tests.runtimes import installed
-from tests.runtimes.real_agents import PACKAGES, RealStage
-from tests.runtimes.stages import HermesStage, OpenCodeStage
+from tests.runtimes.real_agents import AGENTS, RealStage
 
 pytestmark = [pytest.mark.process, pytest.mark.heavy, pytest.mark.timeout(1200)]
 
 
-@pytest.fixture(scope="session")
-def hermes() -> str:
-    return installed.hermes()
-
-
-@pytest.fixture(scope="session")
-def opencode() -> str:
-    return installed.opencode()
-
-
-@pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
-async def test_hermes_conforms(check: Check, hermes: str, tmp_path: Path, own_model: ScriptedModel) -> None:
-    await check(HermesStage(tmp_path, hermes, own_model))
-
-
-@pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
-async def test_opencode_conforms(check: Check, opencode: str, tmp_path: Path, own_model: ScriptedModel) -> None:
-    await check(OpenCodeStage(tmp_path, opencode, own_model))
-
-
-@pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
-@pytest.mark.parametrize("name", PACKAGES)
-async def test_an_agent_of_npm_conforms(check: Check, name: str, tmp_path: Path, own_model: ScriptedModel) -> None:
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        pytest.param(name, check, id=f"{name}-{runtime_kit.named(check)}")
+        for name, agent in AGENTS.items()
+        for check in runtime_kit.CHECKS
+        if check.__name__ not in agent.fails
+    ],
+)
+async def test_a_real_agent_conforms(name: str, check: Check, tmp_path: Path, own_model: ScriptedModel) -> None:
     await check(RealStage(tmp_path, name, own_model))
 
 
-@pytest.mark.parametrize("name", PACKAGES)
+@pytest.mark.parametrize("name", AGENTS)
 async def test_no_agent_reads_a_file_that_a_message_names(name: str, tmp_path: Path, own_model: ScriptedModel) -> None:
     """Claude's adapter would, if clew did not break the `@` for it. To those that do not, it is given as it is."""
     (tmp_path / "secret.txt").write_text("a secret outside of the workspace")
@@ -62,8 +47,8 @@ async def test_no_agent_reads_a_file_that_a_message_names(name: str, tmp_path: P
         assert own_model.requests and not any("a secret outside" in str(each.body) for each in own_model.requests)
 
 
-async def test_an_error_of_hermes_model_is_a_failure(hermes: str, tmp_path: Path, own_model: ScriptedModel) -> None:
-    async with RuntimeRig(HermesStage(tmp_path, hermes, own_model)) as rig:
+async def test_an_error_of_hermes_model_is_a_failure(tmp_path: Path, own_model: ScriptedModel) -> None:
+    async with RuntimeRig(RealStage(tmp_path, "hermes", own_model)) as rig:
         session = await rig.open()
         ended = await rig.run(session, "!status 401")
         assert ended.state is TurnState.FAILED and ended.problem is not None and "401" in ended.problem.message
@@ -71,10 +56,8 @@ async def test_an_error_of_hermes_model_is_a_failure(hermes: str, tmp_path: Path
         await rig.assert_still_works(session)
 
 
-async def test_hermes_titles_and_judgements_are_not_shown(
-    hermes: str, tmp_path: Path, own_model: ScriptedModel
-) -> None:
-    stage = HermesStage(tmp_path, hermes, own_model)
+async def test_hermes_titles_and_judgements_are_not_shown(tmp_path: Path, own_model: ScriptedModel) -> None:
+    stage = RealStage(tmp_path, "hermes", own_model)
     async with RuntimeRig(stage) as rig:
         session = await rig.open()
         turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
@@ -83,16 +66,14 @@ async def test_hermes_titles_and_judgements_are_not_shown(
         assert own_model.count("!approve") == 2, "it asked its model more often than once before and once after"
 
 
-async def test_a_hermes_that_forgot_a_session_gets_the_history(
-    hermes: str, tmp_path: Path, own_model: ScriptedModel
-) -> None:
+async def test_a_hermes_that_forgot_a_session_gets_the_history(tmp_path: Path, own_model: ScriptedModel) -> None:
     """Hermes claims that it loaded the session."""
-    stage = HermesStage(tmp_path, hermes, own_model)
+    stage = RealStage(tmp_path, "hermes", own_model)
     async with RuntimeRig(stage) as rig:
         session = await rig.open()
         await rig.run(session, "!text alpha")
         kept, past = session.continuity(), rig.past
-    for file in (tmp_path / "hermes").glob("state.db*"):
+    for file in (tmp_path / "home").glob("state.db*"):
         file.unlink()
     async with RuntimeRig(stage) as rig:
         rig.past = past
@@ -101,11 +82,9 @@ async def test_a_hermes_that_forgot_a_session_gets_the_history(
         assert "alpha" in (await rig.run(again, "!recall")).text
 
 
-async def test_a_request_that_hermes_gave_up_is_withdrawn(
-    hermes: str, tmp_path: Path, own_model: ScriptedModel
-) -> None:
+async def test_a_request_that_hermes_gave_up_is_withdrawn(tmp_path: Path, own_model: ScriptedModel) -> None:
     """The turn is cut before Hermes denies by itself, so that the person can be asked again."""
-    stage = HermesStage(tmp_path, hermes, own_model)
+    stage = RealStage(tmp_path, "hermes", own_model)
     async with RuntimeRig(stage) as rig:
         session = await rig.open()
         turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
@@ -118,10 +97,10 @@ async def test_a_request_that_hermes_gave_up_is_withdrawn(
 
 
 async def test_opencode_reads_unasked_in_the_workspace_and_asks_elsewhere(
-    opencode: str, tmp_path: Path, own_model: ScriptedModel, clock: SystemClock, marks: Marks
+    tmp_path: Path, own_model: ScriptedModel, clock: SystemClock, marks: Marks
 ) -> None:
     """It asks before or after it names the folder, at random, so this is repeated."""
-    stage = OpenCodeStage(tmp_path, opencode, own_model)
+    stage = RealStage(tmp_path, "opencode", own_model)
     runtime = stage.runtime(clock, marks)
     assert runtime is not None
     async with Rig(stage.workspace, runtime=runtime) as rig:
@@ -150,9 +129,9 @@ OPENCODE_PROJECTS = {
 
 @pytest.mark.parametrize("project", OPENCODE_PROJECTS)
 async def test_a_project_cannot_switch_off_that_opencode_asks(
-    project: str, opencode: str, tmp_path: Path, own_model: ScriptedModel
+    project: str, tmp_path: Path, own_model: ScriptedModel
 ) -> None:
-    stage = OpenCodeStage(tmp_path, opencode, own_model)
+    stage = RealStage(tmp_path, "opencode", own_model)
     (stage.workspace / "opencode.json").write_text(json.dumps(OPENCODE_PROJECTS[project]))
     async with RuntimeRig(stage) as rig:
         session = await rig.open()
@@ -164,11 +143,9 @@ async def test_a_project_cannot_switch_off_that_opencode_asks(
         assert stage.runs("one") == 1
 
 
-async def test_opencode_writes_what_was_approved_without_asking_twice(
-    opencode: str, tmp_path: Path, own_model: ScriptedModel
-) -> None:
+async def test_opencode_writes_what_was_approved_without_asking_twice(tmp_path: Path, own_model: ScriptedModel) -> None:
     """It lets clew write the text of its diff, and then writes it itself."""
-    stage = OpenCodeStage(tmp_path, opencode, own_model)
+    stage = RealStage(tmp_path, "opencode", own_model)
     async with RuntimeRig(stage) as rig:
         session = await rig.open()
         turn = rig.start(session, f"!patch {stage.workspace}/a.txt hello\n!text done")
@@ -177,10 +154,8 @@ async def test_opencode_writes_what_was_approved_without_asking_twice(
         assert len([event for event in turn.events if isinstance(event, GateOpened)]) == 1
 
 
-async def test_hermes_does_not_say_where_and_so_no_folder_is_shown(
-    hermes: str, tmp_path: Path, own_model: ScriptedModel
-) -> None:
-    stage = HermesStage(tmp_path, hermes, own_model)
+async def test_hermes_does_not_say_where_and_so_no_folder_is_shown(tmp_path: Path, own_model: ScriptedModel) -> None:
+    stage = RealStage(tmp_path, "hermes", own_model)
     (stage.workspace / "sub").mkdir()
     given = json.dumps({"command": stage.command("one"), "workdir": str(stage.workspace / "sub")})
     async with RuntimeRig(stage) as rig:

@@ -183,7 +183,9 @@ async def test_files_are_read_and_written_inside_the_workspace(make: Make, seat:
     assert (await turn.end()).text == "written" and (tmp_path / "new/out").read_text() == "some words"
     turn = Followed(session, f"!write {tmp_path}/not no", "c")
     await session.answer((await turn.gate()).ref, Answer(Decision.DECLINE, "leave it"))
-    assert (await turn.end()).text == "refused: not allowed: leave it" and not (tmp_path / "not").exists()
+    await turn.end()
+    assert "refused: not allowed: leave it" in [each.text for each in turn.events if isinstance(each, TextDone)]
+    assert not (tmp_path / "not").exists()
 
 
 @pytest.mark.process
@@ -481,6 +483,18 @@ async def test_a_session_that_a_stop_made_unusable_is_replaced(make: Make, seat:
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("repeats", [True, False])
+async def test_a_session_that_would_send_a_refused_message_again_is_replaced(
+    make: Make, seat: Seat, repeats: bool
+) -> None:
+    session = await make(quirks=Quirks(unusable_after_failure=repeats)).open(replace(seat, has_past=True))
+    before = session._position
+    assert ended(await collect(session.run(request("!status 400")))).state is TurnState.FAILED
+    now = session._position
+    assert before is not None and now is not None and (now.session != before.session) is repeats
+
+
+@pytest.mark.process
 async def test_an_unusable_session_is_replaced_within_the_turn(make: Make, seat: Seat, tmp_path: Path) -> None:
     unaware = replace(HERMES, unusable_after_cancel=False)
     session = await make("wedges", quirks=unaware).open(seat)
@@ -511,6 +525,7 @@ async def test_a_request_that_times_out_is_withdrawn_and_the_turn_cut(make: Make
         ("HTTP 429: slow down", "rate_limit"),
         ("API call failed after 3 retries: HTTP 500: oops", "model_error"),
         ("Error: boom", "model_error"),
+        ("⚠️ No reply: the model returned empty content after retries and any fallback providers.", "model_error"),
     ],
 )
 def test_an_error_sent_as_an_answer_is_recognized(text: str, code: str) -> None:

@@ -29,8 +29,9 @@ from clew.runtimes.acp.connection import Connection
 from clew.runtimes.acp.opening import models, modes, sessions
 from clew.runtimes.acp.opening.sessions import Position
 from clew.runtimes.acp.turn import silence
-from clew.runtimes.acp.turn.ending import end_from_error, end_from_response
+from clew.runtimes.acp.turn.ending import end_from_error, end_from_response, spent_before
 from clew.runtimes.acp.turn.live_turn import Live
+from clew.runtimes.declined import explanation
 from clew.runtimes.jsonrpc import RequestId, RpcError
 from clew.runtimes.process import within
 from clew.runtimes.server import Server
@@ -158,7 +159,10 @@ class AcpSession:
         if answer.decision is Decision.CANCEL:
             await self.interrupt()
             return True
-        return live.answer(pending, answer)
+        is_taken = live.answer(pending, answer)
+        if is_taken and answer.decision is Decision.DECLINE and answer.reason:
+            await self._explain(connection, live, explanation(pending.ref, pending.asked.title, answer), answer)
+        return is_taken
 
     async def record(self, turn: str) -> TurnRecord | None:
         live = self._live
@@ -293,7 +297,8 @@ class AcpSession:
         self._requests = RequestHandler(connection, live, self._seat.workspace, self._terminals)
         try:
             ended = await self._prompted(connection, live, request)
-            if live.is_ending and connection.entry.quirks.unusable_after_cancel:
+            quirks, has_failed = connection.entry.quirks, ended.state is TurnState.FAILED
+            if (live.is_ending and quirks.unusable_after_cancel) or (has_failed and quirks.unusable_after_failure):
                 connection.unusable.add(self._session)
             await self._replace_unusable(connection)
             self._finish(live, request, ended)
@@ -310,14 +315,32 @@ class AcpSession:
             if live.is_stopped:  # a command may have started while the others were ended
                 self._in_background(self._terminals.end_all())
 
+    async def _explain(self, connection: Connection, live: Live, message: PromptMessage, answer: Answer) -> None:
+        """Tell the agent why the answer was no, for which the protocol has no place: at once if it can be steered, else
+        by another prompt at the end of the turn. Only a person's reason is worth that: its answer is the turn's."""
+        if not (answer.judged or answer.expired):
+            live.untold[message.id] = message
+        if connection.agent.takes_steers and await connection.steer(
+            self._session, self._as_prompt(connection, (message,))
+        ):
+            live.untold.pop(message.id, None)
+
     async def _prompted(self, connection: Connection, live: Live, request: TurnRequest) -> TurnEnded:
+        try:
+            prompted = await self._prompt_usable(connection, live, request)
+            while (messages := live.take_untold()) and not live.is_ending:
+                spent_before(live, prompted)
+                live.add_events(live.translation.end_message())
+                prompted = await self._send(connection, self._as_prompt(connection, messages))
+        except RpcError as error:
+            return end_from_response(connection.entry, live, error)
+        return end_from_response(connection.entry, live, prompted)
+
+    async def _prompt_usable(self, connection: Connection, live: Live, request: TurnRequest) -> wire.Prompted:
         """Send the prompt. If the session turns out to be unusable, replace it and send the prompt again."""
         quirks = connection.entry.quirks
         for _ in range(TRIES):
-            try:
-                prompted = await self._prompt(connection, live, request)
-            except RpcError as error:
-                return end_from_response(connection.entry, live, error)
+            prompted = await self._prompt(connection, live, request)
             unknown = quirks.refuses_unknown and prompted.stop_reason == "refusal" and live.translation.is_empty
             stuck = not live.translation.has_acted and quirks.is_stuck(live.translation.text)
             if live.is_ending or not (unknown or stuck):
@@ -327,7 +350,7 @@ class AcpSession:
             connection.unusable.add(self._session)
             await self._load_session(connection)
             self._past = await self._past_for(request)
-        return end_from_response(connection.entry, live, prompted)
+        return prompted
 
     async def _prompt(self, connection: Connection, live: Live, request: TurnRequest) -> wire.Prompted:
         said = self._as_prompt(connection, request.messages, self._past)
@@ -335,9 +358,12 @@ class AcpSession:
             return wire.Prompted("cancelled")
         assert self._position is not None
         self._position = replace_turns(self._position)
-        prompted = await connection.prompt({"sessionId": self._session, "prompt": said})
+        prompted = await self._send(connection, said)
         self._is_new = False
         return prompted
+
+    async def _send(self, connection: Connection, said: list[dict[str, Any]]) -> wire.Prompted:
+        return await connection.prompt({"sessionId": self._session, "prompt": said})
 
     def _as_prompt(
         self, connection: Connection, messages: tuple[PromptMessage, ...], past: str = ""

@@ -6,6 +6,8 @@ import json
 import shlex
 from typing import Any
 
+from msgspec.structs import replace
+
 from clew.model.events import Activity, ActivityKind, Outcome, Phase
 from clew.runtimes import file_changes
 from clew.runtimes.acp.wire import Part, ToolCall
@@ -34,6 +36,17 @@ def merge(known: ToolCall | None, news: ToolCall) -> ToolCall:
         news.raw_output if news.raw_output is not None else known.raw_output,
         news.meta if news.parent is not None else known.meta,
     )
+
+
+def with_arguments(call: ToolCall) -> ToolCall:
+    """The call of an agent that sends the arguments as a text, until it has them all."""
+    if call.raw_input is not None or len(call.parts) != 1 or not call.parts[0].is_text:
+        return call
+    try:
+        given = json.loads(_shown(call.parts[0]))
+    except ValueError:
+        return call
+    return replace(call, raw_input=given, content=()) if isinstance(given, dict) else call
 
 
 def activity(call: ToolCall, phase: Phase) -> Activity:

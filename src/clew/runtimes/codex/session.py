@@ -25,16 +25,14 @@ from clew.runtimes.codex.server.connection import ACCOUNT_LIMITS, Connection, Ro
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.codex.translate import Translation
 from clew.runtimes.codex.turn.live_turn import Live
+from clew.runtimes.declined import explanation
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 from clew.runtimes.server import Server
 from clew.runtimes.turn_events import follow
-from clew.support.display.as_code import script_shown
 from clew.support.errors import RuntimeLost, RuntimeTrouble
 from clew.texts.catalogue import say
 
 log = logging.getLogger(__name__)
-
-LONGEST_TITLE = 200  # characters of what was declined, in the message with the reason
 
 
 class CodexSession:
@@ -269,7 +267,8 @@ class CodexSession:
 
     async def _explain(self, connection: Connection, live: Live, pending: Pending, answer: Answer) -> None:
         """Tell who asked, the agent or a sub-agent, why the answer was no."""
-        message, agent = _explanation(pending, answer), live.agents.get(pending.thread)
+        title, agent = pending.asked.title if pending.asked else "", live.agents.get(pending.thread)
+        message = explanation(pending.ref, title, answer)
         if agent is None:
             await self._steer(connection, live, message)
         else:
@@ -419,13 +418,3 @@ def _began(*, is_forked: bool, is_untold: bool) -> SessionBegan:
     if is_forked:
         return SessionBegan.RESUMED
     return SessionBegan.REBUILT if is_untold else SessionBegan.FRESH
-
-
-def _explanation(pending: Pending, answer: Answer) -> PromptMessage:
-    """Return the message that tells the model why: Codex itself only says that something was rejected."""
-    title = script_shown(pending.asked.title) if pending.asked else ""
-    about = title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE]}…"
-    words = f"I declined {about}: {answer.reason}"
-    if answer.expired:
-        words = f"Nobody declined {about}. It was not done because {answer.reason}; you may ask again."
-    return PromptMessage(f"{pending.ref}:reason", "clew", words)

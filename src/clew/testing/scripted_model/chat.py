@@ -16,7 +16,7 @@ from clew.testing.scripted_model.play import Player, SingleAct, Trouble
 from clew.testing.scripted_model.request import flat
 from clew.testing.scripted_model.script import Cut, Hold, Limit, Patch, Say, Shell, Status, Step, Tool
 
-SHELLS = ("terminal", "bash", "shell", "run_shell_command", "Bash", "Shell", "execute_bash")
+SHELLS = ("terminal", "bash", "shell", "run_shell_command", "Bash", "Shell", "execute_bash", "execute", "Execute")
 WRITERS = {"write_file": ("path", "content"), "write": ("filePath", "content")}
 ASIDE = "noted"
 _ADDED = re.compile(r"<(info-msg|current_datetime|system_reminder|system-reminder)>.*?</\1>", re.DOTALL)
@@ -67,16 +67,11 @@ class ChatRequest(Struct, frozen=True):
 class ChatPlayer(Player[ChatRequest]):
     _is_first = True
     _calls = 0
+    _said = ""  # if the agent wants the response as a whole
+    _made: tuple[dict[str, Any], ...] = ()
 
     async def aside(self) -> None:
-        if self._request.body.get("stream"):
-            await self.play([Say(ASIDE)])
-            return
-        message = {"role": "assistant", "content": ASIDE}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        await self._reply.json(
-            200, {**self._frame(), "object": "chat.completion", "choices": [choice], "usage": _USAGE}
-        )
+        await self.play([Say(ASIDE)])
 
     async def _step(self, step: Step) -> None:
         if isinstance(step, Hold):
@@ -114,11 +109,22 @@ class ChatPlayer(Player[ChatRequest]):
             await self._reply.json(code, {"error": error})
 
     async def _complete(self) -> None:
-        await self._delta({}, "tool_calls" if self._calls else "stop")
+        reason = "tool_calls" if self._calls else "stop"
+        if not self._request.body.get("stream"):
+            made = {"tool_calls": list(self._made)} if self._made else {}
+            choice = {"index": 0, "message": {"role": "assistant", "content": self._said, **made}}
+            whole = {"choices": [{**choice, "finish_reason": reason}], "usage": _USAGE}
+            await self._reply.json(200, {**self._frame(), "object": "chat.completion", **whole})
+            return
+        await self._delta({}, reason)
         await self._reply.data({**self._frame(), "choices": [], "usage": _USAGE})
         await self._reply.raw(b"data: [DONE]\n\n")
 
     async def _delta(self, delta: dict[str, Any], finish: str | None = None) -> None:
+        if not self._request.body.get("stream"):
+            self._said += delta.get("content", "")
+            self._made += tuple(delta.get("tool_calls", ()))
+            return
         choice = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": finish}
         await self._reply.data({**self._frame(), "choices": [choice]})
 
@@ -135,12 +141,29 @@ def call(request: ChatRequest, step: Shell | Patch | Tool) -> tuple[str, dict[st
     match step:
         case Shell(command):
             tool = request.tool(*SHELLS) or {"name": SHELLS[0]}
-            fields = tool.get("parameters", {}).get("properties", {})
-            more = {"description": "the script says so"} if "description" in fields else {}
-            return str(tool["name"]), {"command": command, **more}
+            return str(tool["name"]), {**_required(tool), "command": command}
         case Patch(path, text):
             name = str((request.tool(*WRITERS) or {"name": "write_file"})["name"])
             where, what = WRITERS[name]
             return name, {where: path, what: text}
         case Tool(name=name, arguments=arguments):
             return name, json.loads(arguments)
+
+
+def _required(tool: dict[str, Any]) -> dict[str, Any]:
+    """Something for each argument that a tool requires, and for a description."""
+    about = tool.get("parameters", {})
+    fields = about.get("properties", {})
+    return {
+        name: _something(field)
+        for name, field in fields.items()
+        if name in about.get("required", ()) or name == "description"
+    }
+
+
+def _something(field: dict[str, Any]) -> Any:
+    if field.get("enum"):
+        return field["enum"][0]
+    return {"boolean": False, "number": 1, "integer": 1, "array": [], "object": {}}.get(
+        str(field.get("type")), "The script says so"
+    )

@@ -41,6 +41,7 @@ class Reply:
         self._reader = reader
         self._writer = writer
         self.is_started = False
+        self._is_stream = False
 
     async def json(self, status: int, value: object, headers: Mapping[str, str] = NONE) -> None:
         body = msgspec.json.encode(value)
@@ -63,8 +64,9 @@ class Reply:
 
     async def end(self) -> None:
         """End the stream properly; without this it counts as cut off."""
-        self._writer.write(b"0\r\n\r\n")
-        await self._writer.drain()
+        if self._is_stream:
+            self._writer.write(b"0\r\n\r\n")
+            await self._writer.drain()
 
     async def wait_unless_disconnected(self, event: asyncio.Event) -> bool:
         """Wait for an event; False if the client disconnects first."""
@@ -82,7 +84,7 @@ class Reply:
         self._writer.transport.abort()
 
     def _head(self, status: int, kind: str, length: int | None, more: Mapping[str, str] = NONE) -> None:
-        self.is_started = True
+        self.is_started, self._is_stream = True, length is None
         size = "transfer-encoding: chunked\r\n" if length is None else f"content-length: {length}\r\n"
         phrase = _phrase(status)
         others = "".join(f"{name}: {value}\r\n" for name, value in more.items())

@@ -1,6 +1,7 @@
 """A small model server on loopback that plays scripts, records its requests, and can be held.
 
-`POST /v1/responses` is for Codex, `POST /v1/messages` for Claude Code, `POST /v1/chat/completions` for most others.
+`POST /v1/responses` is for Codex, `POST /v1/messages` for Claude Code, `POST /v1beta/models/…` for Gemini CLI, and
+`POST /v1/chat/completions` for most others.
 `/control/…` is for a test in another process: `POST release/NAME`, `GET held/NAME` (answers once a response is held
 there), `GET requests`.
 """
@@ -20,6 +21,7 @@ import msgspec
 
 from clew.support.clock import Clock, SystemClock
 from clew.testing.scripted_model.chat import ChatPlayer, ChatRequest
+from clew.testing.scripted_model.generate import GeneratePlayer, GenerateRequest
 from clew.testing.scripted_model.http_server import Call, Reply, read_call
 from clew.testing.scripted_model.messages import MessagesPlayer, MessagesRequest, count_tokens
 from clew.testing.scripted_model.play import Trouble
@@ -29,14 +31,16 @@ from clew.testing.scripted_model.script import BadScript, Say, Step, parse
 
 log = logging.getLogger(__name__)
 
-AnyRequest = Request | ChatRequest | MessagesRequest
+AnyRequest = Request | ChatRequest | MessagesRequest | GenerateRequest
 Handler = Callable[[Any], Sequence[Step]]  # gets an AnyRequest
 
 
 class ScriptedModel:
     def __init__(self, clock: Clock | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.requests: list[AnyRequest] = []
-        self.asides: list[ChatRequest | MessagesRequest] = []  # requests of the agent itself, such as for a title
+        self.asides: list[
+            ChatRequest | MessagesRequest | GenerateRequest
+        ] = []  # requests of the agent itself, such as for a title
         self._clock = clock or SystemClock()
         self._address = host, port
         self._handlers: list[tuple[str, Handler]] = []
@@ -126,6 +130,9 @@ class ScriptedModel:
                 await self._message(MessagesRequest(msgspec.json.decode(call.body), call.headers), reply)
             case "POST", "v1", "messages", "count_tokens":
                 await reply.json(200, count_tokens(MessagesRequest(msgspec.json.decode(call.body))))
+            case "POST", "v1beta", "models", asked:
+                streamed = asked.endswith(":streamGenerateContent")
+                await self._generate(GenerateRequest(msgspec.json.decode(call.body), streamed), reply)
             case "GET", "v1", "models":
                 await reply.json(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
             case "POST", "control", "release", name:
@@ -156,6 +163,15 @@ class ScriptedModel:
     async def _chat(self, request: ChatRequest, reply: Reply) -> None:
         player = ChatPlayer(request, reply, self._clock, self._hold, partial(self._happens, request.prompt))
         if request.is_aside:
+            self.asides.append(request)
+            await player.aside()
+        else:
+            self.requests.append(request)
+            await player.play(self._script(request))
+
+    async def _generate(self, request: GenerateRequest, reply: Reply) -> None:
+        player = GeneratePlayer(request, reply, self._clock, self._hold, partial(self._happens, request.prompt))
+        if request.is_aside or not request.is_streamed:
             self.asides.append(request)
             await player.aside()
         else:

@@ -41,10 +41,14 @@ class Quirks(Struct, frozen=True):
     failure: Callable[[str], Problem | None] = lambda text: None  # the error, if this answer text is one
     refuses_unknown: bool = False  # it answers `refusal` if it does not know the session
     unusable_after_cancel: bool = False  # after a stopped turn its session is stuck, or does the stopped work again
+    unusable_after_failure: bool = False  # it sends a message that its model refused again, before the next one
     runs_in_workspace: bool = True  # False: it may run a command elsewhere and not say so
     edit_tools: Set[str] = NOTHING  # its own tools that edit a file, if it names them beside their arguments
     program: Program = Program.FOLDER  # who shares a process, if the config does not say
     takes_terminals: bool = True  # False: clew runs no command for it, so it runs all commands itself
+    shell: tuple[str, ...] = ()  # with which it has clew run a command line
+    arguments_as_text: bool = False  # it announces a call with its arguments as JSON in a text
+    confirms: Set[str] = NOTHING  # the options yes and no of a request that does not say which call it is about
     untyped_commands: bool = False  # it asks about its shell with another kind than `execute`
     asking: Asking = Asking()
     checks_login: bool = False  # it begins a session only if it is logged in
@@ -130,6 +134,7 @@ _ENTRIES = (
         ("claude-agent-acp",),
         _npm("@agentclientprotocol/claude-agent-acp"),
         say("acp.log_in_claude"),
+        {"CLAUDE_CODE_MAX_RETRIES": "7"},  # some 80 s; by itself it tries for more than three minutes
         quirks=Quirks(
             program=Program.SHARED,
             asking=Asking("default", frozenset({"auto", "acceptEdits", "dontAsk", "bypassPermissions"})),
@@ -179,6 +184,7 @@ _ENTRIES = (
             failure=text_errors.goose,
             program=Program.THREAD,
             unusable_after_cancel=True,  # it puts a stopped message before the next one
+            unusable_after_failure=True,
             takes_terminals=False,
             untyped_commands=True,
             asking=Asking("approve", frozenset({"auto", "smart_approve"})),
@@ -195,6 +201,7 @@ _ENTRIES = (
         quirks=Quirks(
             takes_terminals=False,
             untyped_commands=True,
+            arguments_as_text=True,
             asking=Asking("default", frozenset({"auto", "yolo"})),
             checks_login=True,
             leaves_at=True,
@@ -215,7 +222,10 @@ _ENTRIES = (
         "Nanocoder",
         ("nanocoder", "--acp"),
         _npm("@nanocollective/nanocoder"),
-        quirks=Quirks(asking=Asking("normal", frozenset({"auto-accept", "yolo"}))),
+        quirks=Quirks(
+            unusable_after_cancel=True,  # a call that was stopped at a question lacks its result, so its model refuses
+            asking=Asking("normal", frozenset({"auto-accept", "yolo"})),
+        ),
         calls_itself="nanocoder",
     ),
     Entry(
@@ -224,7 +234,8 @@ _ENTRIES = (
         ("fast-agent", "acp", "--shell"),
         say("acp.install_pip", package="fast-agent-mcp"),
         quirks=Quirks(
-            takes_terminals=False,
+            # It asks about the commands that clew runs, and not about its own.
+            shell=("/bin/sh", "-lc"),
             asking=Asking(silent_arguments=frozenset({"--no-permissions"})),
         ),
         calls_itself="fast-agent-acp",
@@ -234,7 +245,15 @@ _ENTRIES = (
         "OpenHands",
         ("openhands", "acp"),
         say("acp.install_pip", package="openhands"),
-        quirks=Quirks(asking=Asking("always-ask", frozenset({"always-approve", "llm-approve"})), checks_login=True),
+        quirks=Quirks(
+            confirms=frozenset({"accept", "reject"}),
+            asking=Asking(
+                "always-ask",
+                frozenset({"always-approve", "llm-approve"}),
+                silent_arguments=frozenset({"--always-approve", "--yolo", "--llm-approve"}),
+            ),
+            checks_login=True,
+        ),
         calls_itself="OpenHands CLI ACP Agent",
     ),
     Entry(
@@ -244,8 +263,12 @@ _ENTRIES = (
         _npm("droid"),
         quirks=Quirks(
             program=Program.THREAD,
-            takes_terminals=False,
-            asking=Asking(silent_arguments=frozenset({"--auto", "--skip-permissions-unsafe"})),
+            # Commands that its model calls harmless run without a question, but clew runs them and asks.
+            asking=Asking(
+                "normal",
+                frozenset({"auto-low", "auto-medium", "auto-high"}),
+                silent_arguments=frozenset({"--auto", "--skip-permissions-unsafe"}),
+            ),
         ),
         calls_itself="@factory/cli",
     ),

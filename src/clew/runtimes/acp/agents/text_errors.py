@@ -47,6 +47,7 @@ def _problem(title: str, said: str) -> Problem:
     return Problem.of(code, say(sentence, title=title, reply=said[:LONGEST]))
 
 
-hermes = recognise("Hermes", r"(?:API call failed after \d+ retries[:.] ?)?(?:Error: )?HTTP \d{3}\b|Error: ")
+_HERMES_STATUS = r"(?:API call failed after \d+ retries[:.] ?)?(?:Error: )?HTTP \d{3}\b"
+hermes = recognise("Hermes", rf"{_HERMES_STATUS}|Error: |⚠️ No reply: the model returned empty content\b")
 copilot = recognise("GitHub Copilot", r"(?:Info: Request failed[^\n]*\n*)*Error: ")
 goose = recognise("Goose", r"Ran into this error: ")

@@ -199,6 +199,11 @@ def with_env(line: str, env: Env) -> str:
     return f"export {names}; {line}" if env else line
 
 
+def without_shell(argv: tuple[str, ...], shell: tuple[str, ...]) -> tuple[str, ...]:
+    """A command that the agent wraps into its own shell, as when it asks about it."""
+    return (*SHELL, argv[-1]) if shell and argv[:-1] == shell else argv
+
+
 def diffs(call: ToolCall) -> tuple[Part, ...]:
     return tuple(part for part in call.parts if part.type == "diff")
 

@@ -46,7 +46,7 @@ class RequestHandler:
         self._live = live
         self._workspace = workspace
         self._terminals = own
-        self._edit_tools = connection.entry.quirks.edit_tools
+        self._quirks = connection.entry.quirks
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
@@ -67,7 +67,7 @@ class RequestHandler:
     async def _permission(self, id: RequestId, params: msgspec.Raw) -> Any:
         """Ask a person, and ask again whenever the request changes. `send` responds at once when the answer arrives, so
         that no yes follows a stop."""
-        request = _read(params, wire.PermissionRequest)
+        request = self._about_open_call(_read(params, wire.PermissionRequest))
 
         def send(answer: Answer) -> None:
             self._connection.answer(id, permissions.to_response(request.options, answer))
@@ -79,6 +79,16 @@ class RequestHandler:
             self._live.withdraw(pending)
             pending = await self._prepare(f"{ref}.{next(numbers)}", request, send)
         return _LATER
+
+    def _about_open_call(self, request: wire.PermissionRequest) -> wire.PermissionRequest:
+        """A request of an agent that only asks whether it may go on is about the one call that it has announced."""
+        known, wanted = self._live.translation, self._quirks.confirms
+        is_unclear = known.tool(request.tool_call.tool_call_id) is None and request.tool_call.raw_input is None
+        waiting = [each.item for each in known.activities if each.outcome is None]
+        if not (wanted and is_unclear and len(waiting) == 1):
+            return request
+        options = tuple(option for option in request.options if option.option_id in wanted)
+        return replace(request, tool_call=wire.ToolCall(waiting[0]), options=options)
 
     async def _is_settled(self, pending: Pending) -> bool:
         """Open the gate and wait. True: it was answered. False: the request or the file has changed."""
@@ -93,19 +103,24 @@ class RequestHandler:
         call = request.tool_call
         with suppress(TimeoutError):
             async with asyncio.timeout(ANNOUNCED):
-                while not plans.is_announced(self._live.translation.tool(call.tool_call_id), call, self._edit_tools):
+                while not plans.is_announced(
+                    self._live.translation.tool(call.tool_call_id), call, self._quirks.edit_tools
+                ):
                     self._live.changed.clear()
                     await self._live.changed.wait()
 
-    def _plan(self, request: wire.PermissionRequest) -> Plan:
+    def _announced(self, request: wire.PermissionRequest) -> wire.ToolCall | None:
         known = self._live.translation.tool(request.tool_call.tool_call_id)
-        quirks = self._connection.entry.quirks
+        return tools.with_arguments(known) if known is not None and self._quirks.arguments_as_text else known
+
+    def _plan(self, request: wire.PermissionRequest) -> Plan:
+        quirks = self._quirks
         return plans.read(
-            known,
+            self._announced(request),
             request.tool_call,
             self._workspace,
             runs_in_workspace=quirks.runs_in_workspace,
-            edit_tools=self._edit_tools,
+            edit_tools=self._quirks.edit_tools,
             untyped_commands=quirks.untyped_commands,
         )
 
@@ -189,6 +204,7 @@ class RequestHandler:
         request = _read(params, wire.TerminalRequest)
         where = files.inside(self._workspace, request.cwd or ".")
         plan = terminals.plan(request, plans.resolved(str(where), self._workspace))
+        plan = replace(plan, argv=plans.without_shell(plan.argv, self._quirks.shell))
         if not any(self._live.granted.use(run) for run in _runs(plan)):
             unjudged = doubts.joined(plan.doubts)
             await self._require_yes(id, Asked(GateKind.COMMAND, plan.command, folder=plan.folder, unjudged=unjudged))

@@ -27,7 +27,7 @@ def end_from_response(entry: Entry, live: Live, answer: wire.Prompted | RpcError
         free_again = limits.resets_at if limits is not None and limits.is_refused else None
         return TurnEnded(TurnState.FAILED, problem=problems.problem(entry, answer, free_again))
     if (tokens := _tokens(answer, live.translation.context_used)) is not None:
-        live.add_events([Usage(tokens)])
+        live.add_events([Usage(live.spent + tokens)])
     text = live.translation.text
     if answer.stop_reason == "cancelled":
         return TurnEnded(TurnState.INTERRUPTED)
@@ -40,6 +40,11 @@ def end_from_response(entry: Entry, live: Live, answer: wire.Prompted | RpcError
     if (why := _EARLY_STOPS.get(answer.stop_reason)) is not None:
         live.add_events([Notice(NoticeKind.WARNING, say("acp.stops_early", why=say(why)))])
     return TurnEnded(TurnState.COMPLETED, text)
+
+
+def spent_before(live: Live, prompted: wire.Prompted) -> None:
+    """Keep what a prompt spent that is not the last one of its turn."""
+    live.spent += _tokens(prompted, 0) or Tokens()
 
 
 def end_from_error(bad: RuntimeTrouble) -> TurnEnded:

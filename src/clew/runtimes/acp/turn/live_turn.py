@@ -9,7 +9,9 @@ import msgspec
 
 from clew.model.events import Event, GateClosed, GateOpened, TurnEnded
 from clew.model.gates import Answer, Decision
+from clew.model.messages import PromptMessage
 from clew.model.turns import Problem, TurnState
+from clew.model.turns import Usage as Tokens
 from clew.runtimes.acp.approvals.grants import Grants
 from clew.runtimes.acp.approvals.permissions import Pending
 from clew.runtimes.acp.turn.translate import Translation
@@ -34,6 +36,8 @@ class Live:
         self.heard_at = now()  # the last sign of life
         self.heard = asyncio.Event()  # set at each sign of life
         self.steers: set[str] = set()  # ids of messages that were sent into the turn
+        self.untold: dict[str, PromptMessage] = {}  # by id: why a person declined, which the agent does not know yet
+        self.spent = Tokens()  # by its earlier prompts
         self._opened = opened
         self.translation = Translation(turn, longest_text)
         self.events: Events = asyncio.Queue()
@@ -66,6 +70,10 @@ class Live:
         self.heard_at = self._now()
         self.heard.set()
         self.changed.set()
+
+    def take_untold(self) -> tuple[PromptMessage, ...]:
+        taken, self.untold = tuple(self.untold.values()), {}
+        return taken
 
     def add_events(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -115,9 +115,13 @@ class Translation:
         self._texts = []
         return events
 
+    def end_message(self) -> list[Event]:
+        """End what the agent is saying: what follows is another message."""
+        return [*self._end_thought(), *self._end_text()]
+
     def end(self) -> list[Event]:
         """End everything that is open."""
-        events = [*self._end_thought(), *self._end_text()]
+        events = self.end_message()
         if self._plan is not None:
             events.append(replace(self._plan, phase=Phase.DONE))
         for id, call in self._tools.items():
