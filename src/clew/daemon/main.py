@@ -7,7 +7,6 @@ children, the store. The process that holds the home's lock is the daemon; there
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import faulthandler
 import json
@@ -318,10 +317,18 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
 
+def _ready_fd(arguments: Sequence[str]) -> int | None:
+    """`--ready-fd N`: the descriptor in which to report that it is ready. It is the only option, and argparse would take
+    a hundredth of the start."""
+    if not arguments:
+        return None
+    if len(arguments) != 2 or arguments[0] != "--ready-fd":
+        raise SystemExit("usage: clew.daemon.main [--ready-fd N]")
+    return int(arguments[1])
+
+
 def main() -> int:
-    options = argparse.ArgumentParser(prog="clew.daemon.main")
-    options.add_argument("--ready-fd", type=int, default=None, help="descriptor in which to report that it is ready")
-    report = ReadyPipe(options.parse_args().ready_fd)
+    report = ReadyPipe(_ready_fd(sys.argv[1:]))
     faulthandler.enable()
     try:
         run(Home.find(), report.ready)
