@@ -318,8 +318,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _ready_fd(arguments: Sequence[str]) -> int | None:
-    """`--ready-fd N`: the descriptor in which to report that it is ready. It is the only option, and argparse would take
-    a hundredth of the start."""
+    """The value of `--ready-fd`. It is the only option, and argparse would take a hundredth of the start."""
     if not arguments:
         return None
     if len(arguments) != 2 or arguments[0] != "--ready-fd":
