@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,29 +18,29 @@ _METADATA = ("dist-info", "egg-info")  # how the folders with the metadata of a 
 
 def of_group(group: str) -> Iterable[EntryPoint]:
     """The entry points of a group."""
-    if not any(_may_have(group, entry) for entry in sys.path):
+    declared = map(_declared, sys.path)
+    if not any(text is None or group.encode() in text for text in declared):
         return ()
     from importlib.metadata import entry_points
 
     return entry_points(group=group)
 
 
-def _may_have(group: str, entry: str) -> bool:
-    """Whether a package below an entry of `sys.path` may have one. An archive may."""
+@cache  # two groups are asked for, more than once
+def _declared(entry: str) -> bytes | None:
+    """All that the packages below an entry of `sys.path` declare. None: only importlib.metadata can tell."""
     try:
         with os.scandir(entry or ".") as found:
             packages = [each.path for each in found if each.name.lower().endswith(_METADATA)]
-    except NotADirectoryError:
-        return True
+        return b"".join(map(_text, packages))
+    except FileNotFoundError:
+        return b""
     except OSError:
-        return False
-    return any(_names(Path(package, "entry_points.txt"), group) for package in packages)
+        return None
 
 
-def _names(file: Path, group: str) -> bool:
+def _text(package: str) -> bytes:
     try:
-        return group.encode() in file.read_bytes()
+        return Path(package, "entry_points.txt").read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True  # importlib.metadata tells what is wrong
+        return b""
