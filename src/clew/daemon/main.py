@@ -159,7 +159,9 @@ async def _serve(
 
 async def _end_leftovers(home: Home, clock: Clock, store: Store, parts: Parts) -> None:
     """End what an earlier daemon left, but not what may finish without it."""
-    spared = await take_over(parts, await asyncio.to_thread(kept_programs.leftovers, home, store.id))
+    if not (left := await asyncio.to_thread(kept_programs.leftovers, home, store.id)):
+        return
+    spared = await take_over(parts, left)
     await scan.sweep(
         lambda: [each for each in kept_programs.leftovers(home, store.id) if each.mark not in spared], clock
     )
