@@ -20,7 +20,7 @@ BODILESS = (204, 304)  # statuses without a body
 
 
 class Broken(ConnectionError):
-    """The connection ended before the response was complete, or it is no HTTP."""
+    """The connection ended before the response was complete, or it is no HTTP. Callers say so in their own words."""
 
 
 class Connection:
@@ -36,7 +36,7 @@ class Connection:
 
     @property
     def sock(self) -> socket.socket:
-        assert self._sock is not None, "it is not connected"
+        assert self._sock is not None
         return self._sock
 
     def connect(self) -> None:
@@ -118,7 +118,7 @@ class Response:
             return self._stream.read1(most)
         piece = self._stream.read1(min(most, self._left)) if self._left else b""
         if len(piece) == 0 and self._left:
-            raise Broken("the connection ended within a body")
+            raise Broken
         self._left -= len(piece)
         if self._is_chunked and self._left == 0:
             self._read_line()  # the end of the chunk
@@ -127,7 +127,7 @@ class Response:
     def _read_status(self) -> int:
         version, _, rest = self._read_line().partition(b" ")
         if not version.startswith(b"HTTP/1."):
-            raise Broken("the response is no HTTP")
+            raise Broken
         return _number(rest[:3], 10)
 
     def _read_headers(self) -> Iterator[tuple[bytes, bytes]]:
@@ -141,14 +141,14 @@ class Response:
     def _read_line(self) -> bytes:
         line = self._stream.readline(LONGEST_LINE)
         if not line.endswith(b"\n"):
-            raise Broken("the connection ended within a line")
+            raise Broken
         return line.rstrip(b"\r\n")
 
 
 def _number(digits: bytes, base: int) -> int:
     if not digits.isalnum():
-        raise Broken(f"{digits!r} is no number")
+        raise Broken
     try:
         return int(digits, base)
     except ValueError:
-        raise Broken(f"{digits!r} is no number") from None
+        raise Broken from None
