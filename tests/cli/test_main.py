@@ -34,7 +34,7 @@ def test_help_imports_nothing_slow() -> None:
 @pytest.mark.process
 def test_a_plain_command_imports_no_daemon_code() -> None:
     wanted = imported_by("import clew.cli.main, clew.cli.commands.threads, clew.client.sync, clew.process.start")
-    assert wanted.isdisjoint({*HEAVY, *SHOWY} - {"http.client", "msgspec"})
+    assert wanted.isdisjoint({*HEAVY, *SHOWY} - {"msgspec"})
     assert wanted.isdisjoint(SELDOM), "the views are paid for by what is imported only when it is needed"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.config import plugins
+from clew.config import entry_points
 from clew.config.plugins import BUILT_IN, RUNTIMES, SURFACES, load, names
 from clew.daemon.assemble import own_runtimes
 from clew.support.errors import BadInput
@@ -40,7 +40,7 @@ def test_the_table_of_built_ins_is_the_only_list_of_them() -> None:
 
 
 def test_built_ins_are_found_whatever_the_metadata_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "_entry_points", lambda group: ())
+    monkeypatch.setattr(entry_points, "of_group", lambda group: ())
     factories, troubles = load(SURFACES)
     assert {name: plugin.make for name, plugin in factories.items()} == {
         "feishu": feishu.make,

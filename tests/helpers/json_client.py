@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from http.client import HTTPResponse
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from clew.client.aio import TIMEOUT
 from clew.client.requests import Request
 from clew.client.sync import Client
 from clew.client.wire import Frame, parse_frames
-from clew.process.connection import Connection
+from clew.process.connection import Connection, Response
 from clew.support.home import Home
 
 Json = Any
@@ -35,7 +34,7 @@ def parse_sse(chunks: Iterable[bytes]) -> Iterator[RawEvent]:
     return map(raw_event, parse_frames(chunks))
 
 
-def open_response(home: Home, method: str, path: str, body: Json = None) -> tuple[Connection, HTTPResponse]:
+def open_response(home: Home, method: str, path: str, body: Json = None) -> tuple[Connection, Response]:
     """Send one request, and leave its response to be read in pieces."""
     connection = Connection(home, TIMEOUT)
     headers = {} if body is None else {"Content-Type": "application/json"}

@@ -6,7 +6,6 @@ events of one thread, for `watch` and `chat`.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -179,6 +178,8 @@ class Watcher:
             self._screen.say(phrase("cli_threads.reconnected" if is_again else "cli_threads.watching"))
             self._hellos += 1
         if self._as_json:
+            import json  # only scripts need it
+
             data = json.loads(frame.data) | ({"again": is_again} if frame.kind == EventKind.HELLO else {})
             print(json.dumps({"kind": frame.kind, "seq": frame.seq, "data": data}), flush=True)
         else:

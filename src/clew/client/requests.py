@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct, field
 
-from clew.model.budgets import UsageView
-from clew.model.events.accounts import LimitView
 from clew.model.gate_views import GateView, RuleTest, RuleView, Verdict
-from clew.model.handoff import HandoffView
 from clew.model.messages import Fate
 from clew.model.turns import Prelude
 from clew.model.views import (
@@ -37,7 +34,10 @@ from clew.model.views import (
 )
 from clew.support.coded import Coded, with_code
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # few commands need them
+    from clew.model.budgets import UsageView
+    from clew.model.events.accounts import LimitView
+    from clew.model.handoff import HandoffView
     from clew.model.runtime import ModelInfo
 
 T = TypeVar("T")
@@ -251,6 +251,8 @@ def models(runtime: str) -> Request[tuple[ModelInfo, ...]]:
 
 def limits() -> Request[tuple[LimitView, ...]]:
     """Those that can tell are asked, once a minute at most."""
+    from clew.model.events.accounts import LimitView
+
     return _get(tuple[LimitView, ...], "limits", ask=True)
 
 
@@ -342,20 +344,28 @@ def try_rules(subject: str, *, kind: str, workspace: str, thread: str | None = N
 
 def hand_over(thread: str, target: str, say: str = "", *, quiet: bool = False) -> Request[HandoffView]:
     """It has an id of its own: sent again after a lost connection, it is the same handoff."""
+    from clew.model.handoff import HandoffView
+
     id = new_message_id()
     return _post(HandoffView, "handoffs", thread=thread, target=target, say=say, quiet=quiet, message_id=id)
 
 
 def handoffs() -> Request[tuple[HandoffView, ...]]:
+    from clew.model.handoff import HandoffView
+
     return _get(tuple[HandoffView, ...], "handoffs")
 
 
 def handoff(name: str, wait: float) -> Request[HandoffView]:
     """Answered when the handoff has ended, or after `wait` seconds."""
+    from clew.model.handoff import HandoffView
+
     return _get(HandoffView, "handoffs", name, wait=wait)
 
 
 def cancel_handoff(name: str) -> Request[HandoffView]:
+    from clew.model.handoff import HandoffView
+
     return Request(HandoffView, "DELETE", ("handoffs", name))
 
 
@@ -372,6 +382,8 @@ def come_back() -> Request[AwayView]:
 
 
 def usage(by: str = "account", since: str | None = None) -> Request[UsageView]:
+    from clew.model.budgets import UsageView
+
     return _get(UsageView, "usage", by=by, since=since)
 
 

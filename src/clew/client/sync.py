@@ -6,17 +6,15 @@ loop: every command pays for what is imported.
 
 from __future__ import annotations
 
-import http.client
-import socket
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from clew.client.aio import TIMEOUT, TRIES, AsyncClient
 from clew.client.requests import Request
 from clew.client.wire import Frame, Lost
-from clew.process.connection import Connection
+from clew.process.connection import Connection, Response
 from clew.support.errors import ClewError, NotAnswering, OutOfReach
 from clew.support.home import Home
 from clew.support.sockets import connect, readable
@@ -142,10 +140,8 @@ class BlockingTransport:
 
     def close(self) -> None:
         self._closed = True
-        sock = self._connection.sock if self._connection else None
-        if sock is not None:
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+        if self._connection is not None:
+            self._connection.shut()
 
     def _check_closed(self) -> None:
         if self._closed:
@@ -212,7 +208,7 @@ class BlockingTransport:
 
 
 class BlockingResponse:
-    def __init__(self, connection: Connection, response: http.client.HTTPResponse) -> None:
+    def __init__(self, connection: Connection, response: Response) -> None:
         self._connection = connection
         self._response = response
         self.status = response.status
@@ -232,8 +228,8 @@ class BlockingResponse:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Errors of http.client as `Transport` has them."""
+    """Errors of a connection as `Transport` has them."""
     try:
         yield
-    except (ConnectionError, http.client.HTTPException) as error:
+    except ConnectionError as error:
         raise Lost from error

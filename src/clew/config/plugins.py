@@ -15,6 +15,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
 
+from clew.config import entry_points
 from clew.config.plugin import Connecting, Plugin
 from clew.support.coded import bring, holes, worded
 from clew.support.errors import BadInput
@@ -269,14 +270,8 @@ def _import(value: str) -> Any:
 
 
 def _foreign(group: str) -> list[EntryPoint]:
-    entries = [entry for entry in _entry_points(group) if _package(entry) != "clew"]
+    entries = [entry for entry in entry_points.of_group(group) if _package(entry) != "clew"]
     return sorted(entries, key=lambda entry: (entry.name, _package(entry)))
-
-
-def _entry_points(group: str) -> Iterable[EntryPoint]:
-    from importlib.metadata import entry_points  # slow to import, and not needed for clew's own plugins
-
-    return entry_points(group=group)
 
 
 def _package(entry: EntryPoint) -> str:

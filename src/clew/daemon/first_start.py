@@ -4,7 +4,6 @@ is."""
 
 from __future__ import annotations
 
-from clew.config import edit
 from clew.config.settings import Config
 from clew.daemon.assemble import own_runtimes
 from clew.model.runtime import TriesSandbox
@@ -25,6 +24,8 @@ async def write_first_config(home: Home) -> None:
     if any(path.exists() for path in (home.config, home.database, saved_of(home.database))):
         return
     if await has_sandbox(Config()):
+        from clew.config import edit  # only a new home needs it
+
         edit.write(home.config, FIRST_CONFIG)
 
 

@@ -7,7 +7,6 @@ children, the store. The process that holds the home's lock is the daemon; there
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import faulthandler
 import json
@@ -160,7 +159,9 @@ async def _serve(
 
 async def _end_leftovers(home: Home, clock: Clock, store: Store, parts: Parts) -> None:
     """End what an earlier daemon left, but not what may finish without it."""
-    spared = await take_over(parts, await asyncio.to_thread(kept_programs.leftovers, home, store.id))
+    if not (left := await asyncio.to_thread(kept_programs.leftovers, home, store.id)):
+        return
+    spared = await take_over(parts, left)
     await scan.sweep(
         lambda: [each for each in kept_programs.leftovers(home, store.id) if each.mark not in spared], clock
     )
@@ -318,10 +319,17 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
 
+def _ready_fd(arguments: Sequence[str]) -> int | None:
+    """The value of `--ready-fd`. It is the only option, and argparse would take a hundredth of the start."""
+    if not arguments:
+        return None
+    if len(arguments) != 2 or arguments[0] != "--ready-fd":
+        raise SystemExit("usage: clew.daemon.main [--ready-fd N]")
+    return int(arguments[1])
+
+
 def main() -> int:
-    options = argparse.ArgumentParser(prog="clew.daemon.main")
-    options.add_argument("--ready-fd", type=int, default=None, help="descriptor in which to report that it is ready")
-    report = ReadyPipe(options.parse_args().ready_fd)
+    report = ReadyPipe(_ready_fd(sys.argv[1:]))
     faulthandler.enable()
     try:
         run(Home.find(), report.ready)

@@ -17,8 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clew.process import descriptors, keeper, lock, scan
-from clew.process import start as process_start
+from clew.process import descriptors, lock, scan
 from clew.process.scan import Mark, Process, ProcessRef
 from clew.support import crash, sockets
 from clew.support.clock import Clock
@@ -197,9 +196,11 @@ def _delete_ended_records(home: Home, ours: Path) -> None:
 
 def _run_keeper(home: Home, argv: list[str], env: dict[str, str]) -> None:
     """Run a keeper. It detaches at once; a line in the pipe says that the program was started."""
+    from clew.process import keeper, start  # few daemons keep a program
+
     receiver, sender = os.pipe()
     argv[argv.index("READY")] = str(sender)
-    with os.fdopen(receiver, "rb") as pipe, process_start.daemon_output(home) as out:
+    with os.fdopen(receiver, "rb") as pipe, start.daemon_output(home) as out:
         try:
             subprocess.run(
                 [sys.executable, "-I", "-S", keeper.__file__, *argv],

@@ -11,10 +11,12 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from clew.support.coded import worded
 from clew.support.errors import StoreHeld
@@ -24,8 +26,7 @@ _SIZE = 512  # bytes: each write replaces the one before completely, so that no 
 _TIMEOUT = 0.5  # seconds; `is_free` takes the lock for a moment, and must not prevent a daemon from starting
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     pid: int
     started: str  # the start time; with the pid it identifies a process uniquely
     since: int

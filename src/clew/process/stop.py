@@ -9,8 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from http import HTTPStatus
-from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -257,9 +255,9 @@ def _post_shutdown(home: Home, body: Mapping[str, object]) -> None:
     connection = Connection(home, ANSWER)
     try:
         connection.request("POST", "/api/shutdown", json.dumps(body).encode(), {"Content-Type": "application/json"})
-        if connection.getresponse().status >= HTTPStatus.BAD_REQUEST:
+        if connection.getresponse().status >= 400:
             raise OutOfReach(worded("process.refused_to_stop", "the daemon refused to stop"))
-    except (OSError, HTTPException) as error:
+    except OSError as error:
         raise OutOfReach(worded("process.went_away", "the daemon went away before it answered")) from error
     finally:
         connection.close()

@@ -6,9 +6,12 @@ import time
 from collections.abc import Collection, Sequence
 
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp
 
-from clew.server import openapi, problems
+from clew.server import problems
 from clew.server.auth.guard import Guard
 from clew.server.auth.login import Logins
 from clew.server.auth.tokens import Token
@@ -18,14 +21,14 @@ from clew.server.page import files as page_files
 from clew.server.routes import chat
 from clew.server.routes import files as route_files
 from clew.server.routes.table import ROUTES
-from clew.server.routing.functions import Router
+from clew.server.routing.functions import Route, Router
 from clew.support.files import LARGEST
 
 
 def unix_app(state: AppState, routers: Sequence[Router] = ()) -> Starlette:
     """The app without a token: only the owner of the socket can open it."""
     routes = [*ROUTES, *(route for router in routers for route in router.routes)]
-    served = [*(route.served() for route in (*routes, *page_files.router.routes)), *openapi.served(routes)]
+    served = [*(route.served() for route in (*routes, *page_files.router.routes)), *_described(routes)]
     app = Starlette(routes=served)
     app.router.redirect_slashes = False
     app.state.app_state = state
@@ -43,3 +46,20 @@ def tcp_app(
     app = unix_app(state, routers)
     app.state.is_local = False
     return Guard(app, token.fits, hosts, signed, time.monotonic, logins)
+
+
+def _described(routes: Sequence[Route]) -> list[StarletteRoute]:
+    """The routes `/openapi.json` and `/docs`. What they need is imported with the first request."""
+
+    async def program(request: Request) -> Response:
+        from clew.server import openapi
+
+        return JSONResponse(openapi.describe(routes))
+
+    async def person(request: Request) -> Response:
+        from clew.server import openapi
+
+        page = openapi.page(openapi.describe(routes))
+        return HTMLResponse(page, headers={"Content-Security-Policy": "default-src 'none'"})
+
+    return [StarletteRoute("/openapi.json", program), StarletteRoute("/docs", person)]

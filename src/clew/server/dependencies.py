@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 from starlette.responses import Response
 
 from clew.config.settings import Config, HttpConfig
@@ -21,8 +21,7 @@ Listen = Callable[[HttpConfig], Awaitable[None]]
 _encode = msgspec.json.Encoder(enc_hook=plain).encode
 
 
-@dataclass(slots=True)
-class AppState:
+class AppState(Struct, eq=False):
     """What routes work with. One per daemon; routes take it as a parameter."""
 
     engine: Engine

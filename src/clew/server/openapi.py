@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.routing import Route as StarletteRoute
 
 from clew.model.events.stream import KINDS
 from clew.server.routing.event_schemas import STREAM, event_schemas
@@ -53,18 +50,6 @@ A_PROBLEM = {
     "description": "an error",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
-
-
-def served(routes: Sequence[Route]) -> list[StarletteRoute]:
-    """The routes `/openapi.json` and `/docs`."""
-
-    async def program(request: Request) -> Response:
-        return JSONResponse(describe(routes))
-
-    async def person(request: Request) -> Response:
-        return HTMLResponse(page(describe(routes)), headers={"Content-Security-Policy": "default-src 'none'"})
-
-    return [StarletteRoute("/openapi.json", program), StarletteRoute("/docs", person)]
 
 
 def describe(routes: Sequence[Route]) -> dict[str, Any]:

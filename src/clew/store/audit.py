@@ -21,15 +21,6 @@ from clew.store.tables.inbox import Arrival
 from clew.store.texts import loaded
 
 
-class DeliveryTrouble(Struct, frozen=True):
-    """Answers to one surface that did not arrive, grouped by their error."""
-
-    surface: str
-    for_good: bool  # clew does not try again by itself
-    count: int
-    error: str
-
-
 class ReceivedMessage(Struct, frozen=True):
     """A message that arrived, and its fate."""
 
@@ -207,18 +198,6 @@ def asked_of_people(tx: Tx) -> set[str]:
     """Gates that a person was asked about. The others were answered by a rule when they were opened."""
     rows = tx.all("SELECT data FROM log WHERE kind = 'gate.opened'")
     return {msgspec.json.decode(row["data"])["gate"] for row in rows}
-
-
-def delivery_troubles(tx: Tx) -> list[DeliveryTrouble]:
-    """Why answers do not arrive, the newest last. Uses a partial index: cost grows with open deliveries only."""
-    rows = tx.all(
-        "SELECT surface, state, error, count(*) AS n, max(created_at) AS newest FROM deliveries"
-        " WHERE state IN ('pending', 'failed') AND kind = 'final' AND error IS NOT NULL"
-        " GROUP BY surface, state, error ORDER BY newest"
-    )
-    return [
-        DeliveryTrouble(row["surface"], row["state"] == "failed", int(row["n"]), loaded(row["error"])) for row in rows
-    ]
 
 
 def ended_without_delivery(tx: Tx) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from clew.store.base import Tx
+from clew.store.texts import loaded
 
 
 class OpenCounts(Struct, frozen=True):
@@ -74,3 +75,24 @@ def _is_readable(span: Span) -> bool:
 def _number(tx: Tx, sql: str) -> int | None:
     row = tx.one(sql)
     return row["n"] if row and isinstance(row["n"], int) else None  # a damaged row may have another type
+
+
+class DeliveryTrouble(Struct, frozen=True):
+    """Answers to one surface that did not arrive, grouped by their error."""
+
+    surface: str
+    for_good: bool  # clew does not try again by itself
+    count: int
+    error: str
+
+
+def delivery_troubles(tx: Tx) -> list[DeliveryTrouble]:
+    """Why answers do not arrive, the newest last. Uses a partial index: cost grows with open deliveries only."""
+    rows = tx.all(
+        "SELECT surface, state, error, count(*) AS n, max(created_at) AS newest FROM deliveries"
+        " WHERE state IN ('pending', 'failed') AND kind = 'final' AND error IS NOT NULL"
+        " GROUP BY surface, state, error ORDER BY newest"
+    )
+    return [
+        DeliveryTrouble(row["surface"], row["state"] == "failed", int(row["n"]), loaded(row["error"])) for row in rows
+    ]

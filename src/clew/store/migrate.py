@@ -7,10 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clew.store.base import Store, Tx
-from clew.store.recode import recode
 from clew.store.sqlite import file
 from clew.store.sqlite.driver import SqliteConnection, WriterThread, connect, explain
-from clew.store.tables.handles import name_older_threads
 from clew.support import crash
 from clew.support.clock import Clock
 from clew.support.errors import StoreError
@@ -51,8 +49,12 @@ def migrate(connection: SqliteConnection, clock: Clock) -> str:
             if number > done:
                 connection.script(path.read_text(encoding="utf-8").replace("$SERIAL", connection.serial))
                 if number == CODES:
+                    from clew.store.recode import recode  # only stores of an earlier version need it
+
                     recode(connection)
                 if number == HANDLES:
+                    from clew.store.tables.handles import name_older_threads
+
                     name_older_threads(Tx(connection))
                 raw.execute("INSERT INTO schema_version (version, applied_at) VALUES (?, ?)", (number, clock.now()))
                 crash.point("store.migrated-not-committed")

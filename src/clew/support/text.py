@@ -10,11 +10,12 @@ from io import StringIO
 
 LONGEST = 4_000_000  # bytes of one text of an agent, unless `turns.longest_text` says otherwise
 
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+# Two patterns are compiled only when used, which `re` remembers: every command imports this module.
+_UNSTORABLE = "[\0\ud800-\udfff]"
 
 # C0 and C1 controls except newline and tab, lone surrogates, and marks that change the direction of text.
 _UNSHOWN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_TURNING = "[\u202a-\u202e\u2066-\u2069]"
 
 
 class Pieces:
@@ -34,7 +35,7 @@ class Pieces:
 
 def clean(text: str) -> str:
     """Replace what a database or UTF-8 cannot hold: a lone surrogate or a NUL becomes U+FFFD."""
-    return _UNSTORABLE.sub("�", text)
+    return re.sub(_UNSTORABLE, "�", text)
 
 
 def visible(text: str) -> str:
@@ -44,7 +45,7 @@ def visible(text: str) -> str:
 
 def escape_direction_marks(text: str) -> str:
     """Escape only the marks that change the direction of text."""
-    return _TURNING.sub(lambda found: _escaped(found[0]), text)
+    return re.sub(_TURNING, lambda found: _escaped(found[0]), text)
 
 
 def _escaped(char: str) -> str:

@@ -7,7 +7,6 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import nullcontext, suppress
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,7 @@ class Cutter:
             while len(data) < most and not _caught_up(events):
                 data += answer.read1(self.random.randrange(1, 500))
                 events = list(parse_sse(iter([data])))
-        except (ConnectionError, HTTPException):
+        except ConnectionError:
             events = list(parse_sse(iter([data])))
         finally:
             connection.close()
@@ -62,7 +61,7 @@ class Cutter:
         try:
             while (most is None or len(data) < most) and (piece := answer.read1(self.random.randrange(1, 500))):
                 data += piece
-        except (ConnectionError, HTTPException):
+        except ConnectionError:
             pass
         finally:
             connection.close()

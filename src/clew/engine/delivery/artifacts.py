@@ -32,12 +32,12 @@ _ARCHIVES = {"zip", "gz", "tgz", "xz", "bz2", "7z", "tar"}
 _RECORDINGS = {"mp3", "ogg", "opus", "wav", "m4a", "mp4", "mov", "webm"}
 KINDS = _PICTURES | _PAPERS | _ARCHIVES | _RECORDINGS | {"log", "diff", "patch"}  # file name extensions
 
-_CODE = re.compile(
-    r"^ {0,3}(?P<fence>`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}(?P=fence)[`~]*[ ]*$|\Z)"
-    r"|(?<!`)(?P<ticks>`++)[^`\n]+(?P=ticks)(?!`)",
-    re.MULTILINE | re.DOTALL,
+# Compiled with the first answer: that takes 2 ms.
+_CODE = (
+    r"(?ms)^ {0,3}(?P<fence>`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}(?P=fence)[`~]*[ ]*$|\Z)"
+    r"|(?<!`)(?P<ticks>`++)[^`\n]+(?P=ticks)(?!`)"
 )
-_LINK = re.compile(
+_LINK = (
     r"(?P<picture>!?)\[[^\[\]\n]*\]\("
     r"(?:<(?P<quoted>[^<>\n]+)>|(?P<bare>[^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*))(?:[ ]+\"[^\"\n]*\")?\)"
 )
@@ -90,7 +90,7 @@ def copy_file(path: str, workspace: Path, folder: Path, largest: int) -> Attachm
 
 def linked_paths(answer: str) -> Iterator[str]:
     """Paths of pictures and documents that the answer shows or links to. Links to a line of code are left out."""
-    for link in _LINK.finditer(_CODE.sub("", answer)):
+    for link in re.finditer(_LINK, re.sub(_CODE, "", answer)):
         target = link["quoted"] or link["bare"]
         target = target.removeprefix("file://")
         if len(target) > LONGEST_PATH or _ELSEWHERE.match(target) or target.startswith(("#", "//")):

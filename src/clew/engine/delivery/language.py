@@ -16,16 +16,18 @@ from clew.support.coded import Text
 from clew.texts.bilingual import Bilingual, for_chat, zh
 
 ENGLISH, CHINESE = "en", "zh"
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
-_KANA = re.compile("[\u3040-\u30ff]")  # Japanese has Chinese characters, too
-_WORD = re.compile(r"(?<![\w/])[A-Za-z]{2,}(?!\w)")  # neither a command nor an id
+
+# Compiled with the first message.
+_HAN = "[\u3400-\u4dbf\u4e00-\u9fff]"
+_KANA = "[\u3040-\u30ff]"  # Japanese has Chinese characters, too
+_WORD = r"(?<![\w/])[A-Za-z]{2,}(?!\w)"  # neither a command nor an id
 
 
 def detect_language(text: str) -> str | None:
     """The language of a message; None if unclear."""
-    if _HAN.search(text) and not _KANA.search(text):
+    if re.search(_HAN, text) and not re.search(_KANA, text):
         return CHINESE
-    return ENGLISH if len(_WORD.findall(text)) >= 2 else None
+    return ENGLISH if len(re.findall(_WORD, text)) >= 2 else None
 
 
 def remember_language(tx: Tx, core: Core, inbound: Inbound) -> None:

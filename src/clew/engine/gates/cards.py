@@ -3,6 +3,7 @@ surface can edit messages; else one more line is sent. This module never decides
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
@@ -413,7 +414,7 @@ def _prose_with_line_count(text: str, say: Say) -> str:
 def _prose(text: str) -> str:
     """An agent's text: plain if no chat could take any of it for markup, which would hide it; else fenced."""
     shown = as_prose(text)
-    return shown if PLAIN_LINE.fullmatch(shown) else f"\n{fence(shown)}"
+    return shown if re.fullmatch(PLAIN_LINE, shown) else f"\n{fence(shown)}"
 
 
 def _render_name(text: str) -> str:

@@ -17,7 +17,6 @@ from clew.engine.gates.answers import refuse_secrets
 from clew.engine.gates.lifecycle import stop_turn
 from clew.engine.gates.reply_parser import is_code
 from clew.engine.gates.status_lines import title_line
-from clew.engine.inbox import reading_commands, setting_commands
 from clew.engine.inbox.access import role_of, sees_everything
 from clew.engine.inbox.command import NOTHING_PREPARED, Command, Prepared, Reply
 from clew.engine.inbox.sender import message_of
@@ -77,6 +76,8 @@ async def prepare_command(core: Core, inbound: Inbound) -> Prepared:
     typed = _parse(core, inbound)
     if not isinstance(typed, Typed):
         return NOTHING_PREPARED
+    from clew.engine.inbox import reading_commands, setting_commands  # loaded with the first command
+
     prepare = setting_commands.prepare if typed.spec.name == "dir" else reading_commands.prepare
     return await prepare(core, inbound, typed)
 
@@ -117,6 +118,8 @@ def _prefix(core: Core, inbound: Inbound) -> str:
 
 
 def _handler(spec: CommandSpec) -> Handler:
+    from clew.engine.inbox import reading_commands, setting_commands
+
     found = (vars(module).get(spec.handler) for module in (setting_commands, reading_commands))
     handler: Handler = next((each for each in found if each is not None), None) or globals()[spec.handler]
     return handler

@@ -15,9 +15,8 @@ from clew.engine.threads.settings import offered_models
 from clew.model.events.accounts import LimitView
 from clew.model.runtime import HealthState, ModelInfo, TellsLimits
 from clew.model.views import ChoicesView, RuntimeView, SurfaceView
-from clew.store import Tx, audit, metrics
-from clew.store.audit import DeliveryTrouble
-from clew.store.metrics import OpenCounts
+from clew.store import Tx, metrics
+from clew.store.metrics import DeliveryTrouble, OpenCounts
 from clew.store.tables import deliveries, inbox, limits, log, threads
 from clew.store.tables.limits import SeenLimit
 from clew.support.coded import Text, with_texts
@@ -117,7 +116,7 @@ class StatusService:
 
     async def surfaces_with_failures(self) -> list[SurfaceView]:
         """The surfaces, with failed deliveries in the reason."""
-        troubles = await self._core.store.read(audit.delivery_troubles)
+        troubles = await self._core.store.read(metrics.delivery_troubles)
         return [_with_failures(each, troubles) for each in await self.surfaces()]
 
     @property

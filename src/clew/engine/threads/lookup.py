@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from clew.model.threads import Thread
 from clew.store import Tx
@@ -59,6 +58,8 @@ def find_thread(tx: Tx, name: str, *, exact: bool = False, among: Among = None) 
 
 def _none_found(tx: Tx, wanted: str, among: Among) -> NotFound:
     """There is no such thread, with the handle that was probably meant."""
+    from difflib import get_close_matches  # only an error needs it
+
     near = get_close_matches(wanted.lower()[:LONGEST], handles.newest(tx, COMPARED, among), 1, ALIKE)
     if not near:
         return NotFound(say("threads.no_thread_found", prefix=wanted))

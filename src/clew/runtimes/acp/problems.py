@@ -4,18 +4,19 @@ say the same."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from clew.model.turns import Problem
 from clew.runtimes.acp.agents.known import Entry
 from clew.runtimes.acp.agents.text_errors import LONGEST
-from clew.runtimes.acp.wire import AUTH_REQUIRED, VERSION
-from clew.runtimes.jsonrpc import RpcError
 from clew.support.coded import Text
 from clew.support.errors import RuntimeTrouble, Unable
 from clew.texts.catalogue import say
+
+if TYPE_CHECKING:  # the first session loads the protocol
+    from clew.runtimes.jsonrpc import RpcError
 
 OWN_FAILURE = Problem.of("internal", say("acp.own_failure"))
 
@@ -67,6 +68,8 @@ def silent(entry: Entry, seconds: float) -> AgentExits:
 
 
 def wrong_version(entry: Entry, version: object) -> AgentRefuses:
+    from clew.runtimes.acp.wire import VERSION
+
     return AgentRefuses(say("acp.wrong_version", title=entry.title, version=str(version), ours=VERSION))
 
 
@@ -79,7 +82,7 @@ def not_logged_in(entry: Entry, said: str = "") -> AgentNotLoggedIn:
 
 
 def refuses(entry: Entry, what: Text, error: RpcError) -> RuntimeTrouble:
-    if error.code == AUTH_REQUIRED:
+    if _wants_login(error):
         return not_logged_in(entry, reply(error))
     return AgentRefuses(say("acp.refuses", title=entry.title, what=what, reply=reply(error)))
 
@@ -120,12 +123,18 @@ def unreadable(name: str, why: str) -> FileUnreadable:
 def problem(entry: Entry, error: RpcError, free_again: int | None = None) -> Problem:
     """Why a turn failed. `free_again`: when its account is free again, if that is at its limit."""
     said, data = reply(error), _data(error)
-    if error.code == AUTH_REQUIRED:
+    if _wants_login(error):
         return Problem.of("not_logged_in", not_logged_in(entry, said).words)
     if data.get("errorKind") == "rate_limit" or "usageLimitExceeded" in _names(data.get("codexErrorInfo")):
         found = Problem.of("usage_limit", say("acp.usage_limit", title=entry.title, reply=said))
         return replace(found, until=free_again)
     return Problem.of("agent_error", say("acp.agent_failed", title=entry.title, reply=said.rstrip(".")))
+
+
+def _wants_login(error: RpcError) -> bool:
+    from clew.runtimes.acp.wire import AUTH_REQUIRED
+
+    return error.code == AUTH_REQUIRED
 
 
 def reply(error: RpcError) -> str:

@@ -11,19 +11,16 @@ from clew.model.runtime import Health, HealthState, ModelInfo, ProgramInfo, Runt
 from clew.model.shared_sessions import OutsideSession, PastTurn
 from clew.model.threads import Continuity
 from clew.process.scan import Marks
-from clew.runtimes.claude import problems
-from clew.runtimes.claude.program import binary
-from clew.runtimes.claude.record import open_sessions
 from clew.runtimes.claude.record.orphans import Orphans
 from clew.runtimes.claude.record.position import Position
 from clew.runtimes.claude.settings import ClaudeConfig
-from clew.runtimes.probe import PingStep
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 from clew.texts.catalogue import say
 
-if TYPE_CHECKING:  # loaded by the first session: a daemon that has no thread of Claude starts faster without it
+if TYPE_CHECKING:  # loaded by the first session: a daemon that has no thread of Claude starts faster without them
     from clew.runtimes.claude.session import ClaudeSession
+    from clew.runtimes.probe import PingStep
 
 
 class ClaudeRuntime:
@@ -65,12 +62,17 @@ class ClaudeRuntime:
         return Health(HealthState.STOPPED, say("runtimes.idle"))
 
     def is_there(self) -> bool:
+        from clew.runtimes.claude.program import binary
+
         try:
             return bool(binary.locate(self._config))
         except RuntimeTrouble:
             return False
 
     async def look(self) -> ProgramInfo:
+        from clew.runtimes.claude import problems
+        from clew.runtimes.claude.program import binary
+
         found = await binary.find(self._config, self._clock, self._marks)
         if await binary.is_logged_in(found, self._config, self._clock, self._marks) is False:
             raise problems.not_logged_in()
@@ -108,6 +110,8 @@ class ClaudeRuntime:
         return await asyncio.to_thread(external_sessions.past, self._config, _session_id(continuity), after)
 
     async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:
+        from clew.runtimes.claude.record import open_sessions
+
         names = {_session_id(each): each for each in sessions}
         store = self._marks.store
         found = await asyncio.to_thread(open_sessions.holders, self._config, names, store)

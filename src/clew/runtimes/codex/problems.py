@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from clew.model.turns import Problem
-from clew.runtimes.codex.wire import TurnError
 from clew.support.coded import Text
 from clew.support.errors import RuntimeHeld, RuntimeTrouble, Unable
 from clew.texts.catalogue import say
+
+if TYPE_CHECKING:
+    from clew.runtimes.codex.wire import TurnError
 
 _BACKTRACE = re.compile(r"Stack backtrace|\d+: |at |Location:")
 

@@ -6,27 +6,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from clew.model.events import LimitWindow
 from clew.model.runtime import Health, ModelInfo, ProgramInfo, RuntimeCan, Seat
 from clew.model.shared_sessions import OutsideSession, PastTurn
 from clew.model.threads import Continuity
 from clew.process.scan import Marks
-from clew.runtimes.codex import external_sessions, problems, wire
-from clew.runtimes.codex.server import binary, environment, limits
-from clew.runtimes.codex.server.connection import Connection, connect
+from clew.runtimes.codex import problems
+from clew.runtimes.codex.server import binary, environment
 from clew.runtimes.codex.server.kept_server import Keeping
 from clew.runtimes.codex.server.pool import Servers
-from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.settings import CodexConfig
-from clew.runtimes.codex.threads import Position
-from clew.runtimes.jsonrpc import RpcError
-from clew.runtimes.probe import PingStep
 from clew.runtimes.server import Server
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 from clew.support.home import Home
 from clew.texts.catalogue import say
+
+if TYPE_CHECKING:  # loaded by the first session: a daemon that has no thread of Codex starts faster without them
+    from clew.runtimes.codex.server.connection import Connection
+    from clew.runtimes.codex.session import CodexSession
+    from clew.runtimes.probe import PingStep
 
 
 class CodexRuntime:
@@ -56,6 +57,8 @@ class CodexRuntime:
         self._servers.come_back()
 
     async def open(self, seat: Seat) -> CodexSession:
+        from clew.runtimes.codex.session import CodexSession
+
         if seat.lent:
             return await self._open_shared(seat)
         session = CodexSession(self._servers.of, self._config, seat)
@@ -72,6 +75,8 @@ class CodexRuntime:
             return False
 
     async def look(self) -> ProgramInfo:
+        from clew.runtimes.codex.server.connection import connect
+
         found = await binary.find(self._config, self._clock, self._marks)
         connection = await connect(self._config, self._clock, self._marks, found)
         await connection.close()
@@ -84,6 +89,10 @@ class CodexRuntime:
 
     async def limits(self) -> tuple[LimitWindow, ...]:
         """What Codex says if it is asked. Without a login there is nothing to say; clew reads no credentials."""
+        from clew.runtimes.codex import wire
+        from clew.runtimes.codex.server import limits
+        from clew.runtimes.jsonrpc import RpcError
+
         connection = await self._servers.main.connect()
         try:
             answer = await connection.ask("account/rateLimits/read", None, wire.AllLimits)
@@ -92,6 +101,9 @@ class CodexRuntime:
         return limits.all_windows(answer)
 
     async def models(self) -> tuple[ModelInfo, ...]:
+        from clew.runtimes.codex import wire
+        from clew.runtimes.jsonrpc import RpcError
+
         connection = await self._servers.main.connect()
         try:
             page = await connection.ask("model/list", {}, wire.ModelPage)
@@ -124,14 +136,20 @@ class CodexRuntime:
     # Threads that people also use without clew
 
     async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[OutsideSession]:
+        from clew.runtimes.codex import external_sessions
+
         connection = await self._servers.main.connect()
         async for each in external_sessions.list_all(connection, folders):
             yield each
 
     async def past(self, continuity: Continuity, after: str | None = None) -> list[PastTurn]:
+        from clew.runtimes.codex import external_sessions
+
         return await external_sessions.past(await self._servers.main.connect(), _thread_id(continuity), after)
 
     async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:
+        from clew.runtimes.codex import external_sessions
+
         names = {_thread_id(each): each for each in sessions}
         found = await asyncio.to_thread(external_sessions.holders, names)
         return {names[name]: who for name, who in found.items()}
@@ -141,6 +159,8 @@ class CodexRuntime:
         return f"{program} resume {_thread_id(continuity)}"
 
     async def _open_shared(self, seat: Seat) -> CodexSession:
+        from clew.runtimes.codex.session import CodexSession
+
         server = self._servers.new()
         self._dedicated.add(server)
 
@@ -161,6 +181,8 @@ class CodexRuntime:
 
 
 def _thread_id(continuity: Continuity) -> str:
+    from clew.runtimes.codex.threads import Position
+
     if (position := Position.read(continuity)) is None:
         raise RuntimeTrouble(say("codex.position_unreadable", data=repr(continuity.data)))
     return position.thread

@@ -12,7 +12,6 @@ from starlette.responses import Response, StreamingResponse
 from clew.model.messages import Attachment, Inbound
 from clew.model.views import ConversationView
 from clew.server import sse
-from clew.server.chat.follow import stream
 from clew.server.dependencies import AppState, json_response
 from clew.server.files import uploads
 from clew.server.routing import schemas
@@ -29,6 +28,8 @@ PageId = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 async def chat(state: AppState, body: schemas.Chat, idempotency_key: Key = None) -> Response:
     """Server-sent events: `metadata` first and once, then `progress` and `chunk`, exactly one of `done` and `error`
     last. A request with the same `message_id` joins the same turn."""
+    from clew.server.chat.follow import stream  # only front ends of others need it
+
     message_id = body.message_id or _by_key(idempotency_key) or state.new_id()
     conversation_id = body.conversation_id or message_id
     inbound = Inbound(

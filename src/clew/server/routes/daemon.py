@@ -17,8 +17,7 @@ from clew.model.events.accounts import LimitView
 from clew.model.gate_views import Verdict
 from clew.model.runtime import ModelInfo
 from clew.model.views import DamagedRow, Notified, StatusView
-from clew.process import kept_programs
-from clew.process.start import is_supervised
+from clew.process import kept_programs, lock
 from clew.server.dependencies import AppState, json_response
 from clew.server.metrics import MEDIA_TYPE, Measurements, render
 from clew.server.metrics import metrics as figures
@@ -57,7 +56,7 @@ async def _reasons(state: AppState) -> AsyncIterator[Text]:
 async def status(state: AppState) -> Response:
     outdated = await asyncio.to_thread(_outdated, state)
     view = StatusView(
-        daemon=replace(state.about, supervised=is_supervised(state.home), outdated=outdated),
+        daemon=replace(state.about, supervised=not lock.is_free(state.home.supervisor_lock), outdated=outdated),
         runtimes=await state.engine.status.runtimes(),
         surfaces=await state.engine.status.surfaces_with_failures(),
         fates=await state.engine.status.fates(),

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from clew.config import settings as config_settings
 from clew.model.threads import ThreadFilter
 from clew.model.views import ChoicesView, FiguresView, LoginView, OwedView
-from clew.process.listing import list_processes
 from clew.server.dependencies import AppState, json_response
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
@@ -71,6 +70,8 @@ async def outbox(state: AppState) -> Response:
 
 @router.get("/processes", gives=list[schemas.ProcessView], summary="List the processes of clew, as `clew ps` does")
 async def processes(state: AppState) -> Response:
+    from clew.process.listing import list_processes  # only one view of the page needs it
+
     running = (await state.engine.threads.page(ThreadFilter(running=True, limit=MAX_ROWS))).threads
     names = [(each.pid, each.name) for each in await state.engine.status.runtimes() if each.pid]
     work = {pid: tuple(thread.id for thread in running if thread.turn_runtime == name) for pid, name in names}

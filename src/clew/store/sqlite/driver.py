@@ -11,9 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from clew.store.base import Body, Committed, Row, Tx
 from clew.store.sqlite.file import OpenFile
@@ -123,8 +124,7 @@ def explain(error: sqlite3.Error, path: Path | str) -> StoreError:
     return StoreError(say("daemon.store_error", path=str(path), error=words))
 
 
-@dataclass(slots=True)
-class _Job:
+class _Job(Struct, eq=False):
     body: Body[Any]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]

@@ -11,34 +11,34 @@ from functools import cache
 
 from clew.support.text import cut_mark
 
+# All patterns are compiled only when used, which `re` remembers: every command imports this module.
+
 # Letters, symbols and marks that are drawn as nothing. Controls, format marks and odd spaces are found by category.
-_NO_INK = re.compile(
+_NO_INK = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u2d7f\u3164\ufe00-\ufe0f\uffa0\ufffc"
     "\U0001107f\U00011a47\U00011a99\U00016fe4\U0001bc9d\U0001d159\U000e0100-\U000e01ef]"
 )
-_ODD = re.compile(r"[^ -~\n\t]")
-_ODD_OR_LINE = re.compile(r"[^ -~]")
+_ODD = r"[^ -~\n\t]"
+_ODD_OR_LINE = r"[^ -~]"
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 # Lookalikes of `;`, `/`, `\`, `.`, `-`, `:`, `!`, `|`; a dash that would begin an option; a combining mark that strikes
 # out its character, is on something other than a letter, or is the third one on it.
-_SIGNS = re.compile(
-    "[\u037e\u2044\u2215\u29f8\u2216\u29f5\ufe68\u2024\u2010\u2011\u2043\u02d7\u2236\ua789\u01c3\u01c0\u2223]"
-)
-_DASHES = re.compile("(?<!\\S)[\u2012-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[A-Za-z])")
-_MARKS = re.compile(
+_SIGNS = "[\u037e\u2044\u2215\u29f8\u2216\u29f5\ufe68\u2024\u2010\u2011\u2043\u02d7\u2236\ua789\u01c3\u01c0\u2223]"
+_DASHES = "(?<!\\S)[\u2012-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[A-Za-z])"
+_MARKS = (
     "[\u0334-\u0338\u20d0-\u20f0]|(?<=[ -@[-`{-~\n])[\u0300-\u0333\u0339-\u036f]|(?<=[\u0300-\u036f]{2})[\u0300-\u036f]"
 )
 
 _MAX_STACK = 3  # combining marks of any script on one letter; more of them would cover the lines above and below
-_MAY_STACK = re.compile(rf"[^\x00-\x7f]{{{_MAX_STACK + 1},}}")
+_MAY_STACK = rf"[^\x00-\x7f]{{{_MAX_STACK + 1},}}"
 
 # Blanks that push the rest of a line out of sight: more than 40 inside a line (the sign of a diff does not count), or
 # more than 200 at its beginning, which is more than any indentation.
-_GAP = re.compile(r"(?<=[^ \t\n])(?<!^[+-])[ \t]{41,}|(?:^|(?<=^[+-]))[ \t]{201,}", re.MULTILINE)
-_GAP_IN_LINE = re.compile(r"[ \t]{41,}")
+_GAP = r"(?m)(?<=[^ \t\n])(?<!^[+-])[ \t]{41,}|(?:^|(?<=^[+-]))[ \t]{201,}"
+_GAP_IN_LINE = r"[ \t]{41,}"
 
-_WORD = re.compile(r"(?<!\w)[A-Za-z0-9_]*+[^\W\x00-\x7f]\w*")  # a word that is not only ASCII
+_WORD = r"(?<!\w)[A-Za-z0-9_]*+[^\W\x00-\x7f]\w*"  # a word that is not only ASCII
 _NEAR = 40
 _LIKE_ASCII = frozenset(
     "асеорхуѕіјһԁԛԝӏүАВЕКМНОРСТХУЅІЈԚԜӀҮ"  # Cyrillic
@@ -54,13 +54,18 @@ _LIKE_ASCII = frozenset(
 def escape_hidden(text: str, *, lines: bool = True) -> str:
     """The text with hidden characters escaped. Words of any language stay unchanged, unless they look like English.
     `lines`: keep newlines and tabs; otherwise escape them too."""
-    shown = _WORD.sub(lambda word: _word(text, word), text)
-    shown = (_GAP if lines else _GAP_IN_LINE).sub(lambda gap: f"␣×{len(gap[0])}", shown)
-    for pattern in (_NO_INK, _SIGNS, _DASHES, _MARKS):
-        shown = pattern.sub(lambda found: "".join(map(_escaped, found[0])), shown)
-    shown = _MAY_STACK.sub(lambda run: _without_stacks(run[0]), shown)
+    is_ascii = text.isascii()  # then only gaps and controls are hidden
+    shown = text if is_ascii else re.sub(_WORD, lambda word: _word(text, word), text)
+    shown = re.sub(_GAP if lines else _GAP_IN_LINE, lambda gap: f"␣×{len(gap[0])}", shown)
+    shown = shown if is_ascii else _escape_signs_and_marks(shown)
     odd = _ODD if lines else _ODD_OR_LINE
-    return odd.sub(lambda found: _escaped(found[0]) if _is_unseen(found[0]) else found[0], shown)
+    return re.sub(odd, lambda found: _escaped(found[0]) if _is_unseen(found[0]) else found[0], shown)
+
+
+def _escape_signs_and_marks(text: str) -> str:
+    for pattern in (_NO_INK, _SIGNS, _DASHES, _MARKS):
+        text = re.sub(pattern, lambda found: "".join(map(_escaped, found[0])), text)
+    return re.sub(_MAY_STACK, lambda run: _without_stacks(run[0]), text)
 
 
 def shortened(text: str, limit: int) -> str:

@@ -13,11 +13,11 @@ MANY = 20  # a command, a reason or a question with more lines says how many it 
 LONG = 1_000  # a command with a line of more characters says how many they are
 
 # The blocks of right-to-left scripts: bidirectional classes R, AL and AN, and the marks on them.
-_FROM_RIGHT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]+")
+_FROM_RIGHT = "[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]+"
 _FOLD = "⏎"
-_BLANK_LINES = re.compile(r"^([+-]?)[ \t]*\n(?:\1[ \t]*\n){3,}", re.MULTILINE)  # in a diff each begins with its sign
+_BLANK_LINES = r"(?m)^([+-]?)[ \t]*\n(?:\1[ \t]*\n){3,}"  # in a diff each begins with its sign
 
-# Two patterns are compiled only when used, which `re` remembers: that takes as long as importing ten modules.
+# Patterns are compiled only when used, which `re` remembers: that takes as long as importing ten modules.
 _EASTERN = (  # Chinese, Japanese and Korean letters; `丶` alone is none
     "[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u4e35\u4e37-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]"
 )
@@ -67,7 +67,7 @@ def as_command(text: str, *, lines: bool = True) -> str:
 def as_code(text: str, *, lines: bool = True) -> str:
     """Show a path or a diff. `lines`: keep newlines and tabs; otherwise escape them too."""
     folded = _folded(text) if lines else text
-    return escape_hidden(_FROM_RIGHT.sub(lambda found: _escaped(found[0]), folded), lines=lines)
+    return escape_hidden(re.sub(_FROM_RIGHT, lambda found: _escaped(found[0]), folded), lines=lines)
 
 
 def as_prose(text: str) -> str:
@@ -109,7 +109,7 @@ def many_in(text: str) -> int | None:
 def _folded(text: str) -> str:
     """Fold runs of more than three blank lines: next to the buttons a person would see only what comes after them."""
     own = text.replace(f"{_FOLD}×", f"{_escaped(_FOLD)}×")
-    return _BLANK_LINES.sub(lambda run: f"{run[1]}{_FOLD}×{len(run[0].splitlines())}\n", own)
+    return re.sub(_BLANK_LINES, lambda run: f"{run[1]}{_FOLD}×{len(run[0].splitlines())}\n", own)
 
 
 def _signs(piece: re.Match[str]) -> str:
@@ -132,7 +132,7 @@ def _escaped(text: str) -> str:
     return text.encode("ascii", "backslashreplace").decode()
 
 
-PLAIN_LINE = re.compile(  # one line of words, with a colon only before a blank: Feishu has emoji such as `:OK:`
+PLAIN_LINE = (  # one line of words, with a colon only before a blank: Feishu has emoji such as `:OK:`
     r"""(?!.*[ ]{2})(?:[^\W\d_](?:[^\W_]|[ ,.?!'"()/%+=-]|[:;](?=[ ]|$)"""
     r"""|[\u2014\u2018-\u201d\u2026\u3001\u3002\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f])*)?"""
 )
@@ -141,7 +141,7 @@ PLAIN_LINE = re.compile(  # one line of words, with a colon only before a blank:
 def plain_or_code(text: str) -> str:
     """A name or a command inside a line: plain if no chat could read anything in it as markup, else as inline code.
     What would end the code, or what Feishu reads as an image even there, is escaped."""
-    if PLAIN_LINE.fullmatch(text.lstrip("!/")):
+    if re.fullmatch(PLAIN_LINE, text.lstrip("!/")):
         return text
     inside = escape_hidden(text, lines=False).replace("`", r"\x60").replace("![", r"\x21[")
     return f"`{inside}`"

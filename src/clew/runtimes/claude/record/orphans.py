@@ -12,7 +12,6 @@ from enum import Enum
 from clew.model.runtime import RecordState
 from clew.process import scan
 from clew.process.scan import Process
-from clew.runtimes.claude.record import lookup, open_sessions, transcript
 from clew.runtimes.claude.settings import ClaudeConfig
 from clew.support.clock import Clock
 
@@ -114,6 +113,8 @@ class State(Enum):
 
 
 def state_of(config: ClaudeConfig, session: str) -> State:
+    from clew.runtimes.claude.record import lookup, transcript  # few daemons find anything to take over
+
     path = transcript.find(config, session)
     newest = transcript.turns(transcript.conversation(path))[-1:] if path is not None else []
     for turn in newest:
@@ -125,6 +126,8 @@ def state_of(config: ClaudeConfig, session: str) -> State:
 
 
 def _finishing(config: ClaudeConfig, left: Mapping[int, str]) -> Iterator[tuple[str, Process]]:
+    from clew.runtimes.claude.record import open_sessions
+
     for opened in open_sessions.read_all(config):
         process = scan.get(opened.pid) if opened.pid in left else None
         is_same = process is not None and process.started == left[opened.pid] and opened.is_of(process)
@@ -133,5 +136,7 @@ def _finishing(config: ClaudeConfig, left: Mapping[int, str]) -> Iterator[tuple[
 
 
 def _size(config: ClaudeConfig, session: str) -> int:
+    from clew.runtimes.claude.record import transcript
+
     path = transcript.find(config, session)
     return path.stat().st_size if path is not None else 0

@@ -21,7 +21,6 @@ from clew.process.scan import Mark, Marks
 from clew.runtimes.codex import problems
 from clew.runtimes.codex.server import environment as server_environment
 from clew.runtimes.codex.server.binary import Binary
-from clew.runtimes.codex.server.connection import Connection, environment, handshake
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.process import EXIT_GRACE, child_environment
 from clew.runtimes.server import OnLost, ignore
@@ -31,7 +30,8 @@ from clew.support.errors import RuntimeLost
 from clew.support.home import Home
 from clew.texts.catalogue import say
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded by the first connection
+    from clew.runtimes.codex.server.connection import Connection
     from clew.runtimes.websocket import WebSocket
 
 KEPT = "kept"  # part of the mark of a program that outlives its daemon
@@ -144,6 +144,8 @@ class Keeping(Struct, frozen=True):
     async def attach(self, kept: KeptProgram, on_lost: OnLost = ignore, binary: Binary | None = None) -> Connection:
         """Attach to a kept server. If it does not answer at all, end it; after any other error it goes on. Raises
         RuntimeTrouble."""
+        from clew.runtimes.codex.server.connection import Connection, handshake
+
         program = binary or Binary("codex", kept.version)
         connection = Connection(self.config, self.clock, program, process=kept.mark.incarnation, on_lost=on_lost)
         try:
@@ -174,6 +176,8 @@ class Keeping(Struct, frozen=True):
         return kept
 
     async def _start(self, name: str, binary: Binary) -> KeptProgram:
+        from clew.runtimes.codex.server.connection import environment
+
         at = self.home.place(f"{name}.sock")
         mark = Mark(self.marks.store, f"{KEPT}.{self.clock.token()[:16]}", 1)
         try:

@@ -7,29 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from clew.process.kept_programs import KeptProgram
 from clew.process.scan import Marks
 from clew.runtimes.codex.server import binary
-from clew.runtimes.codex.server.connection import Connection, connect
 from clew.runtimes.codex.server.kept_server import Keeping
 from clew.runtimes.codex.settings import CodexConfig
-from clew.runtimes.jsonrpc import RpcError
 from clew.runtimes.server import OnLost, Server
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
+
+if TYPE_CHECKING:  # loaded by the first connection: a daemon that has no thread of Codex starts faster without it
+    from clew.runtimes.codex.server.connection import Connection
 
 log = logging.getLogger(__name__)
 
 FORMER_IDLE_STOP = 1.0  # seconds for which a former server must be idle before it is ended
 
 
-@dataclass(slots=True)
-class _Former:
+class _Former(Struct):
     kept: KeptProgram
     server: Server[Connection]
-    threads: frozenset[str] = field(default_factory=frozenset)  # that it has loaded
+    threads: frozenset[str] = frozenset()  # that it has loaded
 
 
 class Servers:
@@ -79,6 +81,8 @@ class Servers:
         return [self.main, *(former.server for former in self._former)]
 
     async def _attach(self, living: list[KeptProgram]) -> None:
+        from clew.runtimes.jsonrpc import RpcError
+
         ours = await self._wanted_name()
         for kept in living:
             try:
@@ -115,6 +119,8 @@ class Servers:
         log.info("the former Codex %s, pid %d, will end after its turns", kept.version, kept.program.pid)
 
     async def _connect(self, on_lost: OnLost) -> Connection:
+        from clew.runtimes.codex.server.connection import connect
+
         found = await binary.find(self._config, self._clock, self._marks)
         return await connect(self._config, self._clock, self._marks, found, on_lost)
 
