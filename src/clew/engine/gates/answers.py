@@ -321,9 +321,11 @@ def _find_choice(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> Choice | N
     except BadInput:
         if reply.is_elsewhere(gate) and not reply.sees_all:
             raise Refused(gate_messages.elsewhere(gate.code)) from None  # it would tell what is asked
-        if gate.state is GateState.OPEN:
-            raise
-        return None
+        if gate.state is not GateState.OPEN or (reply.typed.code is None and reply.is_early(tx, gate)):
+            return None
+        if _is_secret(gate):
+            raise Refused(gate_messages.secret(gate.code)) from None  # the number may be the secret
+        raise
     if choice is not None and _is_secret(gate) and choice.answer.decision is Decision.REPLY:
         raise Refused(gate_messages.secret(gate.code))
     return choice

@@ -378,7 +378,7 @@ def _reply_hints(gate: Gate, say: Say) -> list[str]:
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:
         first, more = choices(gate)[:AT_FIRST], choices(gate)[AT_FIRST:]
-        numbered = "\n".join(f"{number}. {say(each.label)}" for number, each in enumerate(first, 1))
+        numbered = "\n".join(f"{each.number}. {say(each.label)}" for each in first)
         return [numbered, say(card_messages.how_to_stop_too(code) if more else card_messages.how_to_answer(code))]
     if len(asked.questions) != 1:
         return [say(card_messages.how_to_answer_each(code))]
