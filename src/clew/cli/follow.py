@@ -300,6 +300,8 @@ def _detail(what: StreamEvent, name: str) -> str:
 
 
 def _ended(turn: TurnView) -> str:
+    if turn.state == "interrupted" and turn.started_at is None:
+        return phrase("cli_threads.not_run", text=fit(one_line(turn.request), 100))
     if turn.continued_by:
         return phrase("cli_threads.continued_after_cut")
     return phrase("cli_threads.turn_summary", turn=summary(turn))

@@ -407,12 +407,18 @@ CUT_CONTINUES_MARK = say("turns.cut_continues_mark")
 WORDLESS = say("turns.wordless")
 
 
-def final(state: TurnState, text: str, problem: Problem | None) -> Bilingual:
+def stopped_mark(who: str | None) -> Text:
+    if not who:
+        return STOPPED_MARK
+    return say("turns.stopped_here_mark") if who == "you" else say("turns.stopped_by_mark", who=who)
+
+
+def final(state: TurnState, text: str, problem: Problem | None, stopped: str | None = None) -> Bilingual:
     """The body of an answer."""
     if state is TurnState.COMPLETED:
         return joined("", text or WORDLESS)
     if state is TurnState.INTERRUPTED:
-        return joined("\n\n", text, STOPPED_MARK)
+        return joined("\n\n", text, stopped_mark(stopped))
     return joined("\n\n", text, failed_mark(problem.text if problem else None))
 
 

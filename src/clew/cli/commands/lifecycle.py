@@ -68,12 +68,16 @@ def _resume(out: Out, client: Client, thread: str, text: str) -> Sent:
 @json_option
 @click.pass_obj
 def stop_command(out: Out, thread: str) -> None:
-    """Stop the running turn of a thread. Queued turns still run."""
+    """Stop the running turn of a thread. A message that the agent has not read by then does not run; turns that are
+    queued behind it still do."""
     from clew.client import requests
 
-    turn = out.client().ask(requests.stop(thread))
+    client = out.client()
+    turn = client.ask(requests.stop(thread))
     name = out.name_of(turn.thread)
     out.result(turn, phrase("cli_threads.stopping", thread=name))
+    if queued := client.ask(requests.thread(turn.thread)).queued:
+        out.say(phrase("cli_threads.still_queued", count=queued, thread=name))
     out.hint(phrase("cli_threads.stopped_next", thread=name, again=name))
 
 

@@ -116,6 +116,8 @@ def _with_line_breaks(text: str) -> str:
 def _state(entry: Passage) -> str:
     if entry.cut:
         return phrase("cli_threads.cut_goes_on") if entry.continued_by else phrase("cli_threads.cut_off")
+    if entry.stopped_by:
+        return f" ({phrase('cli_threads.stopped_by', who=person(entry.stopped_by))})"
     return f" ({word(entry.state)})" if entry.state and entry.state != "completed" else ""
 
 

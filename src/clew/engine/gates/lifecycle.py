@@ -116,7 +116,7 @@ def stop_turn(tx: Tx, core: Core, thread: str, turn: str, by: str) -> None:
         if gate.state is GateState.OPEN:
             _answer(tx, core, gate, Answer(Decision.CANCEL), by)
     if turns.request_stop(tx, turn):
-        tx.log(thread, turn, core.clock.now(), StopAsked())
+        tx.log(thread, turn, core.clock.now(), StopAsked(by))
 
 
 def unsent_answers(tx: Tx, turn: str) -> list[Gate]:

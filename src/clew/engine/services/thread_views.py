@@ -404,6 +404,7 @@ def _turn_view(tx: Tx, row: Turn) -> TurnView:
             runtime=row.runtime,
             role=row.role,
             prelude=preludes.summaries(tx, [row.id]).get(row.id),
+            stopped_by=outcome.stopped_by if outcome else None,
         )
     )
 

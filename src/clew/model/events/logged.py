@@ -145,6 +145,7 @@ class StopAsked(Logged, frozen=True):
     """A person wants the turn to stop."""
 
     event: ClassVar[EventKind] = EventKind.TURN_STOP_ASKED
+    by: str = ""  # `you`: at the computer
 
 
 class TurnEnded(Logged, frozen=True):
@@ -153,6 +154,7 @@ class TurnEnded(Logged, frozen=True):
     event: ClassVar[EventKind] = EventKind.TURN_ENDED
     state: str
     error: str | None = None
+    stopped_by: str | None = None  # the person who stopped it
 
 
 class ActivityChanged(Logged, frozen=True):

@@ -150,8 +150,8 @@ async def resume(state: AppState, thread: str, body: schemas.Resume) -> Response
 
 
 @router.post("/threads/{thread}/stop", gives=TurnView, summary="Stop the running turn")
-async def stop(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.threads.stop(await state.engine.threads.find(thread)))
+async def stop(state: AppState, thread: str, sender: str = "you") -> Response:
+    return json_response(await state.engine.threads.stop(await state.engine.threads.find(thread), sender))
 
 
 @router.post("/threads/done", gives=list[ThreadView], summary="Mark chats as completed that were idle for a while")

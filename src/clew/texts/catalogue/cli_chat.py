@@ -109,6 +109,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "runtimes": ("{used}; there are: {known}", "{used}；可选：{known}"),
     "settings_changed": ("· from the next turn on: {what}", "· 从下一轮起：{what}"),
+    "still_queued": (
+        "· queued behind it, so it runs next: {count}; /stop stops that too",
+        "· 后面还有 {count} 条排队，接着运行；/停止 也可停止它",
+    ),
     "stopping": ("· stopping the turn…", "· 正在停止这一轮…"),
     "stopping_turn": (
         "{newline}stopping the turn… (press Ctrl-C again to leave without waiting)",

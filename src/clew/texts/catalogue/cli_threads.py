@@ -192,6 +192,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "clew read {thread} shows how far it got; clew send {again} '…' continues",
         "clew read {thread} 显示它进行到哪里； clew send {again} '…' 继续",
     ),
+    "not_run": ("· not run, because the turn was stopped: {text}", "· 这一轮已停止，所以没有运行：{text}"),
+    "stopped_by": ("stopped by {who}", "已由{who}停止"),
+    "still_queued": (
+        "queued behind it, so it runs next: {count}; clew stop {thread} stops that too",
+        "后面还有 {count} 条排队，接着运行； clew stop {thread} 也可停止它",
+    ),
     "stopping": ("stopping the turn of {thread}", "正在停止 {thread} 的这一轮"),
     "suspended_next": (
         "clew resume {thread} {answers}",
