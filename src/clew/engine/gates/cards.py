@@ -377,7 +377,8 @@ def _reply_hints(gate: Gate, say: Say) -> list[str]:
     """How to reply."""
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:
-        first, more = choices(gate)[:AT_FIRST], choices(gate)[AT_FIRST:]
+        first = [each for each in choices(gate) if each.number <= AT_FIRST]  # a chat would count a gap away
+        more = len(first) < len(choices(gate))
         numbered = "\n".join(f"{each.number}. {say(each.label)}" for each in first)
         return [numbered, say(card_messages.how_to_stop_too(code) if more else card_messages.how_to_answer(code))]
     if len(asked.questions) != 1:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from clew.engine.gates.choices import Choice, ChoiceKind, choices, find_number, find_option, make_reply
 from clew.model.gates import Answer, Decision, Gate, GateKind, Question
-from clew.support.coded import Text
 from clew.support.errors import BadInput
 from clew.texts import bilingual, card_messages, chat_messages, gate_messages
 from clew.texts.chat_messages import ALLOW, CANCEL, DENY, NO, YES
@@ -85,18 +84,18 @@ def find_choice(typed: TypedReply, gate: Gate) -> Choice | None:
     nothing."""
     choice = _at_question(typed, gate) if gate.asked.kind is GateKind.QUESTION else _at_approval(typed, gate)
     if choice is None and (typed.code is not None or _is_number(typed.word)):
-        raise BadInput(_no_such_answer(typed, gate))
+        raise _no_such_answer(typed, gate)
     return choice
 
 
-def _no_such_answer(typed: TypedReply, gate: Gate) -> Text:
+def _no_such_answer(typed: TypedReply, gate: Gate) -> BadInput:
     if len(gate.asked.questions) > 1:
-        return gate_messages.number_each(gate, typed.rest)
+        return BadInput(gate_messages.number_each(gate, typed.rest))
     offered = [bilingual.joined(" ", str(each.number), each.label) for each in choices(gate)]
     known = bilingual.joined("; ", *offered) or card_messages.OWN_WORDS
     if offered and _is_number(typed.word):
-        return gate_messages.no_such_number(gate.code, typed.word, known)
-    return gate_messages.no_answer_to(gate.code, typed.rest, known)
+        return BadInput(gate_messages.no_such_number(gate.code, typed.word, known))
+    return BadInput(gate_messages.no_answer_to(gate.code, typed.rest, known))
 
 
 def _at_approval(typed: TypedReply, gate: Gate) -> Choice | None:
