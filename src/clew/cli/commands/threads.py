@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from clew.model.views import ContinuityView, Passage, ThreadView, WhereRow
 
 FEW = 20  # finished threads that are counted for a hint
+LATELY, SHOWN = 86_400, 5  # threads that ended within so many seconds are listed too, the newest few
 
 
 @click.command("threads", short_help="List threads, the last active first.")
@@ -51,7 +52,10 @@ def threads_command(
     before: str | None,
 ) -> None:
     """List threads, the last active first: handle, status, title, runtime, the time since then, and the last line of
-    the newest answer. With WORDS, those that have them in their id, title, folder or newest answer."""
+    the newest answer. With WORDS, those that have them in their id, title, folder or newest answer.
+
+    On a terminal those follow that ended within a day, and a narrow one shows fewer columns.
+    """
     from clew.client import requests
 
     text = text or words
@@ -63,29 +67,41 @@ def threads_command(
         out.json(page.threads)
         return
     room = terminal_columns()
-    for line in thread_table(page.threads, time.time(), room, _paint):
+    is_all = not (history or status or folder or before)
+    lately = _lately_finished(out.client()) if is_all and room and not text else ()
+    for line in thread_table([*page.threads, *lately], time.time(), room, _paint):
         print(line)
-    finished = "" if history or status or folder else _finished(out, text, is_needed=not page.threads)
+    finished = _finished(out, text, len(lately), is_needed=not page.threads) if is_all else ""
     if finished and text and not page.threads:
         out.say(finished)
         return
     if finished:
         out.hint(finished)
-    if not page.threads:
+    if not page.threads and not lately:
         out.say(_none(bool(folder or status or text or before), history))
     else:
         more = phrase("cli_threads.more", next=page.next) if page.next else ""
-        out.hint(phrase("cli_threads.threads_next", thread=named(page.threads[0]), more=more))
+        newest = max((*page.threads, *lately), key=lambda view: view.active_at)
+        out.hint(phrase("cli_threads.threads_next", thread=named(newest), more=more))
 
 
-def _finished(out: Out, text: str | None, *, is_needed: bool) -> str:
+def _lately_finished(client: Client) -> Sequence[ThreadView]:
+    """The threads that ended within a day: a person looks for what they have just started."""
+    from clew.client import requests
+
+    since = (time.time() - LATELY) * 1000
+    found = client.ask(requests.threads(history=True, limit=SHOWN)).threads
+    return [view for view in found if view.active_at >= since]
+
+
+def _finished(out: Out, text: str | None, shown: int, *, is_needed: bool) -> str:
     """How many finished threads the list leaves out, up to a few; of a search, how many it would find there."""
     from clew.client import requests
 
     if not (out.has_hints or (text and is_needed)):
         return ""
     page = out.client().ask(requests.threads(history=True, text=text, limit=FEW))
-    if not page.threads:
+    if len(page.threads) <= shown:
         return ""
     count = f"{len(page.threads)}{'+' if page.next else ''}"
     words = f" {shlex.quote(text)}" if text else ""
@@ -104,7 +120,7 @@ def _none(is_filtered: bool, history: bool) -> str:
     return phrase("cli_threads.start_one", what=what, other=other)
 
 
-_COLOURS = {"running": 32, "waiting": 33, "suspended": 33, "damaged": 31, "cancelled": 2}
+_COLOURS = {"running": 32, "waiting": 33, "suspended": 33, "damaged": 31, "completed": 2, "cancelled": 2}
 
 
 def _paint(cell: str) -> str:
