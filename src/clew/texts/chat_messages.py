@@ -309,9 +309,9 @@ def cancelled(thread: str) -> Text:
 
 def cannot_resume(thread: str, status: str) -> Text:
     hints = {
-        "running": say("threads.resume_running"),
-        "idle": say("threads.resume_idle"),
-        "cancelled": say("threads.resume_cancelled"),
+        "running": say("threads.resume_running", thread=thread),
+        "idle": say("threads.resume_idle", thread=thread),
+        "cancelled": say("threads.resume_cancelled", thread=thread),
     }
     return say("threads.cannot_resume", thread=thread, hint=hints.get(status, status))
 

@@ -80,7 +80,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "event_undelivered": ("answer not delivered: {detail}", "回答未送达：{detail}"),
     "event_void": ("{code} is void: {detail}", "{code} 已作废：{detail}"),
     "finished": ("{count} finished: clew threads --history{words}", "{count} 个已结束： clew threads --history{words}"),
-    "for_you": ("{threads} for you:", "{threads}，等您处理："),
+    "for_you": ("{threads} for you:", "{threads}，等你处理："),
     "fork_goes_on": (
         "clew chat {thread} goes on with {agent} on the fork",
         "clew chat {thread} 在分支上与 {agent} 继续",
@@ -151,7 +151,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{given} is not a setting; write model=NAME, effort=NAME, policy=NAME or budget.tokens=NUMBER.",
         "{given} 不是设置；请写 model=NAME、effort=NAME、policy=NAME 或 budget.tokens=NUMBER。",
     ),
-    "not_away": ("you are not away", "您没有离开"),
+    "not_away": ("you are not away", "你没有离开"),
     "nothing_told": (
         "No agent of this thread was told anything: each knows what happened before.",
         "没有告诉这个会话的智能体任何事：它们都知道之前发生了什么。",
@@ -227,7 +227,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "waiting_for": ("waiting for {threads}; Ctrl-C only ends the waiting", "正在等待 {threads}；Ctrl-C 只结束等待"),
     "waits_for_you": (
         "waits for your answer (by a command in another terminal)",
-        "等您答复（请在另一个终端输入命令）",
+        "等你答复（请在另一个终端输入命令）",
     ),
     "waits_next": (
         "clew gates {code} shows it; clew watch {thread} follows the turn after the answer",
