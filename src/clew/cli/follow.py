@@ -314,7 +314,12 @@ def _sentence(kind: str, **args: str) -> str:
 
 def settings_line(changed: SettingsChanged) -> str:
     """`model=fast policy=careful (ann)`."""
-    given = (("model", changed.model), ("effort", changed.effort), ("policy", changed.policy))
+    given = (
+        ("model", changed.model),
+        ("effort", changed.effort),
+        ("policy", changed.policy),
+        ("notify", changed.notify),
+    )
     return f"{' '.join(f'{name}={value}' for name, value in given if value)} ({person(changed.by)})"
 
 

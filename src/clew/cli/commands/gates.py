@@ -275,6 +275,8 @@ def _ask_one(question: QuestionView, *, is_one: bool) -> str:
     from clew.support.display import escape_hidden
 
     text = "›" if is_one else escape_hidden(said(question, "text"), lines=False)
+    if question.secret:
+        text = phrase("cli_setup.hidden_prompt", words=text)
     return str(click.prompt(text, prompt_suffix=" ", hide_input=question.secret, err=True))
 
 

@@ -74,7 +74,7 @@ class Opening(Struct, frozen=True):
             new.model,
             new.effort,
             new.policy,
-            _resolved(core, new.notify) if new.notify else None,
+            notify_target(core, new.notify) if new.notify else None,
             id=new.id,
             priority=new.priority,
         )
@@ -202,7 +202,7 @@ def real_folder(path: str) -> str:
     return str(folder)
 
 
-def _resolved(core: Core, target: str) -> Conversation:
+def notify_target(core: Core, target: str) -> Conversation:
     """Parse and check a notify target."""
     wanted = Conversation.parse(target)
     surface = core.surfaces.get(wanted.surface)

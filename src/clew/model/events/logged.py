@@ -78,6 +78,7 @@ class SettingsChanged(Logged, frozen=True):
     priority: str | None = None
     budget: str | None = None  # limits of its own, such as `tokens=5000`
     limits: str | None = None  # what it does if its agent cannot work, such as `on_limit=ask, fallback=claude`
+    notify: str | None = None  # where its answers go if nobody asked from a chat; `none`: nowhere
 
 
 class AgentSwitched(Logged, frozen=True):
