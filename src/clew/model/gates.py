@@ -99,6 +99,7 @@ class Asked(Struct, frozen=True):
     unshown: bool = False  # it only has a name, and does not show what it would do: a yes is for once
     agents: tuple[str, ...] = ()  # the sub-agents for which it is asked, outermost first; empty: the agent itself
     asker: str = ""  # who else asks, as a sentence of clew; empty: the agent
+    workspace: str = ""  # of its thread, to show paths relative to it; set by the engine
 
     @property
     def only_once(self) -> bool:

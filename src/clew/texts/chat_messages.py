@@ -194,9 +194,9 @@ def note(continued: bool, declined: bool) -> Bilingual:
 
 
 def footer(elapsed: float, tokens: int, thread: str, agent: str = "") -> Bilingual:
-    """The line below each answer in a chat: `Codex · 12 s · 1,234 tokens · 7F3K2M`."""
+    """The line below each answer in a chat: `Codex · 12 s · 1,234 tokens · fix-retry`."""
     used = Bilingual(f"{tokens:,} tokens", f"{tokens:,} 个 token")
-    return joined(" · ", agent, seconds(elapsed), used if tokens else "", thread[-6:])
+    return joined(" · ", agent, seconds(elapsed), used if tokens else "", thread)
 
 
 def seconds(elapsed: float) -> Bilingual:

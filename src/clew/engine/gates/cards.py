@@ -25,7 +25,9 @@ from clew.engine.gates.status_lines import chat_status_line, in_english, title_l
 from clew.engine.gates.visibility import (
     MessageLimit,
     Say,
+    detail_seen,
     fence,
+    folder_seen,
     has_detail_to_show,
     line_count,
     line_count_of_text,
@@ -33,6 +35,7 @@ from clew.engine.gates.visibility import (
     part_deliveries,
     sent_time,
     split_request,
+    title_seen,
 )
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
 from clew.model.events.logged import DeliverySent
@@ -42,7 +45,7 @@ from clew.model.threads import Thread
 from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
-from clew.support.display.as_code import PLAIN_LINE, as_code, as_prose, detail_shown, title_shown
+from clew.support.display.as_code import PLAIN_LINE, as_code, as_prose
 from clew.texts import bilingual, card_messages, gate_messages, handoff_messages
 from clew.texts.bilingual import Bilingual
 
@@ -364,12 +367,13 @@ def _decline_hint(gate: Gate) -> Bilingual:
 
 def _render_request(gate: Gate, say: Say) -> list[str]:
     asked = gate.asked
-    detail = [fence(detail_shown(asked.shown_as, say(asked.detail)))] if has_detail_to_show(asked) else []
+    detail = [fence(detail_seen(asked, say(asked.detail)))] if has_detail_to_show(asked) else []
     questions = [_render_question(question, say) for question in asked.questions]
     if asked.shown_as is GateKind.QUESTION:
         return [*questions, *detail]
-    title = [*line_count(asked, say), fence(title_shown(asked.shown_as, say(asked.title)))]
-    folder = [say(card_messages.in_folder(_render_name(asked.folder)))] if asked.folder else []
+    title = [*line_count(asked, say), fence(title_seen(asked, say(asked.title)))]
+    where = folder_seen(asked)
+    folder = [say(card_messages.in_folder(_render_name(where)))] if where else []
     return [*title, *folder, *detail, *questions]
 
 

@@ -106,7 +106,7 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     said = text_messages.final(end.state, end.text, end.problem, stopped_by(tx, turn, end.state))
     body = bilingual.joined("\n\n", title, said, *end.made.notes)
     note = text_messages.note(turn.origin is Origin.CONTINUATION, declined)
-    enqueue_answer(tx, core, turn, where, body, _with_footer(tx, core, turn, end, where, note))
+    enqueue_answer(tx, core, turn, where, body, _with_footer(tx, core, thread, turn, end, where, note))
     enqueue_files(tx, core, turn, where, end.made.files if core.max_file_size(where) else ())
     enqueue_end(tx, core, turn, end.state, done)
     _notify(tx, core, thread, turn, end, Follow.ANSWER)
@@ -221,14 +221,17 @@ def _title_line(tx: Tx, core: Core, thread: Thread, turn: Turn, where: Conversat
     return text_messages.answer_of(plain_or_code(thread.title), is_task=thread.kind is ThreadKind.TASK)
 
 
-def _with_footer(tx: Tx, core: Core, turn: Turn, end: End, where: Conversation | None, note: str) -> str:
-    """In a chat, append duration, tokens and thread id to the note; before them the agent, if there are several."""
+def _with_footer(
+    tx: Tx, core: Core, thread: Thread, turn: Turn, end: End, where: Conversation | None, note: str
+) -> str:
+    """In a chat, append duration, tokens and the thread's handle to the note; before them the agent, if there are
+    several."""
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or not surface.can.chat:
         return note
     elapsed = max(0, core.clock.now() - (turn.started_at or turn.queued_at)) / 1000
     agent = agent_name(turn.runtime) if continuity.has_other_agents(tx, turn.session) else ""
-    footer = text_messages.footer(elapsed, end.usage.total_tokens if end.usage else 0, turn.thread, agent)
+    footer = text_messages.footer(elapsed, end.usage.total_tokens if end.usage else 0, thread.name, agent)
     return bilingual.joined(" ", note, footer)
 
 
