@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from clew.engine.account_limits import default_account
+from clew.engine.account_limits import default_account, require_installed
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_dropped_notices
 from clew.engine.gates import suspension_prompt
@@ -184,10 +184,12 @@ def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
 
 
 def _known_runtime(core: Core, name: str | None) -> str | None:
-    """Check that the runtime, or the default if None, exists, and return `name`."""
+    """Check that the runtime, or the default if None, exists, and that one that was chosen is installed."""
     wanted = name or core.config.threads.runtime
     if wanted not in core.runtimes:
         raise BadInput(chat_messages.unknown_runtime(wanted, sorted(core.runtimes)))
+    if name is not None:
+        require_installed(core, name)
     return name
 
 
