@@ -101,6 +101,7 @@ class ItemView(Struct, frozen=True):
     exit_code: int | None = None
     cut: bool = False  # `body` is only the beginning; the turn has all of it
     reason: str = ""  # of a gate: why the answer was no
+    answer: str = ""  # of a question: what was answered; of a secret only that there was an answer
     parent: str | None = None  # the item that began the sub-agent that does it; it comes before
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from clew.engine.services.passages import with_reasons
-from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState
+from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState, Question
 from clew.model.turns import Item
 from clew.model.views import ItemView
 from clew.store.migrate import open_store
@@ -20,10 +22,10 @@ NO = Answer(Decision.DECLINE, "not today")
 GATE = Gate("G", "K7Q2", "T", "t", "r", ASKED, GateState.TAKEN, 1, answer=NO, answered_by="ann", answered_at=2)
 
 
-async def shown(tmp_path: Path, item: ItemView) -> ItemView:
+async def shown(tmp_path: Path, item: ItemView, gate: Gate = GATE) -> ItemView:
     store = open_store(tmp_path / "clew.db", SystemClock())
     try:
-        await store.write(lambda tx: gates.insert(tx, GATE))
+        await store.write(lambda tx: gates.insert(tx, gate))
         [found] = await store.read(lambda tx: with_reasons(tx, "t", (item,)))
         return found
     finally:
@@ -41,6 +43,17 @@ async def test_the_gate_of_an_item_is_told_by_its_code_however_the_line_is_worde
 async def test_a_gate_in_the_history_of_an_older_version_has_its_reason_and_a_code(tmp_path: Path) -> None:
     found = await shown(tmp_path, ItemView("1", "gate", "done", "K7Q2: declined by ann: make", "", outcome="taken"))
     assert found.reason == "not today" and chinese(found.texts["title"]) == "K7Q2：ann 已拒绝：make"
+
+
+async def test_what_was_answered_to_a_question_is_with_its_line(tmp_path: Path) -> None:
+    question = Asked(GateKind.QUESTION, "Which?", questions=(Question("q", "Which?", ("red", "blue")),))
+    answer = Answer(Decision.REPLY, replies=(("q", ("red", "blue")),))
+    found = await shown(
+        tmp_path,
+        ItemView("1", "gate", "done", "K7Q2: answered by ann: Which?", "", outcome="taken"),
+        replace(GATE, asked=question, answer=answer),
+    )
+    assert found.answer == "red, blue"
 
 
 async def test_an_item_keeps_the_code_of_its_title_in_the_store(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def _with_cut(tx: Tx, passage: Passage, thread: str, shown: set[str | None]) -> 
 
 
 def with_reasons(tx: Tx, turn: str | None, items: tuple[ItemView, ...]) -> tuple[ItemView, ...]:
-    """Add to closed gates the reasons of their answers."""
+    """Add to closed gates the reasons of their answers, and what was said to questions."""
     if turn is None or not any(_is_closed_gate(item) for item in items):
         return items
     asked = {gate.code: gate for gate in gates.of_turn(tx, turn)}
@@ -70,9 +70,10 @@ def with_reasons(tx: Tx, turn: str | None, items: tuple[ItemView, ...]) -> tuple
 
 def _closed(item: ItemView, gate: Gate) -> ItemView:
     """In a line of an older version, which has no code, also the code of what it says."""
+    item = replace(item, reason=_reason(gate), answer=_replies(gate))
     if item.texts or gate.state != item.outcome:
-        return replace(item, reason=_reason(gate))
-    return replace(item, reason=_reason(gate), texts=coded_in(title=gate_messages.closed_line(gate, title_line(gate))))
+        return item
+    return replace(item, texts=coded_in(title=gate_messages.closed_line(gate, title_line(gate))))
 
 
 def _is_closed_gate(item: ItemView) -> bool:
@@ -83,6 +84,12 @@ def _gate_code(item: ItemView) -> str:
     """The code of the gate. A line of an older version begins with it; those lines stay as they are."""
     said = item.texts.get("title")
     return str(said.args.get("code")) if said else item.title.partition(" ")[0].removesuffix(":")
+
+
+def _replies(gate: Gate) -> str:
+    """What was said to each question."""
+    replies = gate.answer.replies if gate.answer is not None else ()
+    return "; ".join(", ".join(words) for _, words in replies)
 
 
 def _reason(gate: Gate) -> str:
