@@ -51,6 +51,7 @@ def _files(ctx: click.Context, param: click.Parameter, value: tuple[Path, ...]) 
 _file_option = click.option(
     "--file",
     "files",
+    metavar="PATH",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     callback=_files,

@@ -7,8 +7,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "about_clew": (
         "Never lose the thread: a durable home for the work of coding agents.",
         "不丢线头：编程智能体的工作有了一个可靠的家。\n\n"
-        "  THREAD 可以是会话的代号、编号、两者的任意唯一开头、标题的一部分、`last`，\n"
-        "  或 `.`（这个文件夹里最新的会话）。需要守护进程的命令会自动启动它。",
+        "THREAD 可以是会话的代号、编号、两者的任意唯一开头、标题的一部分、`last`，"
+        "或 `.`（这个文件夹里最新的会话）。需要守护进程的命令会自动启动它。",
     ),
     "answers": ("✓ {who} answers", "✓ {who} 有响应"),
     "asking": ("{name} ({id}), whose code is {code},", "{name}（{id}），其代码是 {code}，"),
