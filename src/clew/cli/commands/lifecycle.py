@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from clew.model.views import ThreadView
 
 
+STOP, FEW = "stop", 9  # how many threads are named
+
+
 @click.command("resume", short_help="Resume a finished or suspended thread with new information.")
 @thread_argument()
 @words_argument("text", required=False)
@@ -78,21 +81,34 @@ def _resume(out: Out, client: Client, thread: str, text: str) -> Sent:
 
 
 @click.command("stop", short_help="Stop the running turn of a thread.")
-@thread_argument()
+@thread_argument(required=False)
 @json_option
 @click.pass_obj
-def stop_command(out: Out, thread: str) -> None:
-    """Stop the running turn of a thread. A message that the agent has not read by then does not run; turns that are
-    queued behind it still do."""
+def stop_command(out: Out, thread: str | None) -> None:
+    """Stop the running turn of a thread; if only one works you need not name it. A message that the agent has not read
+    by then does not run; turns that are queued behind it still do."""
     from clew.client import requests
 
     client = out.client()
-    turn = client.ask(requests.stop(thread))
+    turn = client.ask(requests.stop(thread or _only_working(client)))
     name = out.name_of(turn.thread)
     out.result(turn, phrase("cli_threads.stopping", thread=name))
     if queued := client.ask(requests.thread(turn.thread)).queued:
         out.say(phrase("cli_threads.still_queued", count=queued, thread=name))
     out.hint(phrase("cli_threads.stopped_next", thread=name, again=name))
+
+
+def _only_working(client: Client) -> str:
+    """The only thread that works now, for a person who names none."""
+    from clew.client import requests
+
+    found = client.ask(requests.threads(status="running", limit=FEW)).threads
+    if not found:
+        raise Refused(sentence("cli_threads.nothing_works"))
+    if len(found) > 1:
+        commands = phrase("cli_gates.or").join(f"`clew {STOP} {named(view)}`" for view in found)
+        raise click.UsageError(sentence("cli_threads.name_working", commands=commands))
+    return found[0].id
 
 
 @click.command("done", short_help="Mark threads as completed.")

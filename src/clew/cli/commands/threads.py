@@ -7,11 +7,12 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.completion import thread_argument
+from clew.cli.completion import newest_in, thread_argument
 from clew.cli.language import phrase, row_name, said, sentence, word
 from clew.cli.output import Out, is_terminal, json_option, moment, painted, table, terminal_columns, words_argument
 from clew.cli.view.threads import named, suspension_words, thread_table
@@ -130,14 +131,15 @@ def _paint(cell: str) -> str:
 
 
 @click.command("show", short_help="Show a thread.")
-@thread_argument()
+@thread_argument(required=False)
 @json_option
 @click.pass_obj
-def show_command(out: Out, thread: str) -> None:
-    """Show a thread: its state, and where its answer was delivered."""
+def show_command(out: Out, thread: str | None) -> None:
+    """Show a thread: its state, and where its answer was delivered. Without THREAD: the newest thread of this
+    folder."""
     from clew.client import requests
 
-    view = out.client().ask(requests.thread(thread))
+    view = out.client().ask(requests.thread(thread or newest_in(Path.cwd(), out.client())))
     if out.as_json:
         out.json(view)
         return
@@ -245,7 +247,7 @@ _ANSWERS = {
 
 
 @click.command("read", short_help="Print the transcript of a thread.")
-@thread_argument()
+@thread_argument(required=False)
 @click.option(
     "--limit",
     type=click.IntRange(1, 10_000),
@@ -258,14 +260,16 @@ _ANSWERS = {
 @click.option("--told", is_flag=True, help="Print what its newest agent was told of what had happened before.")
 @json_option
 @click.pass_obj
-def read_command(out: Out, thread: str, limit: int, plain: bool, full: bool, told: bool) -> None:
-    """Print the transcript of a thread as Markdown; on a terminal it is formatted.
+def read_command(out: Out, thread: str | None, limit: int, plain: bool, full: bool, told: bool) -> None:
+    """Print the transcript of a thread as Markdown; on a terminal it is formatted. Without THREAD: the newest thread of
+    this folder.
 
     The last lines of a command that failed are always there; `--full` adds the output of all commands and the diffs.
     """
     from clew.client import requests
 
     client = out.client()
+    thread = thread or newest_in(Path.cwd(), client)
     entries = client.ask(requests.transcript(thread, limit=limit))
     if told:
         _print_told(out, client, entries)

@@ -101,9 +101,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "of_tools": ("tools", "工具"),
     "on_its_way": ("{code}: {what}, on its way to the agent{about}", "{code}：{what}，正在送往智能体{about}"),
     "one_more_line": ("… (1 more line)", "…（还有 1 行）"),
+    "give_a_code": ("give the code of a gate; `clew gates` lists them", "请给出事项编号；`clew gates` 列出事项"),
+    "give_code": (
+        "give the code of a gate: {commands}; `clew gates` shows them",
+        "请给出事项编号：{commands}；`clew gates` 显示它们",
+    ),
+    "nothing_to_answer": (
+        "nothing waits for a yes or no; `clew gates` lists questions too",
+        "没有等待允许或拒绝的事项；`clew gates` 也列出问题",
+    ),
     "one_or_all": (
-        "give the code of one gate, or --all THREAD; `clew gates` lists them",
-        "请给出一个事项编号，或 --all THREAD；`clew gates` 列出事项",
+        "give the code of one gate, or --all THREAD, not both",
+        "请给出一个事项编号，或 --all THREAD，不要两者都给",
     ),
     "one_place": (
         "give one of --here, --workspace and --thread, or none of them for everywhere",

@@ -119,6 +119,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "message": ("message {message_id}", "消息 {message_id}"),
     "more": ("; more: --before {next}", "；更多：--before {next}"),
     "more_lines": ("… {left} more lines", "… 还有 {left} 行"),
+    "nothing_works": ("no thread works now; `clew threads` lists them", "现在没有会话在运行；`clew threads` 列出会话"),
+    "name_working": ("name the thread: {commands}", "请指明会话：{commands}"),
     "name_threads": ("name threads, or give --idle-for TIME.", "请指明会话，或给出 --idle-for TIME。"),
     "needs_text": (
         "resume needs a TEXT: clew resume {thread} '…'. clew chat {again} comes back to the thread without one.",
@@ -232,6 +234,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "waits_next": (
         "clew gates {code} shows it; clew watch {thread} follows the turn after the answer",
         "clew gates {code} 显示它； clew watch {thread} 在答复后跟随这一轮",
+    ),
+    "was_not_new": (
+        "(the agent says that {path} is new, but commit {commit} already has it)",
+        "（智能体说 {path} 是新文件，但提交 {commit} 里已有它）",
     ),
     "watch_follows": ("clew watch {thread} follows it", "clew watch {thread} 跟随它"),
     "watch_next": (
