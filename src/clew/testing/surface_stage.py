@@ -304,7 +304,7 @@ def with_text(shown: Sequence[Shown], text: str) -> list[Shown]:
 def _without_handle(text: str) -> str:
     """The line below an answer ends with the handle of its thread, which is made of the first message."""
     before, _, last = text.rstrip().rpartition(" · ")
-    return before if before and "\n" not in last else text
+    return before if before and last.split() == [last] else text
 
 
 async def start_working(stage: Stage, clew: Daemon) -> Sequence[Shown]:

@@ -316,8 +316,11 @@ def _find_choice(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> Choice | N
         return None
     if reply_parser.is_free_text(reply.typed, gate) and not _may_mean(tx, core, reply, gate):
         return None
+    typed = reply.typed
+    if typed.code is None and reply.points_at_message and reply_parser.is_no_with_reason(typed):
+        typed = replace(typed, code=gate.code)  # whoever quotes the card need not repeat its code
     try:
-        choice = reply_parser.find_choice(reply.typed, gate)
+        choice = reply_parser.find_choice(typed, gate)
     except BadInput:
         if reply.is_elsewhere(gate) and not reply.sees_all:
             raise Refused(gate_messages.elsewhere(gate.code)) from None  # it would tell what is asked

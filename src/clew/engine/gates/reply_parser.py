@@ -53,6 +53,12 @@ class TypedReply(Struct, frozen=True):
         return self.word in CANCEL
 
 
+def is_no_with_reason(typed: TypedReply) -> bool:
+    """Whether it is `n REASON` or the like. Not with `no`, with which a sentence to the agent may begin."""
+    word, *reason = typed.rest.split(maxsplit=1) or [""]
+    return bool(reason) and chat_messages.word(word) in DENY - {"no"}
+
+
 def is_free_text(typed: TypedReply, gate: Gate) -> bool:
     """Whether it is free text without a code, for a question without options."""
     questions = gate.asked.questions
