@@ -147,6 +147,7 @@ async def test_a_transcript_says_who_stopped_a_turn(tmp_path: Path) -> None:
         await rig.engine.threads.stop(accepted.thread or "", "Ann")
         turn = await rig.ended(accepted.turn)
         entries = await rig.engine.threads.transcript(accepted.thread or "", 10)
+        assert (await rig.engine.threads.get(accepted.thread or "")).last_line == "(Stopped by Ann.)"
         await rig.delivered(f"{turn.id}:final")
         assert any("(Stopped by Ann.)" in text for text in rig.room.texts)
     assert (turn.state, turn.stopped_by) == ("interrupted", "Ann")
