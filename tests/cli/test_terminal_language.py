@@ -240,10 +240,10 @@ _LISTED = re.compile(rf"\b({'|'.join(COMMANDS)})\b(?!\.),?")
 
 
 def _without_options(shown: str) -> str:
-    """A help without the words of Click about usage and options, and without the names of commands."""
-    head, _, rest = shown.partition("Options:\n")
+    """A help without the names of options and commands."""
+    head, _, rest = shown.partition("选项:\n")
     options, _, listed = rest.partition("\n\n")
-    return f"{head}\n{_LISTED.sub('', listed)}".replace("Usage: ", "") if options else shown
+    return f"{head}\n{options}\n{_LISTED.sub('', listed)}" if options else shown
 
 
 @pytest.mark.process

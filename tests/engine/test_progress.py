@@ -5,7 +5,7 @@ from __future__ import annotations
 from clew.engine.live import Live
 from clew.engine.progress import Progress, advance
 from clew.engine.turns.completion import activities
-from clew.model.events import Activity, ActivityKind, GateOpened, Phase
+from clew.model.events import Activity, ActivityKind, GateOpened, Outcome, Phase
 from clew.model.gates import Asked, GateKind
 from clew.model.turns import TEXT, Item, in_tree_order
 
@@ -39,3 +39,12 @@ def test_a_gate_is_under_the_activity_that_it_holds_up() -> None:
     begun = advance(Progress(), Activity("a", ActivityKind.COMMAND, Phase.STARTED, "ls", parent="call"))
     asked = advance(begun, GateOpened("r", Asked(GateKind.COMMAND, "ls", item="a")))
     assert asked.items["gate:r"].parent == "call"
+
+
+def test_a_change_keeps_the_diff_that_its_gate_showed() -> None:
+    """Codex calls a file new that it overwrites; clew has compared it."""
+    told, shown = "--- /dev/null\n+++ a.txt\n+two", "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+two"
+    begun = advance(Progress(), Activity("a", ActivityKind.CHANGE, Phase.STARTED, "a.txt", told))
+    asked = advance(begun, GateOpened("r", Asked(GateKind.CHANGE, "a.txt", shown, item="a")))
+    done = advance(asked, Activity("a", ActivityKind.CHANGE, Phase.DONE, "a.txt", told, Outcome.OK))
+    assert done.items["a"].body == shown

@@ -54,3 +54,10 @@ def test_an_agent_and_a_surface_have_one_word_each() -> None:
     texts = [translated for area in ALL for _, translated in sentences(area).values()]
     left = [text for text in (page, *texts) if "渠道" in text or "代理" in text]
     assert [text for text in left if _PROXY not in text and _IN_DETAILS not in text] == []
+
+
+def test_people_are_addressed_by_one_word() -> None:
+    """`你`, in what clew says and on its pages, never also the formal word."""
+    formal = chr(0x60A8)
+    files = [each for end in ("py", "js", "json", "html") for each in (ROOT / "src").rglob(f"*.{end}")]
+    assert files and [path.name for path in files if formal in path.read_text(encoding="utf-8")] == []

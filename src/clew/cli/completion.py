@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clew.model.views import ThreadView
 
 POLICIES = ("read-only", "careful", "sandbox", "trusted", "yolo")
-CHOICES = ("fallback=", "on_limit=", "limit_waits=", "quiet_hours=")
+CHOICES = ("fallback=", "on_limit=", "limit_waits=", "quiet_hours=", "notify=")
 TIMEOUT = 1.0  # seconds; a person waits for the completion
 VARIABLE = "_CLEW_COMPLETE"
 

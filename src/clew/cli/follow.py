@@ -301,6 +301,8 @@ def _detail(what: StreamEvent, name: str) -> str:
 
 
 def _ended(turn: TurnView) -> str:
+    if turn.state == "interrupted" and turn.started_at is None:
+        return phrase("cli_threads.not_run", text=fit(one_line(turn.request), 100))
     if turn.continued_by:
         return phrase("cli_threads.continued_after_cut")
     return phrase("cli_threads.turn_summary", turn=summary(turn))
@@ -313,7 +315,12 @@ def _sentence(kind: str, **args: str) -> str:
 
 def settings_line(changed: SettingsChanged) -> str:
     """`model=fast policy=careful (ann)`."""
-    given = (("model", changed.model), ("effort", changed.effort), ("policy", changed.policy))
+    given = (
+        ("model", changed.model),
+        ("effort", changed.effort),
+        ("policy", changed.policy),
+        ("notify", changed.notify),
+    )
     return f"{' '.join(f'{name}={value}' for name, value in given if value)} ({person(changed.by)})"
 
 

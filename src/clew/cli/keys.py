@@ -8,6 +8,7 @@ import termios
 from collections.abc import Sequence
 from contextlib import suppress
 from select import select
+from shutil import get_terminal_size
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from clew.cli.output import Out
 from clew.cli.shown_gates import ShownGates, name_gate
 from clew.cli.view.events import PLAIN
 from clew.cli.view.gates import is_on_its_way, refuse_secrets, typing_hints
+from clew.cli.view.text_width import rows_of
 from clew.client import requests
 from clew.support.errors import ClewError
 
@@ -50,8 +52,9 @@ class GatePrompt:
             if bool(gates) != bool(was):  # the spinner would overwrite the typed text
                 self._screen.wait(None if gates else working())
             if is_new:
-                for line in typing_hints(gates[-1], gates):
-                    self._screen.write_line(line, PLAIN)
+                columns = get_terminal_size().columns
+                for row in (row for line in typing_hints(gates[-1], gates) for row in rows_of(line, columns)):
+                    self._screen.write_line(row, PLAIN)
                 self._start_reader()
             os.write(self._wake_write, b"!")
             return False

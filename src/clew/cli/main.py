@@ -37,6 +37,10 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f"clew.cli.{COMMANDS[cmd_name][0] if cmd_name in COMMANDS else 'commands.familiar'}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
+        if _speaks_chinese(ctx):
+            from clew.cli.view.click_in_chinese import explain
+
+            explain(command, _help_line(cmd_name) if cmd_name in COMMANDS else "")
         return command
 
     def resolve_command(
@@ -81,7 +85,13 @@ class LazyGroup(click.Group):
             return
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write(f"{phrase('cli_setup.about_clew')}\n")  # the formatter wraps only at spaces
+            formatter.write_text(phrase("cli_setup.about_clew"))
+
+
+def _speaks_chinese(ctx: click.Context) -> bool:
+    """Not in JSON, which is for programs."""
+    out = ctx.find_object(Out)
+    return reads_chinese(os.environ) and not (out is not None and out.as_json)
 
 
 def _chosen(both: tuple[str, str]) -> str:
@@ -138,6 +148,11 @@ def main() -> int:
 
 
 def _run(out: Out) -> int:
+    if reads_chinese(os.environ) and not out.as_json:
+        from clew.cli.view.click_in_chinese import explain, speak_chinese
+
+        speak_chinese()
+        explain(cli, "")
     try:
         return cli.main(prog_name="clew", standalone_mode=False, obj=out) or 0
     except click.ClickException as error:

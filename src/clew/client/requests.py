@@ -220,6 +220,7 @@ def change(
     on_limit: str | None = None,
     limit_waits: str | None = None,
     quiet_hours: str | None = None,
+    notify: str | None = None,
 ) -> Request[ThreadView]:
     """Change the title, or the agent and the settings, which hold from the next turn."""
     given = {
@@ -233,6 +234,7 @@ def change(
         "on_limit": on_limit,
         "limit_waits": limit_waits,
         "quiet_hours": quiet_hours,
+        "notify": notify,
     }
     body = {name: value for name, value in given.items() if value is not None}
     return Request(ThreadView, "PATCH", ("threads", thread), body=body)

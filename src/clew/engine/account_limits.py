@@ -21,7 +21,10 @@ from clew.store import Entry, Tx
 from clew.store.tables import limits, threads
 from clew.store.tables.limits import Asking, SeenLimit
 from clew.support.coded import Text
+from clew.support.errors import Refused
+from clew.support.text import agent_name
 from clew.texts import limit_messages
+from clew.texts.catalogue import say
 
 REFUSAL = "refusal"
 NOTICEABLE = 0.01  # of a window
@@ -243,6 +246,16 @@ def is_there(core: Core, name: str) -> bool:
         found = runtime.is_there()
         core.there[name] = now, found
     return found
+
+
+def require_installed(core: Core, name: str) -> None:
+    """Raises Refused if the program of an agent that somebody chooses is not there: it would fail at the next turn.
+    Looks anew, since it may just have been installed."""
+    core.there.pop(name, None)
+    if not is_there(core, name):
+        there = [each for each in sorted(core.runtimes) if is_there(core, each)]
+        known = ", ".join(there) or say("agents.none_installed")
+        raise Refused(say("agents.not_installed", agent=agent_name(name), name=name, known=known))
 
 
 def alternative(core: Core, thread: Thread, turn: Turn) -> str | None:

@@ -29,11 +29,13 @@ from clew.model.events import (
     TurnStarted,
     Usage,
 )
+from clew.model.gates import GateKind
 from clew.model.history import Deed
 from clew.model.turns import TEXT, Item
 from clew.model.turns import Usage as Tokens
 from clew.support.coded import coded_of
 from clew.support.display.as_code import script_shown
+from clew.support.display.relative import relative_diff
 from clew.support.text import clean, cut_mark
 
 MAX_OUTPUT = 64_000  # characters of an activity's output that are stored
@@ -50,6 +52,8 @@ class Progress(Struct, frozen=True):
     gates: frozenset[str] = frozenset()
     tokens: Tokens | None = None
     images: tuple[str, ...] = ()  # paths of pictures that the runtime made
+    workspace: str = ""  # of the thread: paths are shown relative to it
+    diffs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # of changes, as their gates showed
 
     @property
     def busy(self) -> bool:
@@ -69,9 +73,12 @@ def advance(progress: Progress, event: Event) -> Progress:
             return progress
         case Activity():
             images = progress.images if event.image is None else (*progress.images, event.image)
-            return _with(replace(progress, images=images), _activity(event))
+            return _with(replace(progress, images=images), _with_diff(progress, _activity(event)))
         case GateOpened(ref, asked):
             held = replace(progress, gates=progress.gates | {ref}) if asked.blocking else progress
+            if asked.item and asked.kind is GateKind.CHANGE and asked.detail:
+                shown = relative_diff(str.__str__(asked.detail), progress.workspace)
+                held = replace(held, diffs={**held.diffs, asked.item: shown})
             held_up = progress.items.get(asked.item or "")
             parent = held_up.parent if held_up is not None else None
             return _with(held, Item(gate_item(ref), GATE, Phase.STARTED, script_shown(asked.title), parent=parent))
@@ -118,6 +125,13 @@ def _with(progress: Progress, item: Item) -> Progress:
     known = progress.items.get(item.item)
     placed = replace(item, position=known.position if known else len(progress.items))
     return replace(progress, items={**progress.items, item.item: placed})
+
+
+def _with_diff(progress: Progress, item: Item) -> Item:
+    """A change that was asked about keeps the diff that was shown, which clew compared with the file: an agent may call
+    a file new that it overwrites."""
+    shown = progress.diffs.get(item.item)
+    return replace(item, body=shortened(shown)) if shown and item.kind == ActivityKind.CHANGE else item
 
 
 def _activity(event: Activity) -> Item:

@@ -51,7 +51,7 @@ class GateView(Struct, frozen=True):
     kind: str
     title: str
     detail: str  # shortened in lists; `GET /api/gates/{id}` has all of it
-    options: tuple[str, ...]  # the choices, in the order of their numbers
+    options: tuple[str, ...]  # the choices, in the order of their numbers; `numbers` has these
     state: str
     asked_at: int
     answered_by: str | None
@@ -74,6 +74,7 @@ class GateView(Struct, frozen=True):
     asker: str = ""  # who asks; empty: the agent
     only_once: bool = False  # a yes is for once: a sub-agent asks, or it does not show what it would do
     agents: tuple[str, ...] = ()  # the sub-agents for which it is asked, outermost first; empty: the agent itself
+    numbers: tuple[int, ...] = ()  # of the choices: yes is 1, no 2, in this thread 3, a rule 4, no and stop 5
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 

@@ -99,6 +99,7 @@ class Asked(Struct, frozen=True):
     unshown: bool = False  # it only has a name, and does not show what it would do: a yes is for once
     agents: tuple[str, ...] = ()  # the sub-agents for which it is asked, outermost first; empty: the agent itself
     asker: str = ""  # who else asks, as a sentence of clew; empty: the agent
+    workspace: str = ""  # of its thread, to show paths relative to it; set by the engine
 
     @property
     def only_once(self) -> bool:
@@ -162,6 +163,9 @@ class Answer(Struct, frozen=True):
         return self.decision is Decision.ACCEPT
 
 
+FIXED_NUMBERS = 2  # each kind of answer has its number; 1: by position, yes and no first; 0: by position, no later
+
+
 class Gate(Struct, frozen=True):
     id: str
     code: str  # what a person types
@@ -182,7 +186,7 @@ class Gate(Struct, frozen=True):
     where: Conversation | None = None  # the conversation in which it was shown
     whole_in: int = 0  # how many messages show it completely: 1: its card; more: the parts before it too; 0: none do
     offer: str | None = None  # the pattern of the rule that is offered with a yes, decided when the gate was opened
-    choice_order: int = 1  # of its numbered answers; 0: as earlier versions showed them
+    choice_order: int = FIXED_NUMBERS  # how its answers are numbered; less: as the version that asked showed them
     carried: bool = False  # an unsent answer of a void gate, to be used if the same request comes again
     reminded: bool = False
 

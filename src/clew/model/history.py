@@ -87,6 +87,7 @@ class Outcome(Struct, frozen=True):
     assembled_prompt: str | None = None  # hash of a node
     attempts: tuple[str, ...] = ()  # hashes of earlier attempts
     outside: bool | None = None  # True: the turn ran in the runtime's own program, without clew
+    stopped_by: str | None = None  # the person who stopped it
 
 
 class Switched(Struct, frozen=True):

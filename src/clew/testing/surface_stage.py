@@ -298,7 +298,13 @@ def with_text(shown: Sequence[Shown], text: str) -> list[Shown]:
         for message in shown
         if text == chat_messages.WORKING or not message.text.startswith(chat_messages.WORKING)
     )
-    return [message for message in final if text in message.text]
+    return [message for message in final if text in _without_handle(message.text)]
+
+
+def _without_handle(text: str) -> str:
+    """The line below an answer ends with the handle of its thread, which is made of the first message."""
+    before, _, last = text.rstrip().rpartition(" · ")
+    return before if before and last.split() == [last] else text
 
 
 async def start_working(stage: Stage, clew: Daemon) -> Sequence[Shown]:

@@ -194,9 +194,9 @@ def note(continued: bool, declined: bool) -> Bilingual:
 
 
 def footer(elapsed: float, tokens: int, thread: str, agent: str = "") -> Bilingual:
-    """The line below each answer in a chat: `Codex · 12 s · 1,234 tokens · 7F3K2M`."""
+    """The line below each answer in a chat: `Codex · 12 s · 1,234 tokens · fix-retry`."""
     used = Bilingual(f"{tokens:,} tokens", f"{tokens:,} 个 token")
-    return joined(" · ", agent, seconds(elapsed), used if tokens else "", thread[-6:])
+    return joined(" · ", agent, seconds(elapsed), used if tokens else "", thread)
 
 
 def seconds(elapsed: float) -> Bilingual:
@@ -309,9 +309,9 @@ def cancelled(thread: str) -> Text:
 
 def cannot_resume(thread: str, status: str) -> Text:
     hints = {
-        "running": say("threads.resume_running"),
-        "idle": say("threads.resume_idle"),
-        "cancelled": say("threads.resume_cancelled"),
+        "running": say("threads.resume_running", thread=thread),
+        "idle": say("threads.resume_idle", thread=thread),
+        "cancelled": say("threads.resume_cancelled", thread=thread),
     }
     return say("threads.cannot_resume", thread=thread, hint=hints.get(status, status))
 
@@ -407,12 +407,18 @@ CUT_CONTINUES_MARK = say("turns.cut_continues_mark")
 WORDLESS = say("turns.wordless")
 
 
-def final(state: TurnState, text: str, problem: Problem | None) -> Bilingual:
+def stopped_mark(who: str | None) -> Text:
+    if not who:
+        return STOPPED_MARK
+    return say("turns.stopped_here_mark") if who == "you" else say("turns.stopped_by_mark", who=who)
+
+
+def final(state: TurnState, text: str, problem: Problem | None, stopped: str | None = None) -> Bilingual:
     """The body of an answer."""
     if state is TurnState.COMPLETED:
         return joined("", text or WORDLESS)
     if state is TurnState.INTERRUPTED:
-        return joined("\n\n", text, STOPPED_MARK)
+        return joined("\n\n", text, stopped_mark(stopped))
     return joined("\n\n", text, failed_mark(problem.text if problem else None))
 
 

@@ -44,6 +44,10 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
     "back": ("Welcome back: clew shows it at the computer again.", "欢迎回来：内容重新显示在桌面上。"),
     "not_away": ("You were not away.", "你并没有离开。"),
     "stopping": ("Stopping it.", "正在停止。"),
+    "stopping_one": (
+        "Stopping it. Queued behind it, so it runs next: {count}. /stop stops that too.",
+        "正在停止。后面还有 {count} 条排队，接着运行；/停止 也可停止它。",
+    ),
     "queued": ("{count} queued.", "排队中：{count} 条。"),
     "waits": ("Waits for you: {codes}", "等你答复：{codes}"),
     "delivery_pending": ("pending", "等待发送"),

@@ -24,6 +24,7 @@ TURN_OVER = say("gates.turn_over")
 OVER_SENT = say("gates.over_sent")
 THREAD_OVER = say("gates.thread_over")
 STOPPED_FIRST = say("gates.stopped_first")
+UNREAD_AT_STOP = say("gates.unread_at_stop")
 TAKEN_BACK = say("gates.taken_back")
 ASKED_AGAIN = say("gates.asked_again")
 CHANGED = say("gates.changed")
@@ -174,6 +175,14 @@ def may_not_answer(who: str) -> Text:
 
 def no_answer_to(code: str, said: str, known: str) -> Text:
     return say("gates.no_answer_to", said=said, code=code, known=known)
+
+
+def no_such_number(code: str, number: str, known: str) -> Text:
+    return say("gates.no_such_number", number=number, code=code, known=known)
+
+
+def number_each(gate: Gate, said: str) -> Text:
+    return say("gates.number_each", said=said, questions=len(gate.asked.questions), code=gate.code, again=gate.code)
 
 
 def still_open(codes: Sequence[str]) -> Text:

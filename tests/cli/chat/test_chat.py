@@ -103,6 +103,7 @@ def test_answers_appear_above_the_prompt(chat: Terminal, clew: Clew) -> None:
     chat.read_until("turn completed")
     assert "· command: make" in chat.shown
     assert "› !text hello" in chat.shown and "… !shell make" in chat.shown
+    assert "^[[" not in chat.shown, "the terminal echoed what it says about its cursor"
     chat.type("/quit\r")
     assert chat.wait() == 0
     thread = re.search(r"clew chat ([\w-]+) returns to it", chat.shown)

@@ -359,6 +359,35 @@ def test_an_unknown_gate_code_is_named(clew: Clew, command: list[str]) -> None:
     assert (result.code, result.err) == (1, "clew: There is no gate Z9Z9Z9; `clew gates` lists what is open.\n")
 
 
+def test_the_only_gate_need_not_be_named_at_a_terminal(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as alone:
+        (code,) = (first := ask(alone, "!approve one")).codes
+        with Terminal(alone, ["approve"]) as terminal:
+            assert "one" in terminal.read_until("Approve it?")  # it is shown before it is approved
+            terminal.type("y\r")
+            assert terminal.wait() == 0
+        alone.wait_ended(first.turn)
+        (other,) = (second := ask(alone, "!approve two")).codes
+        third = ask(alone, "!approve three")
+        with Terminal(alone, ["deny"]) as terminal:
+            terminal.read_until(f"`clew deny {other}`")
+            assert terminal.wait() == 2
+        with Terminal(alone, ["stop"]) as terminal:
+            terminal.read_until(f"`clew stop {alone.handle(third.thread)}`")
+            assert terminal.wait() == 2
+        alone("stop", third.thread)
+        alone.wait_ended(third.turn)
+        with Terminal(alone, ["deny"]) as terminal:
+            terminal.read_until(f"{other}: no")
+            assert terminal.wait() == 0
+        alone.wait_ended(second.turn)
+        assert alone.run("stop").code == 1
+        with Terminal(alone, ["approve"]) as terminal:
+            terminal.read_until("nothing waits for a yes or no")
+            assert terminal.wait() == 1
+    assert code
+
+
 @pytest.mark.parametrize("command", ["gates", "approve", "deny", "answer"])
 @pytest.mark.parametrize("given", ["", "../x", "K7 Q2", "ｋ7"])
 def test_a_malformed_gate_code_is_a_usage_error_first(tmp_path: Path, command: str, given: str) -> None:
@@ -369,7 +398,6 @@ def test_a_malformed_gate_code_is_a_usage_error_first(tmp_path: Path, command: s
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("approve", "give the code of one gate, or --all THREAD"),
         ("approve K7Q2 --all 01A", "give the code of one gate, or --all THREAD"),
         ("approve --all 01A --thread", "--all approves each gate once"),
         ("approve --all ../x", "names no thread"),
@@ -381,7 +409,8 @@ def test_a_malformed_gate_code_is_a_usage_error_first(tmp_path: Path, command: s
         ("approve K7Q2 --rule x --for 0h", "is no length of time"),
         ("gates K7Q2 --thread 01A", "not both"),
         ("gates --thread ../x", "names no thread"),
-        ("deny", "Missing argument"),
+        ("approve", "give the code of a gate; `clew gates` lists them"),
+        ("deny", "give the code of a gate; `clew gates` lists them"),
         ("answer", "Missing argument"),
         ("rules add allow", "Missing argument"),
         ("rules add perhaps x", "is not one of"),

@@ -61,5 +61,7 @@ def test_a_parked_thread_can_go_on_with_another_agent(tmp_path: Path) -> None:
         clew.wait_for(started["thread"], "thread.status", status="suspended")
         found = clew.json("show", started["thread"])
         assert (found["suspended_by"], found["other_agent"]) == ("limit", "scripted")
+        waited = clew.run("wait", started["thread"], "--timeout", "0.5")
+        assert waited.code == 6 and found["suspend_message"] in waited.err, "it says until when"
         assert "scripted takes it now" in clew("resume", started["thread"], "--on", "scripted")
         clew.wait_for(started["thread"], "account.limit", runtime="scripted")

@@ -107,6 +107,16 @@ def test_the_text_of_a_resume_is_the_next_message_of_an_idle_thread(clew: Clew) 
     assert clew.wait_ended(result.json)["text"] == "more"
 
 
+def test_a_resumed_thread_sends_its_answers_where_notify_says(clew: Clew) -> None:
+    thread = chat(clew)
+    clew("done", thread)
+    refused = clew.run("resume", thread, "more", "--notify", "nowhere")
+    assert (refused.code, clew.json("show", thread)["status"]) == (2, "completed")
+    assert clew.wait_ended(clew.json("resume", thread, "!text more", "--notify", "local"))["text"] == "more"
+    assert clew.json("show", thread)["notify_target"].startswith("local")
+    assert clew.json("set", thread, "notify=none")["notify_target"] is None
+
+
 def test_a_running_thread_cannot_be_resumed(clew: Clew) -> None:
     gate = clew.gate("busy")
     thread = clew.json("start", "!hold busy")["thread"]
@@ -276,10 +286,25 @@ def make_older(clew: Clew, threads: list[str], days: int) -> None:
 
 
 def test_a_list_in_a_terminal_says_how_many_threads_are_finished(clew: Clew) -> None:
-    clew("done", chat(clew))
+    threads = [chat(clew) for _ in range(6)]
+    clew("done", *threads)
     with Terminal(clew, ["threads"]) as terminal:
         terminal.read_until(" finished: clew threads --history")
         assert terminal.wait() == 0
+
+
+def test_a_list_in_a_terminal_has_what_ended_within_a_day(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        old = chat(clew)
+        clew("done", old)
+        clew("down")
+        make_older(clew, [old], days=2)
+        clew.wait_ended(clew.json("start", "!text yes", "--title", "the griffin sleeps"))
+        with Terminal(clew, ["threads"], columns=60) as terminal:
+            shown = terminal.read_until(" finished: clew threads --history")
+            assert terminal.wait() == 0
+        assert "the griffin sleeps" in shown and clew.handle(old) not in shown
+        assert clew.json("threads") == [] and clew("threads") == ""
 
 
 def test_a_search_that_finds_only_finished_threads_says_only_that(clew: Clew) -> None:

@@ -157,6 +157,7 @@ def test_the_end_of_a_turn_shows_time_and_tokens() -> None:
     assert summary(turn) == "completed in 3.2 s, 1,234 tokens (1,000 in, 234 out)"
     assert summary(replace(turn, state="failed", usage=None, ended_at=66_000)) == "failed after 1 min 05 s"
     assert summary(replace(turn, state="interrupted", started_at=None)) == "stopped"
+    assert summary(replace(turn, state="interrupted", stopped_by="ann", usage=None)) == "stopped by ann after 3.2 s"
 
 
 def test_the_text_of_a_stopped_turn_is_not_repeated_as_its_answer() -> None:

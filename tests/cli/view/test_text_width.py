@@ -69,6 +69,22 @@ def test_a_table_fits_the_terminal_and_keeps_its_last_column() -> None:
     assert lines[2].endswith("short")
 
 
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("correct the spelling mistakes in the manual", "correct the spelling mist…"),
+        ("检查重试逻辑并修复网络模块", "检查重试逻辑并修复"),
+    ],
+)
+def test_on_a_narrow_terminal_titles_stay_legible_and_less_important_columns_go(title: str, shown: str) -> None:
+    rows = [thread("01ABCDEFGHJ", handle="correct-spelling", title=title, last_line="l" * 50)]
+    head, line = thread_table(rows, 61, 60)
+    assert head.split() == ["HANDLE", "STATUS", "TITLE", "ACTIVE"] and shown in line and width(line) <= 60
+    assert "LAST LINE" in thread_table(rows, 61, 100)[0]
+    short = [thread("01ABCDEFGHJ", handle="spelling", title="spelling", last_line="done")]
+    assert "LAST LINE" in thread_table(short, 61, 60)[0]
+
+
 @given(st.integers(1, 300), st.text(max_size=90), st.text(max_size=90))
 def test_a_table_never_wraps(room: int, title: str, last: str) -> None:
     rows = [thread("01ABCDEFGHJ", title=title, last_line=last)]

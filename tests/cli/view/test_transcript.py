@@ -56,3 +56,13 @@ def test_what_a_sub_agent_did_is_a_list_in_the_list() -> None:
     under = ItemView("2", "command", "done", "ls", "", "ok", 0, parent="1")
     text = entry_text(answer(ItemView("1", "tool", "done", "Agent look", "", "ok"), under))
     assert "- tool: Agent look (ok)\n  - command: ls (ok)" in text
+
+
+def test_the_answer_to_a_question_is_shown() -> None:
+    asked = ItemView("1", "gate", "done", "K7Q2: answered by ann: Which?", "", "taken", replies=("red",))
+    assert "K7Q2: answered by ann: Which? (taken) → red\n" in entry_text(answer(asked))
+
+
+def test_a_stopped_answer_says_who_stopped_it() -> None:
+    stopped = Passage("agent", "codex", "half", 0, "T", "interrupted", stopped_by="ann")
+    assert "(stopped by ann)" in entry_text(stopped)

@@ -265,3 +265,26 @@ async def test_a_thread_at_its_limit_that_is_switched_goes_on_at_once(tmp_path: 
         view = await rig.engine.threads.get(said.thread or "")
     assert (turn.state, turn.text, turn.runtime) == ("completed", "done", "other")
     assert (view.status, view.wake_at, view.runtime) == ("idle", None, "other")
+
+
+class Missing(ScriptedRuntime):
+    """An agent whose program is not installed."""
+
+    def is_there(self) -> bool:
+        return False
+
+
+async def test_an_agent_that_is_not_installed_is_refused_when_it_is_chosen(tmp_path: Path) -> None:
+    missing = Missing(SystemClock(), FileLedger(tmp_path / "other"))
+    async with Rig(tmp_path, config=CONFIG, more={"other": missing}, room=Room(can=SurfaceCan(chat=True))) as rig:
+        await rig.allow("u")
+        first = await rig.say("!text one", sender_id="u")
+        await rig.ended(first.turn)
+        with pytest.raises(Refused, match=r"`clew ping other` says how to install it\. Installed: scripted"):
+            await rig.engine.threads.change(first.thread or "", None, ThreadSettings(runtime="other"))
+        with pytest.raises(Refused, match="is not installed here"):
+            await rig.start("!text two", runtime="other")
+        refused = await rig.say("/runtime other", sender_id="u")
+        listed = await rig.say("/runtime", sender_id="u")
+    assert refused.fate is Fate.REFUSED and "is not installed here" in refused.words
+    assert "other" not in listed.words

@@ -138,9 +138,11 @@ async def test_other_text_is_for_the_agent_and_the_gate_stays_open(tmp_path: Pat
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
-        for words in ("yes please, but first look at the tests", "no idea", "y?", "12"):
+        for words in ("yes please, but first look at the tests", "no idea", "y?", "12 of them"):
             said = await rig.say(words)
             assert said.fate is Fate.STEER and gate.code in said.words
+        wrong = await rig.say("7")
+        assert wrong.fate is Fate.REFUSED and f"no answer 7 to {gate.code}" in wrong.words and "1 allow" in wrong.words
         assert (await rig.engine.gates.one(gate.id)).state == "open"
         await rig.say("n")
         turn = await rig.ended(accepted.turn)

@@ -11,6 +11,7 @@ from clew.engine.gates.cards import remind
 from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Decision
 from clew.model.messages import Attachment, Fate
+from clew.store.tables import gates
 from clew.testing.scripted_model import script
 from tests.engine.gates.test_lifecycle import asked, executions
 from tests.engine.gates.test_visibility import IN_PARTS, PHONE, Chat
@@ -54,6 +55,16 @@ async def test_a_quote_means_only_what_its_card_shows(tmp_path: Path, word: str)
         await rig.ended(first.turn)
         assert executions(rig) == ["make"]
         assert (await rig.engine.gates.one(second.id)).state == "open"
+
+
+@pytest.mark.parametrize(("text", "is_answer"), [("n use b.txt", True), ("拒绝 改用 b.txt", True), ("no tests", False)])
+async def test_a_quoted_no_may_have_a_reason(tmp_path: Path, text: str, is_answer: bool) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, first, _ = await _asks_one_by_one(rig)
+        said = await chat.says(text, quoted=_quote(rig, f"{first.id}:ask"))
+        found = await rig.store.read(lambda tx: gates.get(tx, first.id))
+        reason = found.answer.reason if found is not None and found.answer is not None else ""
+        assert (said.fate is Fate.ANSWER, reason) == (is_answer, text.split(maxsplit=1)[1] * is_answer)
 
 
 async def test_a_quote_of_a_card_with_several_open_asks_which(tmp_path: Path) -> None:

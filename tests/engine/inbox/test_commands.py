@@ -67,7 +67,7 @@ async def test_stop_queue_status_and_done(rig: Rig) -> None:
     assert (queued.fate, queued.thread) == (Fate.TURN, first.thread)
     assert "1 queued." in await words(rig, "/status")
     assert "still works" in await words(rig, "/done", Fate.REFUSED)
-    assert await words(rig, "/stop") == "Stopping it."
+    assert await words(rig, "/stop") == "Stopping it. Queued behind it, so it runs next: 1. /stop stops that too."
     assert (await rig.ended(first.turn)).state == "interrupted"
     assert (await rig.ended(queued.turn)).text == "two"
     await rig.delivered(f"{queued.turn}:final")

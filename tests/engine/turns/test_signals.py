@@ -110,8 +110,48 @@ async def test_a_failing_steer_does_not_block_a_stop(tmp_path: Path) -> None:
         await rig.engine.threads.stop(accepted.thread or "")
         turn = await rig.ended(accepted.turn)
         queued = await rig.saw("steer.queued")  # the record does not have it
-        done = await rig.ended(queued.turn)
-    assert late.fate is Fate.STEER and (turn.state, done.text) == ("interrupted", "two")
+        dropped = await rig.ended(queued.turn)
+    assert late.fate is Fate.STEER and (turn.state, dropped.state, dropped.started_at) == (
+        "interrupted",
+        "interrupted",
+        None,
+    )
+
+
+async def test_what_the_agent_had_not_read_at_a_stop_does_not_run_and_its_sender_is_told(tmp_path: Path) -> None:
+    def in_doubt(steer: Steering, calls: list[str]) -> Steering:
+        async def answer(message: PromptMessage) -> bool:
+            return True  # the record will not have it
+
+        return answer
+
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold for-ever")
+        await rig.held("for-ever")
+        await _steered_by(rig, accepted.thread, in_doubt)
+        await rig.say("wait, don't", id="m2")
+        await rig.saw("steer.sent")
+        await rig.engine.threads.stop(accepted.thread or "", "Ann")
+        after = await rig.say("!text instead", id="m3")
+        await rig.ended(accepted.turn)
+        assert (await rig.ended(after.turn)).text == "instead"  # said after the stop: it runs
+        dropped = await rig.until(lambda entry: entry.kind == "steer.queued")
+        await rig.delivered(f"{dropped.turn}:dropped")
+        assert any("not run: the turn was stopped before the agent read it" in text for text in rig.room.texts)
+
+
+async def test_a_transcript_says_who_stopped_a_turn(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold for-ever")
+        await rig.held("for-ever")
+        await rig.engine.threads.stop(accepted.thread or "", "Ann")
+        turn = await rig.ended(accepted.turn)
+        entries = await rig.engine.threads.transcript(accepted.thread or "", 10)
+        assert (await rig.engine.threads.get(accepted.thread or "")).last_line == "(Stopped by Ann.)"
+        await rig.delivered(f"{turn.id}:final")
+        assert any("(Stopped by Ann.)" in text for text in rig.room.texts)
+    assert (turn.state, turn.stopped_by) == ("interrupted", "Ann")
+    assert [each.stopped_by for each in entries if each.role == "agent"] == ["Ann"]
 
 
 async def test_a_steer_in_progress_is_sent_once_though_a_commit_fails(

@@ -86,7 +86,7 @@ class ChatPrompt:
             self._follow(self._talk.thread, None)
         worker.start()
         with suppress(EOFError):
-            self._session.prompt(pre_run=self._write_output)
+            self._session.prompt(pre_run=self._write_first)
         self._lines.put(None)
         worker.join()  # entered lines are sent before leaving
         return self._leave()
@@ -188,6 +188,12 @@ class ChatPrompt:
         app = self._session.app
         if app.is_running and app.loop is not None:
             app.loop.call_soon_threadsafe(self._write_output)
+
+    def _write_first(self) -> None:
+        """Write what there is once the terminal is in raw mode: before, it would echo where it says its cursor is."""
+        loop = self._session.app.loop
+        assert loop is not None
+        loop.call_soon(self._write_output)
 
     def _write_output(self) -> None:
         """Write the output, in the event loop of the prompt. The terminal mode is not changed, so no key is lost."""

@@ -214,7 +214,9 @@ class Talk(SettingCommands):
 
     def do_stop(self, _: str) -> Reply:
         self.client.ask(requests.stop(self.here()))
-        return Reply((phrase("cli_chat.stopping"),))
+        queued = self.client.ask(requests.thread(self.here())).queued
+        more = (phrase("cli_chat.still_queued", count=queued),) if queued else ()
+        return Reply((phrase("cli_chat.stopping"), *more))
 
     def do_handoff(self, target: str) -> Reply:
         """Hand the thread over and leave the chat; if it fails, nothing changes."""

@@ -159,7 +159,9 @@ def _ask(field: Field) -> str:
         return str(field.default)
     if not sys.stdin.isatty():
         raise BadInput(sentence("cli_setup.no_terminal", name=field.name, again=field.name))
-    return str(click.prompt(in_locale(field.words), hide_input=field.secret, err=True))
+    words = in_locale(field.words)
+    shown = phrase("cli_setup.hidden_prompt", words=words) if field.secret else words
+    return str(click.prompt(shown, hide_input=field.secret, err=True))
 
 
 def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:

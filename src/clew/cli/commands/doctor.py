@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.language import in_locale
+from clew.cli.language import in_locale, word
 from clew.cli.output import Out, json_option
 from clew.support.coded import coded_in
+from clew.support.display.width import pad
 
 if TYPE_CHECKING:
     from clew.config.plugin import Finding
@@ -18,6 +19,26 @@ if TYPE_CHECKING:
 
 
 _MATTERS = ("daemon", "surfaces", "config")  # of what works, the first to know
+NAME = 10  # columns
+_NAMED = frozenset(
+    {
+        "check_agents",
+        "check_children",
+        "check_clock",
+        "check_config",
+        "check_daemon",
+        "check_disk",
+        "check_home",
+        "check_plugins",
+        "check_port",
+        "check_rows",
+        "check_sandbox",
+        "check_socket",
+        "check_store",
+        "check_supervisor",
+        "check_surfaces",
+    }
+)
 _MARKS = {True: "✔", False: "✘", None: "·"}
 
 
@@ -119,4 +140,10 @@ def _rank(finding: Finding) -> int:
 
 def _line(finding: Finding) -> str:
     todo = f"\n             → {in_locale(finding.todo)}" if finding.todo else ""
-    return f"{_MARKS[finding.ok]} {finding.check:<10} {in_locale(finding.detail)}{todo}"
+    return f"{_MARKS[finding.ok]} {pad(_name(finding.check), NAME)} {in_locale(finding.detail)}{todo}"
+
+
+def _name(check: str) -> str:
+    """What is checked, such as `disk` or `codex sandbox`; a plugin's name stays."""
+    codes = ((part, f"check_{part}") for part in check.split(" "))
+    return " ".join(word(code).removeprefix("check_") if code in _NAMED else part for part, code in codes)

@@ -13,6 +13,7 @@ from clew.cli.completion import check_thread_id, gate_codes, thread_ids
 from clew.cli.language import phrase, said, sentence
 from clew.cli.output import Out, json_option, painted, prompt_text, terminal_columns, words_argument
 from clew.cli.view.threads import gate_table, gate_title
+from clew.support.errors import Refused
 from clew.support.text import visible
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ def approve_command(
     scope: str | None,
     lasts: str | None,
 ) -> None:
-    """Approve a gate: once, for this thread, or with a rule.
+    """Approve a gate: once, for this thread, or with a rule. If only one is open you need not name it; it is then shown
+    before you are asked.
 
     \b
     clew approve K7Q2
@@ -140,7 +142,7 @@ def approve_command(
     """
     from clew.client import requests
 
-    if (gate is None) == (everything is None):
+    if gate is not None and everything is not None:
         raise click.UsageError(sentence("cli_gates.one_or_all"))
     if everything is not None and (for_thread or rule is not None):
         raise click.UsageError(sentence("cli_gates.all_is_once"))
@@ -155,11 +157,29 @@ def approve_command(
     given = {"scope": scope, "pattern": rule or None, "lasts": _seconds(lasts) if lasts else None}
     more = {"extent": extent, **{name: value for name, value in given.items() if value}}
     client = out.client()
-    view = _send(out, client, requests.answer(str(gate), "accept", **more))
+    if gate is None:
+        gate = _only_gate(out, client, "approve")
+        _confirm_all(out, [client.ask(requests.gate(gate))])
+    view = _send(out, client, requests.answer(gate, "accept", **more))
     if rule is not None:
         from clew.cli.view.rules import print_new_rule
 
         print_new_rule(out, client, view)
+
+
+def _only_gate(out: Out, client: Client, command: str) -> str:
+    """The code of the only gate that can be approved or denied, for a person at a terminal who gives none."""
+    from clew.client import requests
+
+    if out.as_json or not sys.stdin.isatty():
+        raise click.UsageError(sentence("cli_gates.give_a_code"))
+    found = [view for view in client.ask(requests.gates()) if view.kind != "question"]
+    if not found:
+        raise Refused(sentence("cli_gates.nothing_to_answer"))
+    if len(found) > 1:
+        codes = phrase("cli_gates.or").join(f"`clew {command} {view.code}`" for view in found)
+        raise click.UsageError(sentence("cli_gates.give_code", commands=codes))
+    return found[0].code
 
 
 def _approve_all(out: Out, thread: str) -> None:
@@ -200,19 +220,22 @@ def _seconds(text: str) -> float:
 
 
 @click.command("deny", short_help="Deny a gate.")
-@gate_argument()
+@gate_argument(required=False)
 @words_argument("why", required=False, metavar="[REASON]")
 @click.option("--reason", default="", metavar="TEXT", help="The same as REASON.")
 @click.option("--stop", is_flag=True, help="Also stop the turn.")
 @json_option
 @click.pass_obj
-def deny_command(out: Out, gate: str, why: str | None, reason: str, stop: bool) -> None:
-    """Deny a gate. The agent reads the REASON, and continues without it, unless --stop is given."""
+def deny_command(out: Out, gate: str | None, why: str | None, reason: str, stop: bool) -> None:
+    """Deny a gate; if only one is open you need not name it. The agent reads the REASON, and continues without it,
+    unless --stop is given."""
     from clew.client import requests
 
     if why and reason:
         raise click.UsageError(sentence("cli_gates.reason_once"))
-    _send(out, out.client(), requests.answer(gate, "cancel" if stop else "decline", reason=why or reason))
+    client = out.client()
+    gate = gate or _only_gate(out, client, "deny")
+    _send(out, client, requests.answer(gate, "cancel" if stop else "decline", reason=why or reason))
 
 
 @click.command("answer", short_help="Answer a question of the agent.")
@@ -275,6 +298,8 @@ def _ask_one(question: QuestionView, *, is_one: bool) -> str:
     from clew.support.display import escape_hidden
 
     text = "›" if is_one else escape_hidden(said(question, "text"), lines=False)
+    if question.secret:
+        text = phrase("cli_setup.hidden_prompt", words=text)
     return str(click.prompt(text, prompt_suffix=" ", hide_input=question.secret, err=True))
 
 

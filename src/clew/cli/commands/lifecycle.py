@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.completion import POLICIES, check_thread_ids, thread_argument, thread_ids, thread_settings
+from clew.cli.completion import POLICIES, check_thread_ids, targets, thread_argument, thread_ids, thread_settings
 from clew.cli.language import in_locale, phrase, said, sentence, word
 from clew.cli.output import Out, json_option, prompt_text, words_argument
 from clew.cli.view.text_width import one_line
@@ -20,22 +20,34 @@ if TYPE_CHECKING:
     from clew.model.views import ThreadView
 
 
+STOP, FEW = "stop", 9  # how many threads are named
+
+
 @click.command("resume", short_help="Resume a finished or suspended thread with new information.")
 @thread_argument()
 @words_argument("text", required=False)
 @click.option("--supplement", metavar="TEXT", help="The same as TEXT.")
+@click.option("--notify", metavar="TARGET", shell_complete=targets, help="Send its answers there from now on.")
 @click.option("--now", is_flag=True, help="Of a thread at a usage limit: try now.")
 @click.option("--on", "agent", metavar="AGENT", help="Of a thread at a usage limit: let another agent take the work.")
 @json_option
 @click.pass_obj
 def resume_command(
-    out: Out, thread: str, text: str | None, supplement: str | None, now: bool, agent: str | None
+    out: Out,
+    thread: str,
+    text: str | None,
+    supplement: str | None,
+    notify: str | None,
+    now: bool,
+    agent: str | None,
 ) -> None:
     """Resume a completed thread with new information, or answer the question of a suspended one.
 
     TEXT is the new information, or the answer; - reads stdin. To an idle thread, TEXT is sent as its next message.
     `clew chat THREAD` comes back to a thread without a TEXT.
     """
+    from clew.client import requests
+
     if now or agent:
         if text is not None or supplement is not None or (now and agent):
             raise click.UsageError(sentence("cli_threads.one_of_text_now_on"))
@@ -45,7 +57,12 @@ def resume_command(
         raise click.UsageError(sentence("cli_threads.needs_text", thread=thread, again=thread))
     if text is not None and text != supplement:
         raise click.UsageError(sentence("cli_threads.text_once"))
-    accepted = _resume(out, out.client(), thread, prompt_text(supplement))
+    client = out.client()
+    if notify:
+        from clew.cli.commands.run import with_terminal
+
+        client.ask(requests.change(thread, notify=with_terminal(notify)))
+    accepted = _resume(out, client, thread, prompt_text(supplement))
     name = out.name_of(accepted.thread)
     out.result(accepted, in_locale(accepted.reply) or phrase("cli_threads.goes_on", thread=name))
     if accepted.turn:  # after a `stop` there is nothing to follow
@@ -64,17 +81,34 @@ def _resume(out: Out, client: Client, thread: str, text: str) -> Sent:
 
 
 @click.command("stop", short_help="Stop the running turn of a thread.")
-@thread_argument()
+@thread_argument(required=False)
 @json_option
 @click.pass_obj
-def stop_command(out: Out, thread: str) -> None:
-    """Stop the running turn of a thread. Queued turns still run."""
+def stop_command(out: Out, thread: str | None) -> None:
+    """Stop the running turn of a thread; if only one works you need not name it. A message that the agent has not read
+    by then does not run; turns that are queued behind it still do."""
     from clew.client import requests
 
-    turn = out.client().ask(requests.stop(thread))
+    client = out.client()
+    turn = client.ask(requests.stop(thread or _only_working(client)))
     name = out.name_of(turn.thread)
     out.result(turn, phrase("cli_threads.stopping", thread=name))
+    if queued := client.ask(requests.thread(turn.thread)).queued:
+        out.say(phrase("cli_threads.still_queued", count=queued, thread=name))
     out.hint(phrase("cli_threads.stopped_next", thread=name, again=name))
+
+
+def _only_working(client: Client) -> str:
+    """The only thread that works now, for a person who names none."""
+    from clew.client import requests
+
+    found = client.ask(requests.threads(status="running", limit=FEW)).threads
+    if not found:
+        raise Refused(sentence("cli_threads.nothing_works"))
+    if len(found) > 1:
+        commands = phrase("cli_gates.or").join(f"`clew {STOP} {named(view)}`" for view in found)
+        raise click.UsageError(sentence("cli_threads.name_working", commands=commands))
+    return found[0].id
 
 
 @click.command("done", short_help="Mark threads as completed.")
@@ -187,7 +221,7 @@ def title_command(out: Out, thread: str, title: str) -> None:
 
 SETTINGS = ("model", "effort", "policy", "priority")
 PRIORITIES = ("high", "normal", "low")
-CHOICES = ("fallback", "on_limit", "limit_waits", "quiet_hours")
+CHOICES = ("fallback", "on_limit", "limit_waits", "quiet_hours", "notify")
 BUDGETS = ("budget.tokens", "budget.turns", "budget.time")
 
 
@@ -249,12 +283,17 @@ def set_command(out: Out, thread: str, settings: dict[str, str]) -> None:
     clew set THREAD priority=low            or normal, high
     clew set THREAD fallback=claude,codex   or none, default
     clew set THREAD on_limit=ask limit_waits=2 quiet_hours=23:00-07:00     or =default
+    clew set THREAD notify=telegram         or local, webhook:NAME, none
     clew set THREAD budget.tokens=500000 budget.turns=20 budget.time=4h     or =none
     """
     from clew.client import requests
 
     limits = {name.partition(".")[2]: _limit(name, value) for name, value in settings.items() if name in BUDGETS}
     plain = {name: value for name, value in settings.items() if name not in BUDGETS}
+    if "notify" in plain:
+        from clew.cli.commands.run import with_terminal
+
+        plain["notify"] = with_terminal(plain["notify"])
     client = out.client()
     if limits:
         view = client.ask(requests.limit(thread, **limits))

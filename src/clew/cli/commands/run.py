@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, NotRequired, TypedDict, TypeVar, Unpack, overload
 
 import click
 
@@ -51,6 +51,7 @@ def _files(ctx: click.Context, param: click.Parameter, value: tuple[Path, ...]) 
 _file_option = click.option(
     "--file",
     "files",
+    metavar="PATH",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     callback=_files,
@@ -220,7 +221,7 @@ def start_request(kind: str, text: str, options: ThreadOptions, files: Sequence[
         model=options["model"],
         effort=options["effort"],
         policy=options["policy"],
-        notify=_with_terminal(options["notify"]),
+        notify=with_terminal(options["notify"]),
         priority=options.get("priority"),
         files=options["files"] if files is None else files,
     )
@@ -230,7 +231,15 @@ def absolute(folder: Path) -> str:
     return os.path.abspath(folder)  # noqa: PTH100 (the folder as its owner names it)
 
 
-def _with_terminal(target: str | None) -> str | None:
+@overload
+def with_terminal(target: str) -> str: ...
+
+
+@overload
+def with_terminal(target: str | None) -> str | None: ...
+
+
+def with_terminal(target: str | None) -> str | None:
     """`local` means this terminal, if it still exists when the answer comes."""
     return f"local:{os.ttyname(2)}" if target == "local" and sys.stderr.isatty() else target
 

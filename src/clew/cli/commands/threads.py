@@ -7,11 +7,12 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.completion import thread_argument
+from clew.cli.completion import newest_in, thread_argument
 from clew.cli.language import phrase, row_name, said, sentence, word
 from clew.cli.output import Out, is_terminal, json_option, moment, painted, table, terminal_columns, words_argument
 from clew.cli.view.threads import named, suspension_words, thread_table
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from clew.model.views import ContinuityView, Passage, ThreadView, WhereRow
 
 FEW = 20  # finished threads that are counted for a hint
+LATELY, SHOWN = 86_400, 5  # threads that ended within so many seconds are listed too, the newest few
 
 
 @click.command("threads", short_help="List threads, the last active first.")
@@ -51,7 +53,10 @@ def threads_command(
     before: str | None,
 ) -> None:
     """List threads, the last active first: handle, status, title, runtime, the time since then, and the last line of
-    the newest answer. With WORDS, those that have them in their id, title, folder or newest answer."""
+    the newest answer. With WORDS, those that have them in their id, title, folder or newest answer.
+
+    On a terminal those follow that ended within a day, and a narrow one shows fewer columns.
+    """
     from clew.client import requests
 
     text = text or words
@@ -63,29 +68,41 @@ def threads_command(
         out.json(page.threads)
         return
     room = terminal_columns()
-    for line in thread_table(page.threads, time.time(), room, _paint):
+    is_all = not (history or status or folder or before)
+    lately = _lately_finished(out.client()) if is_all and room and not text else ()
+    for line in thread_table([*page.threads, *lately], time.time(), room, _paint):
         print(line)
-    finished = "" if history or status or folder else _finished(out, text, is_needed=not page.threads)
+    finished = _finished(out, text, len(lately), is_needed=not page.threads) if is_all else ""
     if finished and text and not page.threads:
         out.say(finished)
         return
     if finished:
         out.hint(finished)
-    if not page.threads:
+    if not page.threads and not lately:
         out.say(_none(bool(folder or status or text or before), history))
     else:
         more = phrase("cli_threads.more", next=page.next) if page.next else ""
-        out.hint(phrase("cli_threads.threads_next", thread=named(page.threads[0]), more=more))
+        newest = max((*page.threads, *lately), key=lambda view: view.active_at)
+        out.hint(phrase("cli_threads.threads_next", thread=named(newest), more=more))
 
 
-def _finished(out: Out, text: str | None, *, is_needed: bool) -> str:
+def _lately_finished(client: Client) -> Sequence[ThreadView]:
+    """The threads that ended within a day: a person looks for what they have just started."""
+    from clew.client import requests
+
+    since = (time.time() - LATELY) * 1000
+    found = client.ask(requests.threads(history=True, limit=SHOWN)).threads
+    return [view for view in found if view.active_at >= since]
+
+
+def _finished(out: Out, text: str | None, shown: int, *, is_needed: bool) -> str:
     """How many finished threads the list leaves out, up to a few; of a search, how many it would find there."""
     from clew.client import requests
 
     if not (out.has_hints or (text and is_needed)):
         return ""
     page = out.client().ask(requests.threads(history=True, text=text, limit=FEW))
-    if not page.threads:
+    if len(page.threads) <= shown:
         return ""
     count = f"{len(page.threads)}{'+' if page.next else ''}"
     words = f" {shlex.quote(text)}" if text else ""
@@ -104,7 +121,7 @@ def _none(is_filtered: bool, history: bool) -> str:
     return phrase("cli_threads.start_one", what=what, other=other)
 
 
-_COLOURS = {"running": 32, "waiting": 33, "suspended": 33, "damaged": 31, "cancelled": 2}
+_COLOURS = {"running": 32, "waiting": 33, "suspended": 33, "damaged": 31, "completed": 2, "cancelled": 2}
 
 
 def _paint(cell: str) -> str:
@@ -114,14 +131,15 @@ def _paint(cell: str) -> str:
 
 
 @click.command("show", short_help="Show a thread.")
-@thread_argument()
+@thread_argument(required=False)
 @json_option
 @click.pass_obj
-def show_command(out: Out, thread: str) -> None:
-    """Show a thread: its state, and where its answer was delivered."""
+def show_command(out: Out, thread: str | None) -> None:
+    """Show a thread: its state, and where its answer was delivered. Without THREAD: the newest thread of this
+    folder."""
     from clew.client import requests
 
-    view = out.client().ask(requests.thread(thread))
+    view = out.client().ask(requests.thread(thread or newest_in(Path.cwd(), out.client())))
     if out.as_json:
         out.json(view)
         return
@@ -229,7 +247,7 @@ _ANSWERS = {
 
 
 @click.command("read", short_help="Print the transcript of a thread.")
-@thread_argument()
+@thread_argument(required=False)
 @click.option(
     "--limit",
     type=click.IntRange(1, 10_000),
@@ -242,14 +260,16 @@ _ANSWERS = {
 @click.option("--told", is_flag=True, help="Print what its newest agent was told of what had happened before.")
 @json_option
 @click.pass_obj
-def read_command(out: Out, thread: str, limit: int, plain: bool, full: bool, told: bool) -> None:
-    """Print the transcript of a thread as Markdown; on a terminal it is formatted.
+def read_command(out: Out, thread: str | None, limit: int, plain: bool, full: bool, told: bool) -> None:
+    """Print the transcript of a thread as Markdown; on a terminal it is formatted. Without THREAD: the newest thread of
+    this folder.
 
     The last lines of a command that failed are always there; `--full` adds the output of all commands and the diffs.
     """
     from clew.client import requests
 
     client = out.client()
+    thread = thread or newest_in(Path.cwd(), client)
     entries = client.ask(requests.transcript(thread, limit=limit))
     if told:
         _print_told(out, client, entries)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -15,7 +16,7 @@ from clew.cli.language import as_called, phrase, said, word
 from clew.cli.output import Out, json_option
 from clew.cli.view import outcome
 from clew.cli.view.text_width import one_line
-from clew.cli.view.threads import named
+from clew.cli.view.threads import named, suspension_words
 
 if TYPE_CHECKING:
     from clew.client.sync import Client
@@ -81,12 +82,14 @@ def existing_thread(client: Client, name: str) -> ThreadView:
 
 
 def _outcomes(out: Out, client: Client, waiting: dict[str, ThreadView]) -> Iterator[tuple[ThreadView, int]]:
-    """Each thread as it ends; it is removed from `waiting`. Threads are looked at again after each of their events."""
+    """Each thread as it ends; it is removed from `waiting`. Threads are looked at again after each of their events. One
+    that waits for a time, such as the end of a usage limit, is told of."""
     from clew.client import requests
     from clew.client.events import Hello, Reset
 
     if not waiting:
         return
+    told: dict[str, int] = {}  # until when a thread waits by itself, as it was said
     alone = next(iter(waiting)) if len(waiting) == 1 else None
     for event in client.events(alone):
         if isinstance(event.what, Hello | Reset):
@@ -101,6 +104,9 @@ def _outcomes(out: Out, client: Client, waiting: dict[str, ThreadView]) -> Itera
             if code is not None:
                 del waiting[name]
                 yield view, code
+            elif view.wake_at is not None and told.get(name) != view.wake_at:
+                told[name] = view.wake_at
+                out.say(f"{named(view)}: {one_line(suspension_words(view, time.time()))}")
         if not waiting:
             return
         if isinstance(event.what, Hello):

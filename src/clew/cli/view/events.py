@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from clew.cli.language import phrase, said, word
+from clew.cli.language import person, phrase, said, word
 from clew.cli.view.text_width import duration, fit, one_line
 from clew.client.events import ActivityChanged, OpenText, RuntimeNotice, TextDone, TextPiece, WrittenText
 from clew.support.display import escape_hidden
@@ -222,11 +222,12 @@ _EXACT = frozenset({"command", "change", "tool"})  # kinds whose look-alike char
 
 def summary(turn: TurnView) -> str:
     """`completed in 3.2 s, 1,234 tokens (1,000 in, 234 out)`."""
+    state = phrase("cli_threads.stopped_by", who=person(turn.stopped_by)) if turn.stopped_by else word(turn.state)
     if not turn.started_at or not turn.ended_at:
-        return word(turn.state)
+        return state
     taken = _seconds(turn.ended_at - turn.started_at)
     name = "turn_in" if turn.state == "completed" else "turn_after"
-    words = phrase(f"cli_threads.{name}", state=word(turn.state), time=taken)
+    words = phrase(f"cli_threads.{name}", state=state, time=taken)
     usage = turn.usage
     if not usage or not usage.total_tokens:
         return words

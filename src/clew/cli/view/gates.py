@@ -235,9 +235,11 @@ def option_lines(question: QuestionView, margin: int) -> list[str]:
     return numbered(said_each(question, "options"), margin, "#" if _has_numeric_options(question) else "")
 
 
-def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:
+def numbered(labels: Sequence[str], margin: int, mark: str = "", numbers: Sequence[int] = ()) -> list[str]:
+    """Without `numbers` they are the positions."""
     shown = [escape_hidden(label, lines=False) for label in labels]
-    return [f"{' ' * margin}{mark}{number} {label}" for number, label in enumerate(shown, 1)]
+    pairs = zip(numbers or range(1, len(shown) + 1), shown, strict=False)
+    return [f"{' ' * margin}{mark}{number} {label}" for number, label in pairs]
 
 
 def _has_numeric_options(question: QuestionView) -> bool:
@@ -255,7 +257,7 @@ def typing_hints(view: GateView, others: Sequence[GateView]) -> list[str]:
     """For a prompt: one line."""
     if view.kind == "question":
         return [f"  {typing_hint(others)}"]
-    choices = " · ".join(numbered(_options(view)[:AT_FIRST], 0))
+    choices = " · ".join(numbered(_options(view)[:AT_FIRST], 0, numbers=view.numbers))
     return [f"  {choices} ({typing_hint(others)})"]
 
 

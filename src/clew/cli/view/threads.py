@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 HEAD: tuple[str, ...] = ("handle", "status", "title", "runtime", "active", "last_line")
 GATE_HEAD: tuple[str, ...] = ("code", "kind", "state", "age", "thread", "what")
+_ALL = tuple(range(len(HEAD)))
+_TITLE, _RUNTIME, _ACTIVE, _LAST = range(2, 6)
+_NARROWER = [tuple(each for each in _ALL if each not in left_out) for left_out in ((), (_RUNTIME,), (_RUNTIME, _LAST))]
+_NARROWER.append(_ALL[:_RUNTIME])
+LEGIBLE = 16  # columns of a title that say something
 UNBOUND = 160  # columns of a title or a line without a terminal
 
 
@@ -28,9 +33,8 @@ def thread_table(
         return []
     rows = [labels(*HEAD)] if columns else []
     rows += [_row(thread, now) for thread in threads]
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    widths[2], widths[5] = _shares(widths, columns)
-    return [_line(row, widths, paint) for row in rows]
+    kept, widths = _fitted([max(map(width, column)) for column in zip(*rows, strict=True)], columns)
+    return [_line([row[each] for each in kept], widths, paint) for row in rows]
 
 
 def named(thread: ThreadView) -> str:
@@ -90,15 +94,26 @@ def _row(thread: ThreadView, now: float) -> tuple[str, ...]:
     return named(thread), word(status), one_line(said(thread, "title")), thread.runtime, old, one_line(waits)
 
 
-def _shares(widths: Sequence[int], columns: int | None) -> tuple[int, int]:
-    """The widths of the title and the last line: as needed, or else the title gets two fifths of the rest."""
-    title, last = widths[2], widths[5]
+def _fitted(widths: Sequence[int], columns: int | None) -> tuple[tuple[int, ...], list[int]]:
+    """The columns that are shown, and their widths. On a narrow terminal the title comes before runtime, last line and
+    age."""
     if columns is None:
-        return min(title, UNBOUND), min(last, UNBOUND)
-    left = columns - sum(widths) + title + last - 2 * (len(widths) - 1)
+        return _ALL, [min(each, UNBOUND) for each in widths]
+    for kept in _NARROWER:
+        left = columns - sum(widths[each] for each in kept if each not in (_TITLE, _LAST)) - 2 * (len(kept) - 1)
+        title, last = _shares(widths, left) if _LAST in kept else (min(widths[_TITLE], left), 0)
+        if title >= min(widths[_TITLE], LEGIBLE):
+            break
+    given = {_TITLE: max(title, len("TITLE")), _LAST: last}
+    return kept, [given.get(each, widths[each]) for each in kept]
+
+
+def _shares(widths: Sequence[int], left: int) -> tuple[int, int]:
+    """The widths of the title and the last line: as needed, or else the title gets two fifths of what is left."""
+    title, last = widths[_TITLE], widths[_LAST]
     if title + last <= left:
         return title, last
-    share = min(title, max(len("TITLE"), left * 2 // 5, left - last))
+    share = min(title, max(left * 2 // 5, left - last))
     return share, max(0, left - share)
 
 

@@ -12,6 +12,7 @@ from clew.cli.view.events import activity_line, indent
 from clew.cli.view.markdown import laid_out
 from clew.cli.view.text_width import one_line
 from clew.cli.view.threads import named
+from clew.support.display import escape_hidden
 from clew.support.text import agent_name, visible
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def _parts(entry: Passage, *, full: bool) -> list[tuple[str, bool]]:
 
 
 def _reason(item: ItemView) -> str:
-    """The reason given with a no."""
+    """The reason given with a no, or the answer to a question."""
+    if item.replies:
+        return f" → {one_line(', '.join(item.replies))}"
     return phrase("cli_threads.with_reason", reason=one_line(item.reason)) if item.reason else ""
 
 
@@ -116,6 +119,8 @@ def _with_line_breaks(text: str) -> str:
 def _state(entry: Passage) -> str:
     if entry.cut:
         return phrase("cli_threads.cut_goes_on") if entry.continued_by else phrase("cli_threads.cut_off")
+    if entry.stopped_by:
+        return f" ({phrase('cli_threads.stopped_by', who=person(entry.stopped_by))})"
     return f" ({word(entry.state)})" if entry.state and entry.state != "completed" else ""
 
 

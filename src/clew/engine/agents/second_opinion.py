@@ -3,7 +3,7 @@ own agent learns of it with its next turn."""
 
 from __future__ import annotations
 
-from clew.engine.agents.switching import require_known
+from clew.engine.agents.switching import require_usable
 from clew.engine.core import Core
 from clew.engine.seams import EndedTurn, Follow
 from clew.engine.threads import forks
@@ -26,7 +26,7 @@ NOTE = "You are asked for your opinion on this thread. Answer what is asked next
 
 def ask(tx: Tx, core: Core, source: Thread, runtime: str, question: PromptMessage, where: Conversation | None) -> Turn:
     """Queue the question on a fork of the thread. Its answer goes to `where`, and into the thread. Raises BadInput."""
-    require_known(core, runtime)
+    require_usable(core, runtime)
     if not question.text.strip():
         raise BadInput(say("agents.no_question"))
     model, effort = (source.model, source.effort) if runtime == source.runtime else (None, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from clew.engine.account_limits import require_installed
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_notice
 from clew.engine.turns import parked
@@ -31,7 +32,7 @@ def switch(tx: Tx, core: Core, thread: Thread, wanted: Switch, here: Conversatio
     """Switch the thread, and give its queued turns to the new agent; a running turn goes on with the old one. The
     conversation that drives the thread is told, unless it is `here`, where it was asked for. `name`: id of the request,
     for the id of the notice. False: the agent works on it already. Raises BadInput or Refused."""
-    require_known(core, wanted.runtime)
+    require_usable(core, wanted.runtime)
     if wanted.runtime == thread.runtime:
         return False
     _require_free(tx, thread)
@@ -61,9 +62,15 @@ def require_known(core: Core, runtime: str) -> None:
         raise BadInput(say("agents.unknown", name=repr(runtime), known=known))
 
 
+def require_usable(core: Core, runtime: str) -> None:
+    """Raises if there is no such agent, or its program is not installed."""
+    require_known(core, runtime)
+    require_installed(core, runtime)
+
+
 def _require_free(tx: Tx, thread: Thread) -> None:
     """Raises Refused if another agent cannot work on the thread."""
     if thread.status is ThreadStatus.CANCELLED:
-        raise Refused(chat_messages.cancelled(thread.id))
+        raise Refused(chat_messages.cancelled(thread.name))
     if adoptions.get(tx, thread.id) is not None:
-        raise Refused(say("agents.shared", thread=thread.id, runtime=agent_name(thread.runtime)))
+        raise Refused(say("agents.shared", thread=thread.name, runtime=agent_name(thread.runtime)))

@@ -316,14 +316,19 @@ def _find_choice(tx: Tx, core: Core, reply: GateReply, gate: Gate) -> Choice | N
         return None
     if reply_parser.is_free_text(reply.typed, gate) and not _may_mean(tx, core, reply, gate):
         return None
+    typed = reply.typed
+    if typed.code is None and reply.points_at_message and reply_parser.is_no_with_reason(typed):
+        typed = replace(typed, code=gate.code)  # whoever quotes the card need not repeat its code
     try:
-        choice = reply_parser.find_choice(reply.typed, gate)
+        choice = reply_parser.find_choice(typed, gate)
     except BadInput:
         if reply.is_elsewhere(gate) and not reply.sees_all:
             raise Refused(gate_messages.elsewhere(gate.code)) from None  # it would tell what is asked
-        if gate.state is GateState.OPEN:
-            raise
-        return None
+        if gate.state is not GateState.OPEN or (reply.typed.code is None and reply.is_early(tx, gate)):
+            return None
+        if _is_secret(gate):
+            raise Refused(gate_messages.secret(gate.code)) from None  # the number may be the secret
+        raise
     if choice is not None and _is_secret(gate) and choice.answer.decision is Decision.REPLY:
         raise Refused(gate_messages.secret(gate.code))
     return choice

@@ -26,7 +26,9 @@ from clew.engine.gates.status_lines import chat_status_line, in_english, title_l
 from clew.engine.gates.visibility import (
     MessageLimit,
     Say,
+    detail_seen,
     fence,
+    folder_seen,
     has_detail_to_show,
     line_count,
     line_count_of_text,
@@ -34,6 +36,7 @@ from clew.engine.gates.visibility import (
     part_deliveries,
     sent_time,
     split_request,
+    title_seen,
 )
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
 from clew.model.events.logged import DeliverySent
@@ -43,7 +46,7 @@ from clew.model.threads import Thread
 from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
-from clew.support.display.as_code import PLAIN_LINE, as_code, as_prose, detail_shown, title_shown
+from clew.support.display.as_code import PLAIN_LINE, as_code, as_prose
 from clew.texts import bilingual, card_messages, gate_messages, handoff_messages
 from clew.texts.bilingual import Bilingual
 
@@ -365,12 +368,13 @@ def _decline_hint(gate: Gate) -> Bilingual:
 
 def _render_request(gate: Gate, say: Say) -> list[str]:
     asked = gate.asked
-    detail = [fence(detail_shown(asked.shown_as, say(asked.detail)))] if has_detail_to_show(asked) else []
+    detail = [fence(detail_seen(asked, say(asked.detail)))] if has_detail_to_show(asked) else []
     questions = [_render_question(question, say) for question in asked.questions]
     if asked.shown_as is GateKind.QUESTION:
         return [*questions, *detail]
-    title = [*line_count(asked, say), fence(title_shown(asked.shown_as, say(asked.title)))]
-    folder = [say(card_messages.in_folder(_render_name(asked.folder)))] if asked.folder else []
+    title = [*line_count(asked, say), fence(title_seen(asked, say(asked.title)))]
+    where = folder_seen(asked)
+    folder = [say(card_messages.in_folder(_render_name(where)))] if where else []
     return [*title, *folder, *detail, *questions]
 
 
@@ -378,8 +382,9 @@ def _reply_hints(gate: Gate, say: Say) -> list[str]:
     """How to reply."""
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:
-        first, more = choices(gate)[:AT_FIRST], choices(gate)[AT_FIRST:]
-        numbered = "\n".join(f"{number}. {say(each.label)}" for number, each in enumerate(first, 1))
+        first = [each for each in choices(gate) if each.number <= AT_FIRST]  # a chat would count a gap away
+        more = len(first) < len(choices(gate))
+        numbered = "\n".join(f"{each.number}. {say(each.label)}" for each in first)
         return [numbered, say(card_messages.how_to_stop_too(code) if more else card_messages.how_to_answer(code))]
     if len(asked.questions) != 1:
         return [say(card_messages.how_to_answer_each(code))]

@@ -3,11 +3,13 @@ functions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
+from clew.model.gates import FIXED_NUMBERS, Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
 from clew.support.display.as_code import as_command
 from clew.support.errors import BadInput
 from clew.texts import card_messages
@@ -45,14 +47,34 @@ class Choice(Struct, frozen=True):
     label: str
     answer: Answer
     rule: NewRule | None = None
+    number: int = 0  # what a person types for it
+
+
+NUMBERS = {  # of the choices of an approval: the same for every one, whatever else is offered
+    ChoiceKind.ACCEPT: 1,
+    ChoiceKind.DECLINE: 2,
+    ChoiceKind.THREAD: 3,
+    ChoiceKind.RULE: 4,
+    ChoiceKind.CANCEL: 5,
+}
 
 
 def choices(gate: Gate) -> tuple[Choice, ...]:
     """The choices in the order of their numbers, which never change for a gate."""
     if gate.asked.kind is GateKind.QUESTION:
-        return _options(gate.asked)
+        return _counted(_options(gate.asked))
     found = _approvals(gate.asked, gate.offer)
-    return found if gate.choice_order else _in_former_order(found)
+    if gate.choice_order >= FIXED_NUMBERS:
+        return tuple(replace(choice, number=NUMBERS[choice.word]) for choice in found)
+    return _counted(found if gate.choice_order else _in_former_order(found))
+
+
+def find_number(gate: Gate, number: int) -> Choice | None:
+    return next((choice for choice in choices(gate) if choice.number == number), None)
+
+
+def _counted(found: Sequence[Choice]) -> tuple[Choice, ...]:
+    return tuple(replace(choice, number=number) for number, choice in enumerate(found, 1))
 
 
 def accept_choice(asked: Asked, offer: str | None, word: ChoiceKind) -> Choice:
@@ -81,7 +103,7 @@ def make_reply(asked: Asked, given: tuple[tuple[str, ...], ...]) -> Answer:
 
 
 def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
-    """Yes is always 1 and no is always 2, whatever else there is."""
+    """In the order of their numbers."""
     from clew.engine.rules import decide
 
     yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)

@@ -47,7 +47,7 @@ def open_gate(
 ) -> None:
     """Store a gate for a runtime's request. A rule answers it, or an earlier answer that was never sent; else a person
     is asked. `seen_before`: the consumer of the turn got this request before. Raises RulesChanged."""
-    asked = replace(clean_request(opened.asked), links=inspection.links)
+    asked = replace(clean_request(opened.asked), links=inspection.links, workspace=thread.workspace)
     check_rules(tx, thread, inspection, core.clock.now())
     known = gates.by_ref(tx, opened.ref)
     if known is not None and not _is_other_request(known, asked, seen_before=seen_before):
@@ -116,7 +116,7 @@ def stop_turn(tx: Tx, core: Core, thread: str, turn: str, by: str) -> None:
         if gate.state is GateState.OPEN:
             _answer(tx, core, gate, Answer(Decision.CANCEL), by)
     if turns.request_stop(tx, turn):
-        tx.log(thread, turn, core.clock.now(), StopAsked())
+        tx.log(thread, turn, core.clock.now(), StopAsked(by))
 
 
 def unsent_answers(tx: Tx, turn: str) -> list[Gate]:

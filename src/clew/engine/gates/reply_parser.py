@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clew.engine.gates.choices import Choice, ChoiceKind, choices, find_option, make_reply
+from clew.engine.gates.choices import Choice, ChoiceKind, choices, find_number, find_option, make_reply
 from clew.model.gates import Answer, Decision, Gate, GateKind, Question
 from clew.support.errors import BadInput
 from clew.texts import bilingual, card_messages, chat_messages, gate_messages
@@ -53,6 +53,12 @@ class TypedReply(Struct, frozen=True):
         return self.word in CANCEL
 
 
+def is_no_with_reason(typed: TypedReply) -> bool:
+    """Whether it is `n REASON` or the like. Not with `no`, with which a sentence to the agent may begin."""
+    word, *reason = typed.rest.split(maxsplit=1) or [""]
+    return bool(reason) and chat_messages.word(word) in DENY - {"no"}
+
+
 def is_free_text(typed: TypedReply, gate: Gate) -> bool:
     """Whether it is free text without a code, for a question without options."""
     questions = gate.asked.questions
@@ -80,14 +86,22 @@ def is_code(word: str) -> bool:
 
 
 def find_choice(typed: TypedReply, gate: Gate) -> Choice | None:
-    """The choice at this gate. None: it is a message. Raises BadInput if it has a code, but no valid choice."""
+    """The choice at this gate. None: it is a message. Raises BadInput if it is a number or has a code, but chooses
+    nothing."""
     choice = _at_question(typed, gate) if gate.asked.kind is GateKind.QUESTION else _at_approval(typed, gate)
-    if choice is None and typed.code is not None:
-        offered = choices(gate)
-        named = [bilingual.joined(" ", str(number), each.label) for number, each in enumerate(offered, 1)]
-        known = bilingual.joined("; ", *named) or card_messages.OWN_WORDS
-        raise BadInput(gate_messages.no_answer_to(gate.code, typed.rest, known))
+    if choice is None and (typed.code is not None or _is_number(typed.word)):
+        raise _no_such_answer(typed, gate)
     return choice
+
+
+def _no_such_answer(typed: TypedReply, gate: Gate) -> BadInput:
+    if len(gate.asked.questions) > 1:
+        return BadInput(gate_messages.number_each(gate, typed.rest))
+    offered = [bilingual.joined(" ", str(each.number), each.label) for each in choices(gate)]
+    known = bilingual.joined("; ", *offered) or card_messages.OWN_WORDS
+    if offered and _is_number(typed.word):
+        return BadInput(gate_messages.no_such_number(gate.code, typed.word, known))
+    return BadInput(gate_messages.no_answer_to(gate.code, typed.rest, known))
 
 
 def _at_approval(typed: TypedReply, gate: Gate) -> Choice | None:
@@ -98,8 +112,8 @@ def _at_approval(typed: TypedReply, gate: Gate) -> Choice | None:
         return None
     if word in DENY:
         return _find_kind(offered, ChoiceKind.DECLINE, reason.strip())
-    if _is_number(word) and 1 <= int(word) <= len(offered):
-        return offered[int(word) - 1]
+    if _is_number(word):
+        return find_number(gate, int(word))
     return _find_kind(offered, _WORDS.get(word))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clew.engine.gates.visibility import Say
-from clew.model.gates import Decision, Gate, GateKind, GateState, GrantedRule, RuleKind
-from clew.support.display.as_code import plain_or_code, title_shown
+from clew.engine.gates.visibility import Say, title_seen
+from clew.model.gates import Asked, Decision, Gate, GateState, GrantedRule, RuleKind
+from clew.support.display.as_code import plain_or_code
 from clew.texts import bilingual, card_messages, gate_messages
 from clew.texts.together import in_each_language
 
@@ -76,9 +76,9 @@ def _render_status(
 
 
 def title_line(gate: Gate) -> str:
-    return in_each_language(gate.asked.title, lambda title: _title_line(gate.asked.shown_as, title))
+    return in_each_language(gate.asked.title, lambda title: _title_line(gate.asked, title))
 
 
-def _title_line(kind: GateKind, title: str) -> str:
-    first = " ".join(title_shown(kind, title[:MAX_TITLE_SOURCE]).split())
+def _title_line(asked: Asked, title: str) -> str:
+    first = " ".join(title_seen(asked, title[:MAX_TITLE_SOURCE]).split())
     return first if len(first) <= MAX_TITLE and len(title) <= MAX_TITLE_SOURCE else f"{first[: MAX_TITLE - 1]}…"

@@ -19,6 +19,7 @@ from clew.model.surface import Units
 from clew.store import Tx
 from clew.store.tables import deliveries, gates
 from clew.support.display.as_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
+from clew.support.display.relative import relative, relative_diff, relative_title
 from clew.texts import card_messages
 
 MAX_PARTS = 5  # messages before a card
@@ -64,6 +65,23 @@ def split_request(gate: Gate, limit: MessageLimit, say: Say) -> list[str]:
     count = len(bodies)
     messages = [f"{say(card_messages.part(gate.code, number, count))}\n{body}" for number, body in enumerate(bodies, 1)]
     return messages if all(map(limit.fits, messages)) else []
+
+
+def title_seen(asked: Asked, title: str) -> str:
+    """The title as a person must see it. Paths of a change are relative to the workspace."""
+    is_change = asked.shown_as is GateKind.CHANGE
+    return title_shown(asked.shown_as, relative_title(title, asked.paths, asked.workspace) if is_change else title)
+
+
+def detail_seen(asked: Asked, detail: str) -> str:
+    """The same of the details, such as a diff."""
+    is_change = asked.shown_as is GateKind.CHANGE
+    return detail_shown(asked.shown_as, relative_diff(detail, asked.workspace) if is_change else detail)
+
+
+def folder_seen(asked: Asked) -> str:
+    """Where it would run; empty if that is the workspace of its thread, whose handle is known."""
+    return "" if asked.folder in (None, asked.workspace) else relative(asked.folder or "", asked.workspace)
 
 
 def fence(shown: str) -> str:
@@ -131,13 +149,13 @@ def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:
     """The texts that must be shown, each under its own label, so that none can pass for another."""
     if asked.shown_as is not GateKind.QUESTION:
         label = " ".join([*line_count(asked, say), say(card_messages.TITLES[asked.shown_as])])
-        yield label, title_shown(asked.shown_as, say(asked.title))
-        yield say(card_messages.FOLDER), as_code(asked.folder or "")
+        yield label, title_seen(asked, say(asked.title))
+        yield say(card_messages.FOLDER), as_code(folder_seen(asked))
     for question in asked.questions:
         yield _label(question.text, say(card_messages.QUESTION), say), as_prose(say(question.text))
         for number, option in enumerate(question.options, 1):
             yield _label(option, say(card_messages.option(number)), say), as_prose(say(option))
-    detail = detail_shown(asked.shown_as, say(asked.detail)) if has_detail_to_show(asked) else ""
+    detail = detail_seen(asked, say(asked.detail)) if has_detail_to_show(asked) else ""
     yield say(card_messages.IN_FULL), detail
     speaks = card_messages.IT_SAYS if asked.asker else card_messages.AGENT_SAYS
     yield _label(asked.reason, say(speaks), say), as_prose(say(asked.reason))

@@ -208,7 +208,7 @@ class Admission(Struct, frozen=True):
     def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
         message = message_of(inbound)
         if thread.status is ThreadStatus.CANCELLED:
-            return Arrival(Fate.REFUSED, thread.id, None, chat_messages.cancelled(thread.id))
+            return Arrival(Fate.REFUSED, thread.id, None, chat_messages.cancelled(thread.name))
         if thread.status is ThreadStatus.SUSPENDED:
             if _is_word_among_people(inbound):
                 return Arrival(Fate.REFUSED, thread.id, None, chat_messages.NOT_SAID_TO_CLEW)

@@ -28,6 +28,7 @@ from clew.model.delivery import Delivery
 from clew.model.gates import Gate
 from clew.model.messages import Fate, Inbound, Role
 from clew.model.threads import SuspendedBy, Thread, ThreadFilter
+from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, places, threads, turns
 from clew.store.tables.inbox import Arrival
@@ -215,8 +216,13 @@ def do_ask(command: Command) -> str:
 def do_stop(command: Command) -> str:
     if command.inbound.pressed:
         return _stop_shown_turn(command)
-    lifecycle.ask_stop(command.tx, command.core, command.bound(), command.inbound.sender, command.where)
-    return command.tell("stopping")
+    stopped = lifecycle.ask_stop(command.tx, command.core, command.bound(), command.inbound.sender, command.where)
+    return _stopping(command, stopped)
+
+
+def _stopping(command: Command, stopped: Turn) -> str:
+    queued = turns.count_queued(command.tx, stopped.thread)
+    return command.tell("stopping_one", count=queued) if queued else command.tell("stopping")
 
 
 def _stop_shown_turn(command: Command) -> str:
@@ -232,7 +238,7 @@ def _stop_shown_turn(command: Command) -> str:
     if shown is None or shown.conversation != command.where:
         raise Refused(chat_messages.SETTLED)
     stop_turn(command.tx, command.core, turn.thread, turn.id, command.inbound.sender)
-    return command.tell("stopping")
+    return _stopping(command, turn)
 
 
 def do_queue(command: Command) -> Inbound:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 
+from clew.engine.account_limits import is_there
 from clew.engine.agents import switching
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_notice
@@ -155,12 +156,13 @@ def _remove_rule(command: Command, found: list[Rule]) -> str:
 
 def do_runtime(command: Command) -> str | Reply:
     """Show the agent of this thread, or switch to another; without a thread, that of the next one."""
-    known, now = sorted(command.core.runtimes), _runtime(command)
+    core, now = command.core, _runtime(command)
+    known = [name for name in sorted(core.runtimes) if name == now or is_there(core, name)]
     if not command.rest:
         text = _shown(command, "runtime", now, ", ".join(map(plain_or_code, known)))
         return Reply(text, option_buttons("runtime", [each for each in known if each != now][:OFFERED]))
     wanted = command.rest.lower()
-    switching.require_known(command.core, wanted)
+    switching.require_usable(command.core, wanted)
     if command.thread is not None:
         return _switch(command, command.thread, wanted)
     places.put(command.tx, command.where, "runtime", wanted)

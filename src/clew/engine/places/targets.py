@@ -49,7 +49,7 @@ def request_for(tx: Tx, core: Core, wanted: HandoffRequest) -> Handoff:
     if there == bindings.driver(tx, thread.id):
         raise Refused(say("handoffs.there_already", target=str(there)))
     if thread.status is ThreadStatus.CANCELLED:
-        raise Refused(chat_messages.cancelled(thread.id))
+        raise Refused(chat_messages.cancelled(thread.name))
     handoff = Handoff(
         core.clock.ulid(),
         thread.id,

@@ -328,6 +328,7 @@ def _raw(gate: Gate) -> GateView:
             title=asked.title,
             detail=asked.detail,
             options=tuple(map(_label, offered)),
+            numbers=tuple(choice.number for choice in offered),
             state=gate.state,
             asked_at=gate.asked_at,
             answered_by=gate.answered_by,

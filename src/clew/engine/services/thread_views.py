@@ -338,7 +338,10 @@ def _interrupted_mark(tx: Tx, seen: ThreadSummary) -> Text:
     name = _last_turn(seen)
     row = turns.get(tx, name) if name else None
     is_cut = row is not None and not row.stop_asked and turns.continuation_of(tx, row) is not None
-    return chat_messages.CUT_CONTINUES_MARK if is_cut else chat_messages.STOPPED_MARK
+    if is_cut:
+        return chat_messages.CUT_CONTINUES_MARK
+    outcome = _outcome(tx, seen.node)
+    return chat_messages.stopped_mark(outcome.stopped_by if outcome is not None else None)
 
 
 def _last_turn(seen: ThreadSummary) -> str | None:
@@ -346,9 +349,14 @@ def _last_turn(seen: ThreadSummary) -> str | None:
 
 
 def _is_wordless(tx: Tx, digest: str | None) -> bool:
+    outcome = _outcome(tx, digest)
+    return outcome is not None and not outcome.text
+
+
+def _outcome(tx: Tx, digest: str | None) -> history.Outcome | None:
     node = nodes.get(tx, digest) if digest else None
     content = nodes.content(tx, node) if node and history.is_sound(node) else None
-    return isinstance(content, history.Outcome) and not content.text
+    return content if isinstance(content, history.Outcome) else None
 
 
 def _notification(row: Thread, receipt: str | None) -> str | None:
@@ -404,6 +412,7 @@ def _turn_view(tx: Tx, row: Turn) -> TurnView:
             runtime=row.runtime,
             role=row.role,
             prelude=preludes.summaries(tx, [row.id]).get(row.id),
+            stopped_by=outcome.stopped_by if outcome else None,
         )
     )
 

@@ -20,9 +20,9 @@ from clew.engine.services.transcript import transcript as read_transcript
 from clew.engine.threads import forks, lifecycle, lookup, settings
 from clew.engine.threads.shared_sessions import SharedSessions
 from clew.engine.turns.queueing import queue_turn
-from clew.model.events.logged import TitleChanged
+from clew.model.events.logged import SettingsChanged, TitleChanged
 from clew.model.gate_views import Verdict
-from clew.model.messages import LOCAL_CLIENT, Accepted, Fate, Inbound, PromptMessage
+from clew.model.messages import LOCAL_CLIENT, Accepted, Conversation, Fate, Inbound, PromptMessage
 from clew.model.threads import ListPosition, Thread, ThreadFilter, ThreadSettings, ThreadStatus
 from clew.model.turns import Origin, Prelude
 from clew.model.views import (
@@ -39,7 +39,7 @@ from clew.model.views import (
 from clew.store import Tx
 from clew.store.tables import inbox, preludes, turns
 from clew.store.tables.inbox import Arrival
-from clew.store.tables.threads import idle_chats, set_title
+from clew.store.tables.threads import idle_chats, set_notify_target, set_title
 from clew.support import crash
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
@@ -76,12 +76,24 @@ class ThreadService:
         return await self._core.store.write(body)
 
     async def _with_home_target(self, new: NewThread) -> NewThread:
-        """If `notify` names only a surface, replace it with the surface's home, if it has one."""
-        if new.notify is None or ":" in new.notify:
-            return new
-        name = new.notify
-        home = await self._core.store.read(lambda tx: home_or_none(tx, self._core, name))
-        return replace(new, notify=str(home)) if home is not None else new
+        return replace(new, notify=await self._home_of(new.notify)) if new.notify else new
+
+    async def _home_of(self, target: str) -> str:
+        """If a target names only a surface: the surface's home, if it has one."""
+        if ":" in target:
+            return target
+        home = await self._core.store.read(lambda tx: home_or_none(tx, self._core, target))
+        return str(home) if home is not None else target
+
+    async def notify(self, thread: str, target: str, by: str = "you") -> None:
+        """Say where the answers of a thread go if nobody asked from a chat; `none`: nowhere."""
+        where = None if target == "none" else lifecycle.notify_target(self._core, await self._home_of(target))
+        await self._core.store.write(lambda tx: self._set_notify(tx, thread, where, by))
+
+    def _set_notify(self, tx: Tx, thread: str, where: Conversation | None, by: str) -> None:
+        shown = str(where) if where is not None else None
+        set_notify_target(tx, thread, shown)
+        tx.log(thread, None, self._core.clock.now(), SettingsChanged(by, notify=shown or "none"))
 
     async def resume(self, thread: str, supplement: str, message_id: str, sender: str) -> Accepted:
         """Resume a completed or suspended thread. Of two concurrent requests one runs and the other is refused."""

@@ -125,6 +125,7 @@ def _outcome(content: history.Outcome, digest: str) -> Passage:
             node=digest,
             usage=content.usage,
             error=content.problem.text if content.problem else None,
+            stopped_by=content.stopped_by,
         )
     )
 

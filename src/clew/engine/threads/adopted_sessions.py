@@ -68,7 +68,7 @@ class AdoptedSessions:
     async def _check_not_held(self, thread: Thread, session: Continuity, runtime_sessions: SharesSessions) -> None:
         who = (await runtime_sessions.holders([session])).get(session)
         if who is not None:
-            raise RuntimeHeld(say("threads.held_elsewhere", runtime=thread.runtime, who=who, thread=thread.id))
+            raise RuntimeHeld(say("threads.held_elsewhere", runtime=thread.runtime, who=who, thread=thread.name))
 
     async def catch_up(self, thread: str, runtime_sessions: SharesSessions, *, held: bool) -> None:
         """Import new turns. Unless we hold the session, leave out those that may still run in another program."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from clew.engine.account_limits import default_account
+from clew.engine.account_limits import default_account, require_installed
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import enqueue_dropped_notices
 from clew.engine.gates import suspension_prompt
@@ -74,7 +74,7 @@ class Opening(Struct, frozen=True):
             new.model,
             new.effort,
             new.policy,
-            _resolved(core, new.notify) if new.notify else None,
+            notify_target(core, new.notify) if new.notify else None,
             id=new.id,
             priority=new.priority,
         )
@@ -184,10 +184,12 @@ def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
 
 
 def _known_runtime(core: Core, name: str | None) -> str | None:
-    """Check that the runtime, or the default if None, exists, and return `name`."""
+    """Check that the runtime, or the default if None, exists, and that one that was chosen is installed."""
     wanted = name or core.config.threads.runtime
     if wanted not in core.runtimes:
         raise BadInput(chat_messages.unknown_runtime(wanted, sorted(core.runtimes)))
+    if name is not None:
+        require_installed(core, name)
     return name
 
 
@@ -202,7 +204,7 @@ def real_folder(path: str) -> str:
     return str(folder)
 
 
-def _resolved(core: Core, target: str) -> Conversation:
+def notify_target(core: Core, target: str) -> Conversation:
     """Parse and check a notify target."""
     wanted = Conversation.parse(target)
     surface = core.surfaces.get(wanted.surface)

@@ -57,7 +57,7 @@ def change(
     """Change settings, log it, and tell the conversation that drives the thread, unless it is `here`, where it was
     asked for. `name`: id of the request, for the id of the notice. Raises Refused."""
     if thread.status is ThreadStatus.CANCELLED:
-        raise Refused(chat_messages.cancelled(thread.id))
+        raise Refused(chat_messages.cancelled(thread.name))
     policy = wanted.policy or thread.policy
     model, effort = wanted.model or thread.model, wanted.effort or thread.effort
     threads.set_settings(tx, thread.id, model, effort, policy, wanted.priority or thread.priority)

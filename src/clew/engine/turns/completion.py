@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 from clew.engine.core import Core
@@ -33,6 +33,7 @@ from clew.engine.turns.queueing import next_session, queue_turn, request_again
 from clew.model import history
 from clew.model.delivery import DeliveryKind
 from clew.model.events import ActivityKind, NoticeKind, Phase
+from clew.model.events.kinds import EventKind
 from clew.model.events.logged import StatusChanged, SteerQueued, TurnEnded, TurnQueued
 from clew.model.history import Deed
 from clew.model.messages import Conversation, PromptMessage
@@ -51,7 +52,7 @@ from clew.model.turns import (
     in_tree_order,
 )
 from clew.store import Tx
-from clew.store.tables import bindings, continuity, gates, inbox, items, nodes, threads, turns
+from clew.store.tables import bindings, continuity, gates, inbox, items, log, nodes, threads, turns
 from clew.support.clock import Clock
 from clew.support.coded import coded_of
 from clew.support.display.as_code import plain_or_code
@@ -102,9 +103,10 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
         return False
     where = answer_target(tx, core, thread, turn)
     title = _title_line(tx, core, thread, turn, where)
-    body = bilingual.joined("\n\n", title, text_messages.final(end.state, end.text, end.problem), *end.made.notes)
+    said = text_messages.final(end.state, end.text, end.problem, stopped_by(tx, turn, end.state))
+    body = bilingual.joined("\n\n", title, said, *end.made.notes)
     note = text_messages.note(turn.origin is Origin.CONTINUATION, declined)
-    enqueue_answer(tx, core, turn, where, body, _with_footer(tx, core, turn, end, where, note))
+    enqueue_answer(tx, core, turn, where, body, _with_footer(tx, core, thread, turn, end, where, note))
     enqueue_files(tx, core, turn, where, end.made.files if core.max_file_size(where) else ())
     enqueue_end(tx, core, turn, end.state, done)
     _notify(tx, core, thread, turn, end, Follow.ANSWER)
@@ -219,14 +221,17 @@ def _title_line(tx: Tx, core: Core, thread: Thread, turn: Turn, where: Conversat
     return text_messages.answer_of(plain_or_code(thread.title), is_task=thread.kind is ThreadKind.TASK)
 
 
-def _with_footer(tx: Tx, core: Core, turn: Turn, end: End, where: Conversation | None, note: str) -> str:
-    """In a chat, append duration, tokens and thread id to the note; before them the agent, if there are several."""
+def _with_footer(
+    tx: Tx, core: Core, thread: Thread, turn: Turn, end: End, where: Conversation | None, note: str
+) -> str:
+    """In a chat, append duration, tokens and the thread's handle to the note; before them the agent, if there are
+    several."""
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or not surface.can.chat:
         return note
     elapsed = max(0, core.clock.now() - (turn.started_at or turn.queued_at)) / 1000
     agent = agent_name(turn.runtime) if continuity.has_other_agents(tx, turn.session) else ""
-    footer = text_messages.footer(elapsed, end.usage.total_tokens if end.usage else 0, turn.thread, agent)
+    footer = text_messages.footer(elapsed, end.usage.total_tokens if end.usage else 0, thread.name, agent)
     return bilingual.joined(" ", note, footer)
 
 
@@ -282,6 +287,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
         problem=end.problem,
         usage=end.usage,
         role=turn.role or None,
+        stopped_by=stopped_by(tx, turn, end.state),
     )
     node = nodes.append(tx, thread.id, head, outcome)
     if not turns.end(tx, turn, end.state, now, node, end.problem, end.usage):
@@ -290,10 +296,18 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
         continuity.set_seen(tx, turn.session, node)
     items.clear(tx, turn.id)
     threads.set_last_turn(tx, thread.id, turn.id)
-    tx.log(thread.id, turn.id, now, TurnEnded(end.state, end.problem.text if end.problem else None))
+    tx.log(thread.id, turn.id, now, TurnEnded(end.state, end.problem.text if end.problem else None, outcome.stopped_by))
     if thread.status is ThreadStatus.CANCELLED:
         drop_all_queued(tx, core, thread.id)
     return thread
+
+
+def stopped_by(tx: Tx, turn: Turn, state: TurnState) -> str | None:
+    """The person who stopped the turn. Only the log knows, in which the request is still new."""
+    if state is not TurnState.INTERRUPTED:
+        return None
+    asked = log.data_of(tx, turn.thread, turn.id, EventKind.TURN_STOP_ASKED)
+    return json.decode(asked).get("by") or None if asked else None
 
 
 def _was_refused(tx: Tx, turn: Turn, end: End) -> bool:
@@ -342,8 +356,10 @@ def _settle_steers(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> 
 
 
 def requeue_steer(tx: Tx, core: Core, steer: Steer, *, over: bool = False) -> None:
-    """Queue a steer that the runtime did not take as its own turn, and notify its sender. `over`: the thread is
-    cancelled; the caller drops the turn in the same transaction and notifies the sender of that instead."""
+    """Queue a steer that the runtime did not take as its own turn, and notify its sender. If a person stopped the turn
+    for which it was meant, it does not run: whoever says stop does not expect the agent to begin again by itself.
+    `over`: the thread is cancelled; the caller drops the turn in the same transaction and notifies the sender of that
+    instead."""
     if not inbox.move_steer(tx, steer, SteerState.QUEUED):
         return
     where = steer.conversation if over else _driven_from(tx, core, steer)
@@ -352,8 +368,13 @@ def requeue_steer(tx: Tx, core: Core, steer: Steer, *, over: bool = False) -> No
     turn = queue_turn(tx, core.clock, next_session(tx, steered), Origin.MESSAGE, (steer.message,), where)
     inbox.change_fate(tx, steer, turn.id)
     tx.log(steer.thread, turn.id, core.clock.now(), SteerQueued(steer.message.id))
-    if not over:
-        enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, steer.conversation, text_messages.STEER_QUEUED)
+    if over:
+        return
+    if steered.stop_asked:
+        drop_queued(tx, core, turn)
+        enqueue_dropped_notices(tx, core, [turn], gate_messages.UNREAD_AT_STOP, None)
+        return
+    enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, steer.conversation, text_messages.STEER_QUEUED)
 
 
 def _driven_from(tx: Tx, core: Core, steer: Steer) -> Conversation | None:

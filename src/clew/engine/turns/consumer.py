@@ -73,7 +73,7 @@ class TurnConsumer:
         self.thread = thread
         self.session = session
         self.started = asyncio.Event()
-        self._progress = Progress({item.item: item for item in so_far})
+        self._progress = Progress({item.item: item for item in so_far}, workspace=thread.workspace)
         self._unsaved: set[str] = set()
         self._grown = asyncio.Event()
         self.changed = asyncio.Event()  # what the placeholder shows has changed

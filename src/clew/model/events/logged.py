@@ -78,6 +78,7 @@ class SettingsChanged(Logged, frozen=True):
     priority: str | None = None
     budget: str | None = None  # limits of its own, such as `tokens=5000`
     limits: str | None = None  # what it does if its agent cannot work, such as `on_limit=ask, fallback=claude`
+    notify: str | None = None  # where its answers go if nobody asked from a chat; `none`: nowhere
 
 
 class AgentSwitched(Logged, frozen=True):
@@ -145,6 +146,7 @@ class StopAsked(Logged, frozen=True):
     """A person wants the turn to stop."""
 
     event: ClassVar[EventKind] = EventKind.TURN_STOP_ASKED
+    by: str = ""  # `you`: at the computer
 
 
 class TurnEnded(Logged, frozen=True):
@@ -153,6 +155,7 @@ class TurnEnded(Logged, frozen=True):
     event: ClassVar[EventKind] = EventKind.TURN_ENDED
     state: str
     error: str | None = None
+    stopped_by: str | None = None  # the person who stopped it
 
 
 class ActivityChanged(Logged, frozen=True):

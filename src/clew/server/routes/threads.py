@@ -107,7 +107,9 @@ async def change(state: AppState, thread: str, body: schemas.Change) -> Response
     limits = _limits(body.budget)
     if limits:
         await state.engine.usage.set_for_thread(found, limits, body.sender)
-    if limits and body.title is None and wanted == ThreadSettings():
+    if body.notify:
+        await state.engine.threads.notify(found, body.notify, body.sender)
+    if (limits or body.notify) and body.title is None and wanted == ThreadSettings():
         return json_response(await state.engine.threads.get(found))
     return json_response(await state.engine.threads.change(found, body.title, wanted, body.sender))
 
@@ -150,8 +152,8 @@ async def resume(state: AppState, thread: str, body: schemas.Resume) -> Response
 
 
 @router.post("/threads/{thread}/stop", gives=TurnView, summary="Stop the running turn")
-async def stop(state: AppState, thread: str) -> Response:
-    return json_response(await state.engine.threads.stop(await state.engine.threads.find(thread)))
+async def stop(state: AppState, thread: str, sender: str = "you") -> Response:
+    return json_response(await state.engine.threads.stop(await state.engine.threads.find(thread), sender))
 
 
 @router.post("/threads/done", gives=list[ThreadView], summary="Mark chats as completed that were idle for a while")

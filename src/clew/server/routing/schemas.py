@@ -144,6 +144,9 @@ class Change(Body):
     quiet_hours: Annotated[
         Name | None, Meta(description="such as `23:00-07:00`: it does not go on by itself then; `none` or `default`")
     ] = None
+    notify: Annotated[
+        Path | None, Meta(description="where its answers go, such as `telegram`; `none`: nowhere. Holds at once")
+    ] = None
     budget: Annotated[
         ThreadBudget | None, Meta(description="limits of its own; 0: that of the settings holds again")
     ] = None

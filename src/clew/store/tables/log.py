@@ -54,6 +54,13 @@ def is_lost(tx: Tx, seq: int, thread: str | None) -> bool:
     return first is None or first["kind"] != EventKind.THREAD_CREATED
 
 
+def data_of(tx: Tx, thread: str, turn: str, kind: EventKind) -> str | None:
+    """The data of the newest entry of this kind about a turn, as JSON; None if there is none, or it was pruned."""
+    sql = "SELECT data FROM log WHERE thread = ? AND turn = ? AND kind = ? ORDER BY seq DESC LIMIT 1"
+    row = tx.one(sql, thread, turn, kind)
+    return str(row["data"]) if row else None
+
+
 def pruned(tx: Tx) -> int:
     """The sequence number up to which the log was pruned."""
     return counters.named(tx, _PRUNED).get(_PRUNED, 0)

@@ -334,6 +334,10 @@ def set_title(tx: Tx, thread: str, title: str) -> None:
     tx.run("UPDATE threads SET title = ? WHERE id = ?", title, thread)
 
 
+def set_notify_target(tx: Tx, thread: str, target: str | None) -> None:
+    tx.run("UPDATE threads SET notify_target = ? WHERE id = ?", target, thread)
+
+
 def set_settings(
     tx: Tx, thread: str, model: str | None, effort: str | None, policy: Policy, priority: Priority
 ) -> None:

@@ -11,6 +11,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "There is no agent {name}. Choose one of: {known}.",
         "没有名为 {name} 的智能体。可选：{known}。",
     ),
+    "not_installed": (
+        "{agent} is not installed here. `clew ping {name}` says how to install it. Installed: {known}.",
+        "本机没有安装 {agent}。`clew ping {name}` 说明如何安装。已安装：{known}。",
+    ),
+    "none_installed": ("none", "无"),
     "shared": (
         "Thread {thread} shares its session with the {runtime} program, so no other agent can work on it."
         " Fork it (`clew fork {thread}`) and switch the fork.",

@@ -10,12 +10,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "agent_switched": ("· from the next turn on: {agent} ({by})", "· 从下一轮起：{agent}（{by}）"),
     "agent_was_asked": ("· {agent} was asked: {question}", "· 已问过 {agent}：{question}"),
     "answer_too": ("write the answer too: /answer {code} ANSWER", "请把答案也写上：/answer {code} 答案"),
-    "attached": ("· attached {names}; it is sent with your next message", "· 已附上 {names}；随您的下一条消息发送"),
+    "attached": ("· attached {names}; it is sent with your next message", "· 已附上 {names}；随你的下一条消息发送"),
     "away": (
         "· what this terminal would show is also sent to {conversation}; /back ends that",
         "· 这个终端要显示的内容也会发到 {conversation}；/back 结束",
     ),
-    "completed": ("· completed; your next message reopens it", "· 已完成；您的下一条消息会重新打开它"),
+    "completed": ("· completed; your next message reopens it", "· 已完成；你的下一条消息会重新打开它"),
     "continues_in": ("· this thread continues in {where}", "· 这个会话在 {where} 继续"),
     "daemon_away": (
         "{frame} the daemon is away for {time}; reconnecting…",
@@ -57,7 +57,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "new_thread": ("a new thread", "新会话"),
     "new_threads_runtime": ("· new threads use {runtime}", "· 新会话使用 {runtime}"),
     "new_threads_use": ("new threads use", "新会话"),
-    "next_is_new": ("· your next message starts a new thread", "· 您的下一条消息会新建会话"),
+    "next_is_new": ("· your next message starts a new thread", "· 你的下一条消息会新建会话"),
     "not_a_text": (
         "· {path} is not a text that can be shown here; /attach {again} sends it with your next message",
         "· {path} 不是能在这里显示的文本；/附件 {again} 会随下一条消息发送它",
@@ -84,7 +84,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "not_a_folder": ("{path} is not a folder", "{path} 不是文件夹"),
     "not_away": (
         "· you are not away; name a chat, such as /away telegram",
-        "· 您没有离开；请指明聊天，例如 /away telegram",
+        "· 你没有离开；请指明聊天，例如 /away telegram",
     ),
     "nothing_allowed": (
         "nothing was allowed: there is more than the code. /approve {code} alone allows it; {deny}",
@@ -93,7 +93,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "nothing_said": ("· nothing was said in this thread yet", "· 这个会话里还没有说过什么"),
     "nothing_started": ("no thread was started; clew chat starts one", "没有新建会话； clew chat 可新建"),
     "nothing_used": ("· nothing was used since {day}", "· 自 {day} 起没有用量"),
-    "nothing_waits": ("· nothing waits for you", "· 没有等您答复的事项"),
+    "nothing_waits": ("· nothing waits for you", "· 没有等你答复的事项"),
     "old_continues": (
         "· {thread} continues; /resume {again} returns to it",
         "· {thread} 继续运行；/resume {again} 可返回",
@@ -109,6 +109,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "runtimes": ("{used}; there are: {known}", "{used}；可选：{known}"),
     "settings_changed": ("· from the next turn on: {what}", "· 从下一轮起：{what}"),
+    "still_queued": (
+        "· queued behind it, so it runs next: {count}; /stop stops that too",
+        "· 后面还有 {count} 条排队，接着运行；/停止 也可停止它",
+    ),
     "stopping": ("· stopping the turn…", "· 正在停止这一轮…"),
     "stopping_turn": (
         "{newline}stopping the turn… (press Ctrl-C again to leave without waiting)",
@@ -121,18 +125,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "uses_default": ("· {whose} the default {name}", "· {whose}使用默认的 {name}"),
     "waits_for_you": (
         "? {codes} waits for you · any other text goes to the agent · Ctrl-C stops the turn",
-        "? {codes} 等您答复 · 其他文字发给智能体 · Ctrl-C 停止这一轮",
+        "? {codes} 等你答复 · 其他文字发给智能体 · Ctrl-C 停止这一轮",
     ),
     "watch_returns": ("watch {thread} returns to it", "watch {thread} 可返回"),
     "welcome": (
         "· your first message starts a new thread; /help shows commands, {leave}",
-        "· 您的第一条消息会新建会话；/help 列出命令，{leave}",
+        "· 你的第一条消息会新建会话；/help 列出命令，{leave}",
     ),
     "welcome_back": ("· welcome back", "· 欢迎回来"),
     "whether_started": ("threads shows whether it was started", "threads 会显示它是否已开始"),
     "while_running": (
         "{since} · your messages go into it · Ctrl-C stops it, Ctrl-D leaves it running",
-        "{since} · 您的消息会送进这一轮 · Ctrl-C 停止，Ctrl-D 离开而不停止",
+        "{since} · 你的消息会送进这一轮 · Ctrl-C 停止，Ctrl-D 离开而不停止",
     ),
     "working": ("{frame} working {time}", "{frame} 运行中 {time}"),
 }

@@ -63,7 +63,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "its history is verified: {nodes} nodes, each with the right hash",
         "它的历史已校验：{nodes} 个节点，哈希都正确",
     ),
-    "end": ("Done in {seconds} s. Now try it with your own agent:", "用了 {seconds} 秒。现在用您自己的智能体试试："),
+    "end": ("Done in {seconds} s. Now try it with your own agent:", "用了 {seconds} 秒。现在用你自己的智能体试试："),
     "expected_approve": ("an agent that receives the approval", "智能体收到允许"),
     "expected_asks": ("an agent that asks first", "智能体先询问"),
     "expected_back": ("the supervisor to restart the daemon", "监管进程重启守护进程"),
@@ -112,7 +112,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "the_supervisor": ("the supervisor", "监管进程"),
     "title": (
         "One thread of work, and a daemon that is killed in the middle. No account needed; your data is not touched.",
-        "一个会话，和一个中途被杀死的守护进程。不需要账号；您的数据不受影响。",
+        "一个会话，和一个中途被杀死的守护进程。不需要账号；你的数据不受影响。",
     ),
     "too_long": ("nothing happened within {seconds} s", "{seconds} 秒内什么都没有发生"),
     "turn_error": ("a turn that is {state}: {error}", "状态为 {state} 的轮次：{error}"),

@@ -16,7 +16,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "answers_count": (
         "there are {questions} questions and {answers} answers; give one answer to each question",
-        "有 {questions} 个问题，而您给了 {answers} 个答案；请给每个问题一个答案",
+        "有 {questions} 个问题，而你给了 {answers} 个答案；请给每个问题一个答案",
     ),
     "answers_it": ("  clew answer {code} {answers} answers it", "  clew answer {code} {answers} 可答复"),
     "approve_all": ("all {count}", "全部 {count} 个"),
@@ -63,7 +63,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "it": ("it", "它"),
     "just_appeared": (
         "{codes} appeared just as you pressed Enter: nothing was sent",
-        "{codes} 在您按下 Enter 的瞬间出现：什么都没有发送",
+        "{codes} 在你按下 Enter 的瞬间出现：什么都没有发送",
     ),
     "kind_is_for": ("--kind {kind} is for {about}", "--kind {kind} 针对{about}"),
     "kind_not_given": (
@@ -78,7 +78,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "several gates are open, so name one: {codes}; yes all approves all that may be approved",
         "有多个事项未答复，请指明一个：{codes}；yes all 允许所有可以允许的",
     ),
-    "next_line_answers": ("your next line answers it", "您的下一行就是答案"),
+    "next_line_answers": ("your next line answers it", "你的下一行就是答案"),
     "no": ("no", "拒绝"),
     "no_and_stop": ("no, and stop", "拒绝并停止"),
     "no_rules": (
@@ -94,16 +94,25 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{rule} is not a rule id; `clew rules list` lists them.",
         "{rule} 不是规则编号；`clew rules list` 列出规则。",
     ),
-    "nothing_waits": ("nothing waits for you", "没有等您处理的事项"),
+    "nothing_waits": ("nothing waits for you", "没有等你处理的事项"),
     "number_each": ("a number for each question, such as 1 2", "每个问题一个数字，例如 1 2"),
     "of_changes": ("changes of files", "文件修改"),
     "of_commands": ("commands", "命令"),
     "of_tools": ("tools", "工具"),
     "on_its_way": ("{code}: {what}, on its way to the agent{about}", "{code}：{what}，正在送往智能体{about}"),
     "one_more_line": ("… (1 more line)", "…（还有 1 行）"),
+    "give_a_code": ("give the code of a gate; `clew gates` lists them", "请给出事项编号；`clew gates` 列出事项"),
+    "give_code": (
+        "give the code of a gate: {commands}; `clew gates` shows them",
+        "请给出事项编号：{commands}；`clew gates` 显示它们",
+    ),
+    "nothing_to_answer": (
+        "nothing waits for a yes or no; `clew gates` lists questions too",
+        "没有等待允许或拒绝的事项；`clew gates` 也列出问题",
+    ),
     "one_or_all": (
-        "give the code of one gate, or --all THREAD; `clew gates` lists them",
-        "请给出一个事项编号，或 --all THREAD；`clew gates` 列出事项",
+        "give the code of one gate, or --all THREAD, not both",
+        "请给出一个事项编号，或 --all THREAD，不要两者都给",
     ),
     "one_place": (
         "give one of --here, --workspace and --thread, or none of them for everywhere",
@@ -111,7 +120,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "option_text": ("the text of an option, or #1", "选项的文字，或 #1"),
     "or": (" or ", " 或 "),
-    "or_own_text": ("{which}, or {code} and your own text", "{which}，或 {code} 加您自己的文字"),
+    "or_own_text": ("{which}, or {code} and your own text", "{which}，或 {code} 加你自己的文字"),
     "outside_sandbox": ("  ⚠ it would run outside of the agent's sandbox", "  ⚠ 它会在智能体的沙箱之外运行"),
     "reason_once": (
         "give the reason once: as REASON or as --reason TEXT.",

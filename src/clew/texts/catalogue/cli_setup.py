@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, tuple[str, str]] = {
+    "hidden_prompt": ("{words} (what you type or paste is not shown)", "{words}（输入或粘贴的内容不会显示）"),
     "about_clew": (
         "Never lose the thread: a durable home for the work of coding agents.",
         "不丢线头：编程智能体的工作有了一个可靠的家。\n\n"
-        "  THREAD 可以是会话的代号、编号、两者的任意唯一开头、标题的一部分、`last`，\n"
-        "  或 `.`（这个文件夹里最新的会话）。需要守护进程的命令会自动启动它。",
+        "THREAD 可以是会话的代号、编号、两者的任意唯一开头、标题的一部分、`last`，"
+        "或 `.`（这个文件夹里最新的会话）。需要守护进程的命令会自动启动它。",
     ),
     "answers": ("✓ {who} answers", "✓ {who} 有响应"),
     "asking": ("{name} ({id}), whose code is {code},", "{name}（{id}），其代码是 {code}，"),
@@ -53,7 +54,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "let_in_done": ("✓ {who} may use clew now, and was greeted there", "✓ {who} 现在可以使用 clew，并已在那里得到问候"),
     "linger": (
         "loginctl enable-linger lets it run while you are not logged in",
-        "loginctl enable-linger 让它在您未登录时也运行",
+        "loginctl enable-linger 让它在你未登录时也运行",
     ),
     "listens": (
         "clew listens at {host}:{port} from now on (http.port in {config})",
@@ -72,7 +73,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "next": ("next: {after}", "下一步：{after}"),
     "missing": ("{name} is missing.", "缺少 {name}。"),
     "no_command": ("There is no command {name}.", "没有命令 {name}。"),
-    "no_command_near": ("There is no command {name}. Did you mean {near}?", "没有命令 {name}。您是指 {near} 吗？"),
+    "no_command_near": ("There is no command {name}. Did you mean {near}?", "没有命令 {name}。你是指 {near} 吗？"),
     "no_folder": ("there is no folder {folder}", "没有文件夹 {folder}"),
     "no_line_break": (
         "a systemd unit cannot contain a line break, but {line}… has one",
@@ -102,7 +103,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "not_yours": (
         "you may not open {file}; if it belongs to clew, set CLEW_HOME to a folder of yours",
-        "您无权打开 {file}；如果它属于 clew，请把 CLEW_HOME 设为您自己的文件夹",
+        "你无权打开 {file}；如果它属于 clew，请把 CLEW_HOME 设为你自己的文件夹",
     ),
     "nothing": ("nothing", "无"),
     "nothing_changed": ("{wrong}. Nothing was changed.", "{wrong}。没有更改任何内容。"),
@@ -118,7 +119,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "open_here": ("open it in a browser on this machine", "请在这台机器的浏览器中打开"),
     "opened": (
         "opened in your browser; if nothing is shown there, open this link",
-        "已在您的浏览器中打开；如果没有显示，请打开这个链接",
+        "已在你的浏览器中打开；如果没有显示，请打开这个链接",
     ),
     "or_between": (" or ", " 或 "),
     "no_option": ("There is no option {name}.", "没有选项 {name}。"),
@@ -164,7 +165,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "where_to_work": (
         "\nIn a terminal, agents work in the current folder. Threads that start elsewhere (webhook, chat) "
         "need one\ntoo: a folder of yours, or one that clew creates.",
-        "\n在终端里，智能体在当前文件夹中工作。在别处（webhook、聊天）开始的会话也需要一个：\n您的文件夹，"
+        "\n在终端里，智能体在当前文件夹中工作。在别处（webhook、聊天）开始的会话也需要一个：\n你的文件夹，"
         "或由 clew 创建的文件夹。",
     ),
     "works": ("works", "可用"),

@@ -80,7 +80,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "event_undelivered": ("answer not delivered: {detail}", "回答未送达：{detail}"),
     "event_void": ("{code} is void: {detail}", "{code} 已作废：{detail}"),
     "finished": ("{count} finished: clew threads --history{words}", "{count} 个已结束： clew threads --history{words}"),
-    "for_you": ("{threads} for you:", "{threads}，等您处理："),
+    "for_you": ("{threads} for you:", "{threads}，等你处理："),
     "fork_goes_on": (
         "clew chat {thread} goes on with {agent} on the fork",
         "clew chat {thread} 在分支上与 {agent} 继续",
@@ -119,6 +119,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "message": ("message {message_id}", "消息 {message_id}"),
     "more": ("; more: --before {next}", "；更多：--before {next}"),
     "more_lines": ("… {left} more lines", "… 还有 {left} 行"),
+    "nothing_works": ("no thread works now; `clew threads` lists them", "现在没有会话在运行；`clew threads` 列出会话"),
+    "name_working": ("name the thread: {commands}", "请指明会话：{commands}"),
     "name_threads": ("name threads, or give --idle-for TIME.", "请指明会话，或给出 --idle-for TIME。"),
     "needs_text": (
         "resume needs a TEXT: clew resume {thread} '…'. clew chat {again} comes back to the thread without one.",
@@ -151,7 +153,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{given} is not a setting; write model=NAME, effort=NAME, policy=NAME or budget.tokens=NUMBER.",
         "{given} 不是设置；请写 model=NAME、effort=NAME、policy=NAME 或 budget.tokens=NUMBER。",
     ),
-    "not_away": ("you are not away", "您没有离开"),
+    "not_away": ("you are not away", "你没有离开"),
     "nothing_told": (
         "No agent of this thread was told anything: each knows what happened before.",
         "没有告诉这个会话的智能体任何事：它们都知道之前发生了什么。",
@@ -192,6 +194,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "clew read {thread} shows how far it got; clew send {again} '…' continues",
         "clew read {thread} 显示它进行到哪里； clew send {again} '…' 继续",
     ),
+    "not_run": ("· not run, because the turn was stopped: {text}", "· 这一轮已停止，所以没有运行：{text}"),
+    "stopped_by": ("stopped by {who}", "已由{who}停止"),
+    "still_queued": (
+        "queued behind it, so it runs next: {count}; clew stop {thread} stops that too",
+        "后面还有 {count} 条排队，接着运行； clew stop {thread} 也可停止它",
+    ),
     "stopping": ("stopping the turn of {thread}", "正在停止 {thread} 的这一轮"),
     "suspended_next": (
         "clew resume {thread} {answers}",
@@ -221,11 +229,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "waiting_for": ("waiting for {threads}; Ctrl-C only ends the waiting", "正在等待 {threads}；Ctrl-C 只结束等待"),
     "waits_for_you": (
         "waits for your answer (by a command in another terminal)",
-        "等您答复（请在另一个终端输入命令）",
+        "等你答复（请在另一个终端输入命令）",
     ),
     "waits_next": (
         "clew gates {code} shows it; clew watch {thread} follows the turn after the answer",
         "clew gates {code} 显示它； clew watch {thread} 在答复后跟随这一轮",
+    ),
+    "was_not_new": (
+        "(the agent says that {path} is new, but commit {commit} already has it)",
+        "（智能体说 {path} 是新文件，但提交 {commit} 里已有它）",
     ),
     "watch_follows": ("clew watch {thread} follows it", "clew watch {thread} 跟随它"),
     "watch_next": (

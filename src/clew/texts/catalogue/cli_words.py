@@ -3,6 +3,22 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, tuple[str, str]] = {
+    # What `clew doctor` checks
+    "check_agents": ("agents", "智能体"),
+    "check_children": ("children", "子进程"),
+    "check_clock": ("clock", "时钟"),
+    "check_config": ("config", "设置"),
+    "check_daemon": ("daemon", "守护进程"),
+    "check_disk": ("disk", "磁盘"),
+    "check_home": ("home", "主目录"),
+    "check_plugins": ("plugins", "插件"),
+    "check_port": ("port", "端口"),
+    "check_rows": ("rows", "数据行"),
+    "check_sandbox": ("sandbox", "沙箱"),
+    "check_socket": ("socket", "套接字"),
+    "check_store": ("store", "数据库"),
+    "check_supervisor": ("supervisor", "监管进程"),
+    "check_surfaces": ("surfaces", "平台"),
     "accept": ("accept", "允许"),
     "account": ("account", "账号"),
     "active": ("active", "进行中"),

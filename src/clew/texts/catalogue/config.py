@@ -21,7 +21,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "breaks_rule": ("is {value}: it must be {rule}", "是 {value}：它必须是 {rule}"),
     "by_hand": (
         "{name} stands in a way that only you can change: edit it by hand, then `clew config check`",
-        "{name} 的写法只有您能更改：请手动编辑，然后运行 `clew config check`",
+        "{name} 的写法只有你能更改：请手动编辑，然后运行 `clew config check`",
     ),
     "cannot_connect": (
         "{surface} cannot be connected from here; these can: {known}.",
@@ -32,7 +32,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{path} cannot be read: {error}. Check its permissions.",
         "{path} 无法读取：{error}。请检查它的权限。",
     ),
-    "did_you_mean": (": did you mean `{close}`?", "：您是指 `{close}` 吗？"),
+    "did_you_mean": (": did you mean `{close}`?", "：你是指 `{close}` 吗？"),
     "has_no_settings": ("cannot have settings: {kind}", "不能有设置：{kind}"),
     "is_table": (
         "{name} is a table, not a setting. It contains: {inner}.",

@@ -51,6 +51,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "it was stopped before it began",
         "开始之前已被停止",
     ),
+    "unread_at_stop": (
+        "the turn was stopped before the agent read it; send it again if you still want it",
+        "智能体读到之前，这一轮已被停止；如果仍然需要，请重新发送",
+    ),
     "taken_back": (
         "it was taken back",
         "已被撤回",
@@ -168,6 +172,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "no_answer_to": (
         "`{said}` is not an answer to {code}. There are: {known}.",
         "`{said}` 不是 {code} 的有效答复。可选：{known}。",
+    ),
+    "no_such_number": (
+        "There is no answer {number} to {code}. There are: {known}.",
+        "{code} 没有编号为 {number} 的答复。可选：{known}。",
+    ),
+    "number_each": (
+        "`{said}` does not answer the {questions} questions of {code}. Reply `{again} 1 2 …`: a number for each.",
+        "`{said}` 没有回答 {code} 的 {questions} 个问题。请回复 `{again} 1 2 …`：每个问题一个编号。",
     ),
     "still_open": (
         "A question still waits for you: {listed}. `clew gates`, or `/gates` in a chat, shows it.",

@@ -9,11 +9,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "cannot_be_private": (
         "{folder} cannot be made private: {error}. It must belong to you.",
-        "{folder} 无法设为私有：{error}。它必须属于您。",
+        "{folder} 无法设为私有：{error}。它必须属于你。",
     ),
     "cannot_make": (
         "{folder} cannot be made: {error}. Set CLEW_HOME to a folder of yours.",
-        "无法创建 {folder}：{error}。请把 CLEW_HOME 设为您自己的文件夹。",
+        "无法创建 {folder}：{error}。请把 CLEW_HOME 设为你自己的文件夹。",
     ),
     "cannot_write": ("{root} cannot be written: {error}; {remedy}", "{root} 无法写入：{error}；{remedy}"),
     "client_not_open": (
@@ -75,7 +75,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "no_socket_there": (
         "{folder} is not a folder that you own: no socket can be there. Set a shorter CLEW_HOME.",
-        "{folder} 不是您拥有的文件夹：那里不能有套接字。请设置更短的 CLEW_HOME。",
+        "{folder} 不是你拥有的文件夹：那里不能有套接字。请设置更短的 CLEW_HOME。",
     ),
     "no_turn_yet": (
         "Thread {thread} has no turn yet; `send` starts one.",
@@ -104,7 +104,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "remedy_owner": (
         "set CLEW_HOME to a folder of yours, or make this one yours",
-        "请把 CLEW_HOME 设为您自己的文件夹，或让这一个归您所有",
+        "请把 CLEW_HOME 设为你自己的文件夹，或让这一个归你所有",
     ),
     "remedy_read_only": (
         "repair its disk, which is read-only now, or set CLEW_HOME to another folder",
@@ -121,13 +121,13 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "runs_in_foreground": (
         "Cannot restart from inside an agent: clew runs in the foreground. Restart it where you started "
         "it, for example with `systemctl --user restart clew.service`.",
-        "不能在智能体内重启：clew 在前台运行。请在您启动它的地方重启，例如用 `systemctl --user restart clew.service`。",
+        "不能在智能体内重启：clew 在前台运行。请在你启动它的地方重启，例如用 `systemctl --user restart clew.service`。",
     ),
     "said_last": (": {words}", "：{words}"),
     "see_logs": ("; `clew logs` tells more", "；`clew logs` 说明更多"),
     "socket_not_yours": (
         "{socket} is not yours. Set CLEW_HOME to a folder of yours.",
-        "{socket} 不是您的。请把 CLEW_HOME 设为您自己的文件夹。",
+        "{socket} 不是你的。请把 CLEW_HOME 设为你自己的文件夹。",
     ),
     "starting": ("starting the daemon…", "正在启动守护进程…"),
     "stopping": ("stopping the daemon{turns}…", "正在停止守护进程{turns}…"),

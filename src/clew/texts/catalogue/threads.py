@@ -25,7 +25,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "no_thread_near": (
         "There is no thread {prefix}. Did you mean {near}? `clew threads` and `clew threads --history` list them.",
-        "没有会话 {prefix}。您是指 {near} 吗？`clew threads` 和 `clew threads --history` 列出全部。",
+        "没有会话 {prefix}。你是指 {near} 吗？`clew threads` 和 `clew threads --history` 列出全部。",
     ),
     "no_thread_here": (
         "No thread is bound here; say something to begin one, or /threads and /resume.",
@@ -139,11 +139,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "会话 {thread} 已完成；请说明现在要做什么：`clew resume {thread} 内容`。",
     ),
     "resume_cancelled": (
-        "it is cancelled; `clew fork` begins a new one from it",
-        "它已取消；`clew fork` 可由它开启新会话",
+        "it is cancelled; `clew fork {thread}` begins a new one from it",
+        "它已取消；`clew fork {thread}` 可由它开启新会话",
     ),
-    "resume_idle": ("it is idle; `clew send` goes on with it", "它是空闲的；用 `clew send` 发消息即可继续"),
-    "resume_running": ("it is running; `clew send` reaches it", "它正在运行；用 `clew send` 给它发消息"),
+    "resume_idle": (
+        "it is idle; `clew send {thread} '…'` goes on with it",
+        "它是空闲的；用 `clew send {thread} '…'` 发消息即可继续",
+    ),
+    "resume_running": (
+        "it is running; `clew send {thread} '…'` reaches it",
+        "它正在运行；用 `clew send {thread} '…'` 给它发消息",
+    ),
     "still_works": (
         "Thread {thread} still works; `clew stop {thread}` first, or wait.",
         "会话 {thread} 还在运行；请先 `clew stop {thread}`，或稍等。",

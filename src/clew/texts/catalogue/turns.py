@@ -76,6 +76,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     # What is added to an answer
     "stopped_mark": ("(Stopped.)", "（已停止。）"),
+    "stopped_here_mark": ("(Stopped at the computer.)", "（已在电脑上停止。）"),
+    "stopped_by_mark": ("(Stopped by {who}.)", "（已由 {who} 停止。）"),
     "cut_continues_mark": ("(Cut off, continues.)", "（已中断，正在继续。）"),
     "wordless": ("(Done, without words.)", "（已完成，没有文字答复。）"),
     "failed_mark": ("⚠ {problem}", "⚠ {problem}"),
