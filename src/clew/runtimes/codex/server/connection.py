@@ -215,6 +215,9 @@ class Connection(AnyConnection[Route]):
             self.listen(thread, route)
         return route
 
+    def hears(self, thread: str) -> bool:
+        return thread in self._routes
+
     def forget_sub_agents(self, threads: Iterable[str]) -> None:
         for thread in threads:
             self._routes.pop(thread, None)
