@@ -89,7 +89,10 @@ async def _hear(connection: Connection, live: Live, thread: str, known: Iterable
 
 async def _running_below(connection: Connection, thread: str, live: Live) -> wire.Turn | None:
     """The running turn of a thread, if it belongs to this turn."""
-    async for newest in record.turns(connection, thread):
-        is_ours = newest.root_turn_id is not None and newest.root_turn_id == live.translation.runtime_turn
-        return newest if is_ours and newest.status == wire.RUNNING else None
-    return None
+    try:
+        newest = await anext(record.turns(connection, thread), None)
+    except RpcError as error:
+        log.info("Codex does not tell what runs on another thread: %s", error.message)
+        return None
+    is_ours = newest is not None and newest.root_turn_id == live.translation.runtime_turn
+    return newest if newest is not None and is_ours and newest.status == wire.RUNNING else None
