@@ -106,10 +106,11 @@ def a_home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def a_start_of_a_process_is_marked(request: pytest.FixtureRequest) -> Iterator[None]:
-    """`./check --fast` leaves out the tests that start a process, by their mark, so the mark has to be there."""
+    """`./check --fast` leaves out the tests that start a process, by their mark, so the mark has to be there. It leaves
+    out heavy tests anyway."""
     _started.clear()
     yield
-    if _started and request.node.get_closest_marker("process") is None:
+    if _started and not any(request.node.get_closest_marker(mark) for mark in ("process", "heavy")):
         pytest.fail(f"it starts a process ({_started[0]}): mark it with @pytest.mark.process")
 
 

@@ -138,6 +138,23 @@ def test_after_a_kill_at_an_open_gate_it_stays_the_same_gate(system: System, tmp
     assert runs(tmp_path / "runs") == 1
 
 
+def test_after_a_kill_the_question_of_a_sub_agent_stays_the_same_gate(system: System, tmp_path: Path) -> None:
+    """Also if Codex itself has answered before it."""
+    system.clew.up()
+    script = f"!approve echo ran >> {tmp_path}/runs"
+    spawn = f"!tool multi_agent_v1.spawn_agent {json.dumps({'message': script})}"
+    started = start(system, tmp_path, f"{spawn}\n!text the end", "--policy", "careful")
+    before = open_gate(system.clew, started["thread"])
+    system.clew.kill()
+    system.clew.up()
+    [after] = system.clew.json("gates")
+    assert (after["id"], after["state"], after["agents"]) == (before["id"], "open", before["agents"])
+    assert len(after["agents"]) == 1 and after["agents"][0].startswith("!approve echo ran")
+    system.clew("approve", before["code"])
+    check(system, started, "the end", requests=4)
+    assert runs(tmp_path / "runs") == 1
+
+
 @pytest.mark.parametrize(
     "point", ["gate.answered-not-sent", pytest.param("gate.sent-not-taken", marks=pytest.mark.heavy)]
 )

@@ -23,6 +23,7 @@ outbox = importlib.import_module("clew.engine.delivery.outbox")
 recovery = importlib.import_module("clew.engine.turns.recovery")
 suspended = importlib.import_module("clew.engine.turns.suspension")
 guard = importlib.import_module("clew.engine.budgets.guard")
+waking = importlib.import_module("clew.engine.agents.waking")
 whole = importlib.import_module("clew.engine.gates.visibility")
 
 decide, owe_final = admission.Admission.decide, ending.enqueue_answer
@@ -216,6 +217,7 @@ FAULTS = {
     "a turn that has acted is sent again at a limit": Fault(ending, "has_acted", never, "was told twice"),
     "the time to wake a thread is forgotten": Fault(parked, "next_wake", forgotten, "was not woken"),
     "a parked thread is forgotten": Fault(parked, "due_parked", nothing, "was not woken"),
+    "all threads ask an account at once": Fault(waking, "asking_until", forgotten, "asked the account of"),
     "answers leave in any order": Fault(deliveries, "_FREE", "1 = 1", "which had ended first"),
     "nobody hears that what waited was dropped": Fault(owing, "enqueue_notice", forgotten, "was dropped, and nobody"),
     "a handoff of a dead daemon is left where it stands": Fault(handoffs, "all_open", left_behind, "for ever"),

@@ -15,6 +15,7 @@ from tests.simulation.answer_oracle import read_by_people
 from tests.simulation.budget_oracle import adds_up, within_budgets
 from tests.simulation.fake_platform import GONE
 from tests.simulation.gate_oracle import asked_and_answered
+from tests.simulation.limit_oracle import one_asks
 from tests.simulation.switch_oracle import told_once
 from tests.simulation.word_oracle import heard_by_the_agent, repeated_with_the_work
 from tests.simulation.world import World
@@ -41,6 +42,7 @@ def judge(world: World) -> list[str]:
         told_once,
         adds_up,
         within_budgets,
+        one_asks,
     )
     return [f"seed {world.seed}: {broken}" for check in checks for broken in check(world, tx)]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from msgspec import Struct, field
 
@@ -18,7 +20,7 @@ from clew.model.events.long_text import shortened
 from clew.model.gates import Answer, Policy
 from clew.model.messages import Conversation
 from clew.model.runtime import ModelInfo, Runtime
-from clew.model.surface import Surface
+from clew.model.surface import Receipt, Surface
 from clew.store import Store, Tx
 from clew.store.tables import deliveries
 from clew.support.clock import Clock
@@ -51,6 +53,7 @@ class Core(Struct, frozen=True):
     limits: dict[str, dict[str, LimitWindow]] = field(default_factory=dict)  # by runtime: what was stored last
     refusals: dict[str, Refusal] = field(default_factory=dict)  # by runtime: accounts at their usage limit
     there: dict[str, tuple[float, bool]] = field(default_factory=dict)  # runtimes: when looked at, and if installed
+    edits: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)  # by edited message
     broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
     down: dict[str, str] = field(default_factory=dict)  # surfaces that could not be reached at the last try, and why
 
@@ -73,6 +76,10 @@ class Core(Struct, frozen=True):
                 _log.error("the store %s, trying again in %.0f s: %s", trouble, wait, error.message)
                 await self.clock.sleep(wait)
                 wait = min(wait * 2, 30.0)
+
+    def editing(self, receipt: Receipt) -> asyncio.Lock:
+        """Held during an edit of a message, so that of two edits the later one is what stays."""
+        return self.edits.setdefault(f"{receipt.conversation} {receipt.message_id}", asyncio.Lock())
 
     def storable(self, text: str) -> str:
         """A text of an agent as it may be stored, also of a runtime that does not bound it by itself."""

@@ -35,7 +35,7 @@ def named_agent(word: str | None) -> str | None:
 def parked(agent: str, until: int, now: int, *, is_known: bool, with_wait: bool = True) -> Text:
     """`Resumes 01:20 (in 2 h 13 m).`"""
     code = "limits.parked" if is_known else "limits.parked_unknown"
-    wait = say("limits.wait", time=duration(until - now)) if with_wait else ""
+    wait = from_now(until - now) if with_wait else ""
     return say(code, agent=agent, at=moment(until, now), wait=wait)
 
 
@@ -46,7 +46,7 @@ def short(agent: str, until: int) -> Text:
 
 def in_line(agent: str, at: int, now: int, *, with_wait: bool = True) -> Text:
     """`codex works again. Resumes 01:20 (in 2 m).`"""
-    wait = say("limits.wait", time=duration(at - now)) if with_wait else ""
+    wait = from_now(at - now) if with_wait else ""
     return say("limits.in_line", agent=agent, at=moment(at, now), wait=wait)
 
 
@@ -79,6 +79,11 @@ def moment(at: int, now: int) -> str:
     """A time of this machine's clock, with its date if it is not soon."""
     shown = datetime.fromtimestamp(at / 1000).astimezone()
     return shown.strftime("%H:%M" if at - now < NEAR else "%Y-%m-%d %H:%M")
+
+
+def from_now(millis: int) -> Text:
+    """` (in 2 h 13 m)`"""
+    return say("limits.wait", time=duration(millis))
 
 
 def duration(millis: int) -> Text:

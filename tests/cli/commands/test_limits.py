@@ -30,7 +30,7 @@ def view(**more: object) -> ThreadView:
 
 def test_a_parked_thread_says_how_long_it_waits() -> None:
     minute = 60_000
-    assert suspension_words(view(wake_at=133 * minute), 0.0) == "Resumes 01:20. (2 h 13 m)"
+    assert suspension_words(view(wake_at=133 * minute), 0.0) == "Resumes 01:20. (in 2 h 13 m)"
     assert suspension_words(view(wake_at=None), 0.0) == "Resumes 01:20."
 
 
@@ -63,5 +63,8 @@ def test_a_parked_thread_can_go_on_with_another_agent(tmp_path: Path) -> None:
         assert (found["suspended_by"], found["other_agent"]) == ("limit", "scripted")
         waited = clew.run("wait", started["thread"], "--timeout", "0.5")
         assert waited.code == 6 and found["suspend_message"] in waited.err, "it says until when"
+        assert "Tries again" in clew("show", started["thread"]) and "(in 1" in clew("show", started["thread"])
+        listed = clew.run("gates")
+        assert "'--on scripted' gives it to scripted" in listed.out + listed.err
         assert "scripted takes it now" in clew("resume", started["thread"], "--on", "scripted")
         clew.wait_for(started["thread"], "account.limit", runtime="scripted")

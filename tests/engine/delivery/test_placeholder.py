@@ -6,7 +6,11 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
+from clew.engine.core import Core
 from clew.engine.delivery.placeholder import LOOK
+from clew.engine.places.targets import HandoffRequest
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Accepted, Conversation, Fate, Person, Role
 from clew.model.surface import Outgoing, Receipt, SurfaceCan, TryAgain
@@ -203,3 +207,43 @@ async def test_a_copy_whose_receipt_was_lost_is_ended_after_a_press(tmp_path: Pa
         await rig.ended(first.turn)
     ended = [(outgoing.text, outgoing.buttons) for message, outgoing in rig.room.edits if message == "message-lost"]
     assert ended == [(chat_messages.SHOWN_AGAIN, ())]
+
+
+@dataclass
+class Slow(Phone):
+    """A room where the first edit of a placeholder is on its way until `go`."""
+
+    is_editing: asyncio.Event = field(default_factory=asyncio.Event)
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
+        if outgoing.kind is DeliveryKind.PLACEHOLDER:
+            self.is_editing.set()
+            await self.go.wait()
+        await super().edit(receipt, outgoing)
+
+
+async def test_a_late_edit_of_a_placeholder_does_not_undo_that_it_was_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = Slow(can=CAN), Room(can=CAN, name="phone")
+    async with Rig(tmp_path, room=old, surfaces={"room": old, "phone": new}) as rig:
+        moving = await begun(rig, "!hold here\n!text done", "here")
+        await old.is_editing.wait()
+        is_asked, editing = asyncio.Event(), Core.editing
+
+        def ask(core: Core, receipt: Receipt) -> asyncio.Lock:
+            is_asked.set()
+            return editing(core, receipt)
+
+        monkeypatch.setattr(Core, "editing", ask)
+        wish = HandoffRequest(moving.thread or "", "phone:b", "ann", quiet=True)
+        await rig.engine.handoffs.look((await rig.engine.handoffs.request(wish)).id, TIMEOUT)
+        await is_asked.wait()  # its last edit is next
+        old.go.set()
+        await rig.delivered(f"{moving.turn}:placeholder:over")
+        shown = [outgoing.text for message, outgoing in old.edits if message == "message-1"]
+        assert shown[-1] == "→ moved to phone" and shown.count("→ moved to phone") == 1
+        rig.scripted.holds.release("here")
+        await rig.ended(moving.turn)
+        assert [outgoing.text for message, outgoing in old.edits if message == "message-1"] == shown

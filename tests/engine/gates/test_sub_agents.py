@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.cli.view.gates import command_hints, request_lines
 from clew.engine.gates.cards import render_card
 from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Asked, Decision, GateKind
+from clew.store.tables import turns
 from clew.support.errors import BadInput
 from clew.texts.bilingual import zh
-from tests.engine.gates.test_visibility import PHONE, Chat, _opens, _row
+from tests.engine.gates.test_lifecycle import answered_and_cut
+from tests.engine.gates.test_visibility import PHONE, Chat, _opens, _opens_in, _requests, _row
 from tests.helpers.rig import Rig, Room
 
 AGENTS = ("look around", "dig `deeper`\u200b")
@@ -65,3 +68,22 @@ async def test_a_long_name_of_a_sub_agent_leaves_room_for_what_it_asks(tmp_path:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         view = await opened(rig, tmp_path, ("dig " * 2_000,))
         assert len(view.agents[0]) == 80 and any(each.says.endswith(" y") for each in Chat(rig).card(view).buttons)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "state"),
+    [(AGENTS, AGENTS, "answered"), (AGENTS, (), "open"), ((), AGENTS, "open"), (AGENTS, AGENTS[:1], "open")],
+)
+async def test_a_yes_that_was_never_sent_counts_only_for_who_asked(
+    tmp_path: Path, first: tuple[str, ...], then: tuple[str, ...], state: str
+) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold here\n!text done")
+        await rig.held("here")
+        await answered_and_cut(rig, await _opens_in(rig, accepted, asked(tmp_path, first)))
+    async with Rig(tmp_path) as rig:
+        await rig.held("here")
+        (live,) = await rig.store.read(turns.all_live)
+        rig.hold_answers()
+        again = await _requests(rig, replace(accepted, turn=live.id), asked(tmp_path, then), "again")
+        assert again.state == state

@@ -574,6 +574,13 @@ async def _opens(rig: Rig, wants: Asked) -> GateView:
 
 
 async def _opens_in(rig: Rig, accepted: Accepted, wants: Asked) -> GateView:
+    await _requests(rig, accepted, wants)
+    (view,) = await asked(rig)
+    return view
+
+
+async def _requests(rig: Rig, accepted: Accepted, wants: Asked, ref: str = "r") -> Gate:
+    """What becomes of a request in this turn: rules may answer it, or a person's earlier answer."""
     thread = await rig.store.read(lambda tx: threads.get(tx, accepted.thread or ""))
     assert thread is not None
     inspection = await inspect_request(rig.engine._core, wants, thread)
@@ -581,12 +588,13 @@ async def _opens_in(rig: Rig, accepted: Accepted, wants: Asked) -> GateView:
     def body(tx: Tx) -> None:
         turn = turns.get(tx, accepted.turn or "")
         assert turn is not None
-        item = Item(gate_item("r"), GATE, Phase.STARTED, "")
-        open_gate(tx, rig.engine._core, thread, turn, GateOpened("r", wants), item, inspection=inspection)
+        item = Item(gate_item(ref), GATE, Phase.STARTED, "")
+        open_gate(tx, rig.engine._core, thread, turn, GateOpened(ref, wants), item, inspection=inspection)
 
     await rig.store.write(body)
-    (view,) = await asked(rig)
-    return view
+    gate = await rig.store.read(lambda tx: gates.by_ref(tx, ref))
+    assert gate is not None
+    return gate
 
 
 async def _row(rig: Rig, view: GateView) -> Gate:

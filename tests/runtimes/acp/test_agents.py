@@ -211,6 +211,8 @@ def test_an_answer_about_an_error_is_an_answer(text: str) -> None:
         ({"message": "slow down", "errorKind": "rate_limit"}, "usage_limit", "slow down"),
         ({"message": "try at 5:44 PM", "codexErrorInfo": "usageLimitExceeded"}, "usage_limit", "try at 5:44 PM"),
         ({"codexErrorInfo": {"usageLimitExceeded": {}}}, "usage_limit", "Internal error"),
+        ({"message": "You've hit your limit · resets 5:44pm (UTC)"}, "agent_error", "resets 5:44pm"),
+        ("429: usage limit reached|1795123298", "agent_error", "usage limit reached"),
         ("Missing provider", "agent_error", "Missing provider"),
         ({"details": 7}, "agent_error", "Internal error"),
         (None, "agent_error", "Internal error"),

@@ -130,14 +130,14 @@ class RawCodex:
 
 
 def release_when_followed(monkeypatch: pytest.MonkeyPatch, model: ScriptedModel, name: str) -> None:
-    """Release after the session has attached: it reads the turn twice, and misses nothing after the second read."""
+    """Release after the session has attached: it reads the turn three times, and misses nothing after the last one."""
     find, looks = record.find, 0
 
     async def find_and_release(connection: Connection, thread: str, turn: str) -> wire.Turn | None:
         nonlocal looks
         found = await find(connection, thread, turn)
         looks += 1
-        if looks == 2:
+        if looks == 3:
             model.release(name)
         return found
 

@@ -4,14 +4,13 @@ server. With the real Codex, without a daemon."""
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import errno
 import json
 import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -23,7 +22,7 @@ from clew.model.gates import Answer, Decision
 from clew.model.runtime import HealthState, RecordState, Seat
 from clew.process import kept_programs, scan
 from clew.process.kept_programs import KeptProgram
-from clew.process.scan import VARIABLE, Marks
+from clew.process.scan import VARIABLE
 from clew.runtimes.codex import wire
 from clew.runtimes.codex.runtime import CodexRuntime
 from clew.runtimes.codex.server import busy, kept_server
@@ -35,35 +34,8 @@ from clew.support.clock import SystemClock
 from clew.support.errors import RuntimeLost, RuntimeTrouble
 from clew.support.home import Home
 from clew.testing.scripted_model import ScriptedModel
+from tests.runtimes.codex.conftest import Make
 from tests.runtimes.codex.raw import GUARD, collect, ended, next_of, only, release_when_followed, request
-
-Make = Callable[..., CodexRuntime]
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Home:
-    home = Home(tmp_path / "clew")
-    home.prepare()
-    return home
-
-
-@pytest.fixture
-async def make(config: CodexConfig, clock: SystemClock, root: Home) -> AsyncIterator[Make]:
-    """Make a runtime as the next daemon would; all of them use one home."""
-    marks = Marks(f"kept{clock.token()[:8]}", "now")
-    made: list[CodexRuntime] = []
-
-    def runtime(**changed: object) -> CodexRuntime:
-        wanted = dataclasses.replace(config, **{"transport": "socket", "keep_alive": 600.0, **changed})  # type: ignore[arg-type]
-        made.append(CodexRuntime(wanted, clock, marks, keeps=root))
-        made[-1].come_back()
-        return made[-1]
-
-    yield runtime
-    for each in made:
-        await each.close()
-    await kept_programs.end_all(root, clock, 0)
-    assert scan.children(marks.store) == []
 
 
 def only_one(root: Home) -> KeptProgram:
@@ -164,6 +136,7 @@ async def no_more_files(*_: object) -> None:
     raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
+@pytest.mark.process
 @pytest.mark.heavy
 async def test_a_client_that_does_not_read_is_cut_off_and_reconnects(
     make: Make, seat: Seat, model: ScriptedModel

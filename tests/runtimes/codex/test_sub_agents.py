@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.model.events import Activity, Event, GateClosed, GateOpened, Outcome, Phase
+from clew.model.events import Activity, Event, GateClosed, GateOpened, Outcome, Phase, Usage
 from clew.model.gates import Answer, Decision
 from clew.model.runtime import Seat
 from clew.model.turns import TurnState
@@ -123,3 +123,12 @@ def test_a_turn_that_is_joined_does_not_wait_for_a_sub_agent_whose_end_nobody_he
     assert not agents.is_working
     agents.place([replace(item, receiver_thread_ids=("new",))])
     assert agents.is_working
+
+
+async def test_what_a_sub_agent_uses_counts_for_its_turn(session: CodexSession, model: ScriptedModel) -> None:
+    before = len(model.requests)
+    spent = only(await play(session, f"{spawn('!approve echo below')}\n!text above"), Usage)[-1].tokens
+    asked = model.requests[before:]
+    assert len(asked) == 4, "the agent asks the model twice, and so does its sub-agent"
+    assert spent.input_tokens == sum(len(each.prompt.split()) for each in asked)
+    assert spent.total_tokens == spent.input_tokens + spent.output_tokens

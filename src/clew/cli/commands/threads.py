@@ -233,6 +233,8 @@ def next_step(view: ThreadView, *, was_read: bool = False) -> str:
 
 
 def _answers(view: ThreadView) -> str:
+    if view.suspended_by == "limit" and view.other_agent:
+        return phrase("cli_threads.answers_limit_on", agent=view.other_agent)
     name = _ANSWERS.get(view.suspended_by or "", "answers_any")
     return phrase(f"cli_threads.{name}")
 

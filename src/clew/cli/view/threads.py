@@ -81,9 +81,9 @@ def suspension_words(thread: ThreadView, now: float) -> str:
     words = said(thread, "suspend_message")
     if thread.wake_at is None:
         return words
-    from clew.texts.limit_messages import duration
+    from clew.texts.limit_messages import from_now
 
-    return f"{words} ({in_locale(duration(thread.wake_at - int(now * 1000)))})"
+    return words + in_locale(from_now(thread.wake_at - int(now * 1000)))
 
 
 def _row(thread: ThreadView, now: float) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from clew.cli.view.events import activity_line, indent
 from clew.cli.view.markdown import laid_out
 from clew.cli.view.text_width import one_line
 from clew.cli.view.threads import named
-from clew.support.display import escape_hidden
 from clew.support.text import agent_name, visible
 
 if TYPE_CHECKING:

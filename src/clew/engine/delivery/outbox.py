@@ -209,7 +209,8 @@ class Outbox:
         if receipt is not None and await self._is_answer(receipt):
             return None  # `_resend` has edited it into the answer
         if receipt is not None and surface.can.edit:
-            await surface.edit(receipt, outgoing_of(delivery))
+            async with self._core.editing(receipt):  # an edit of the placeholder may be on its way
+                await surface.edit(receipt, outgoing_of(delivery))
             crash.point("outbox.edited-not-recorded")
         return receipt
 

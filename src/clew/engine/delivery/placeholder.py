@@ -30,6 +30,8 @@ LOOK = 2.0  # seconds between checks whether a turn of a local client has moved 
 SHORTEST_TICK = 1.0  # seconds between two edits in which only the time has changed
 LONGEST_TICK = 20.0  # seconds between two edits if only the time has changed; at first they are shorter
 WIDTH = 80  # characters of each step
+_Shown = tuple[Receipt, Outgoing]  # where the placeholder is, and what it shows
+_Look = Callable[[Tx], tuple[Conversation | None, _Shown | None]]
 _HIDDEN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
 
 
@@ -145,13 +147,22 @@ async def _keep_editing(
         if shown == last:
             continue
         try:
-            await surface.edit(*shown)
-            last = shown
+            last = await _edit_unless_over(core, look, *shown) or last
         except Never:  # it was deleted; the turn may have another one elsewhere later
             gone = shown[0]
         except NotSent as failure:
             pause = max(failure.retry_after or 0.0, 2 * surface.can.edit_every)
             changed.set()
+
+
+async def _edit_unless_over(core: Core, look: _Look, receipt: Receipt, outgoing: Outgoing) -> _Shown | None:
+    """Edit the placeholder, unless its last edit is enqueued by now: nothing else may follow that one."""
+    async with core.editing(receipt):
+        _, now = await core.read_with_retry(look)
+        if now is None or now[0] != receipt:
+            return None
+        await core.surfaces[receipt.conversation.surface].edit(receipt, outgoing)
+        return receipt, outgoing
 
 
 async def _wait(changed: asyncio.Event, seconds: float | None) -> None:
@@ -162,9 +173,7 @@ async def _wait(changed: asyncio.Event, seconds: float | None) -> None:
         return
 
 
-def _look(
-    tx: Tx, core: Core, turn: Turn, text: str, live: str
-) -> tuple[Conversation | None, tuple[Receipt, Outgoing] | None]:
+def _look(tx: Tx, core: Core, turn: Turn, text: str, live: str) -> tuple[Conversation | None, _Shown | None]:
     """Where the placeholder is, and, once it is sent there, its receipt and what it shows now. None: there is none, or
     it is over."""
     row = placeholder(tx, turn.id)

@@ -293,12 +293,14 @@ def _answer_automatically(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> b
 
 
 def _reuse_unsent_answer(tx: Tx, core: Core, gate: Gate) -> bool:
+    """What a person answered to a sub-agent is no answer to the agent itself, or to another sub-agent."""
     if gate.asked.unshown:
         return False  # nobody knows whether it is the same
     oldest = core.clock.now() - UNSENT_ANSWER_LIFETIME
     for earlier in gates.same_request(tx, gate.turn, gate.asked):
         is_fresh = earlier.carried and (earlier.answered_at or 0) >= oldest
         is_fresh = is_fresh and not gate_messages.is_by_rule(earlier.answered_by)
+        is_fresh = is_fresh and earlier.asked.agents == gate.asked.agents
         if is_fresh and earlier.answer is not None and gates.use_carried(tx, earlier):
             answer_gate(tx, core, gate, replace(earlier.answer, rule=None), earlier.answered_by or "")
             return True

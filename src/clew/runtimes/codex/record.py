@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ from clew.runtimes.codex.items import NO_ANSWER, SILENT, activity
 from clew.runtimes.codex.problems import no_answer_to_turn, problem
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.translate import final_text
-from clew.runtimes.codex.turn.sub_agents import Spawned, spawned
+from clew.runtimes.codex.turn.sub_agents import Below, Spawned, spawned
 from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, RpcError
 from clew.support.text import LONGEST
 
@@ -25,7 +25,7 @@ ATTEMPTS, PAUSE = 100, 0.05  # to read a turn that is just starting, and seconds
 _STATES = {
     "completed": RecordState.COMPLETED,
     "failed": RecordState.FAILED,
-    "inProgress": RecordState.ALIVE,
+    wire.RUNNING: RecordState.ALIVE,
 }
 
 
@@ -51,7 +51,7 @@ async def has_turns(connection: Connection, thread: str) -> bool:
 
 def is_starting(turn: wire.Turn) -> bool:
     """Whether the turn runs without its first message yet: then it may be the one we look for."""
-    return turn.status == "inProgress" and not messages(turn)
+    return turn.status == wire.RUNNING and not messages(turn)
 
 
 def messages(turn: wire.Turn) -> frozenset[str]:
@@ -77,21 +77,28 @@ def as_record(turn: wire.Turn, longest_text: int = LONGEST, workspace: str = "")
     )
 
 
-async def of_sub_agents(connection: Connection, turn: wire.Turn, workspace: str = "") -> list[Activity]:
-    """What the sub-agents of a turn did, each under the item that began it."""
-    found: list[Activity] = []
-    known: set[str] = set()
-    left = list(_spawned(turn))
+async def below(connection: Connection, turn: wire.Turn) -> list[Below]:
+    """The sub-agents of a turn, each after the one that began it."""
+    found: list[Below] = []
+    left: list[tuple[Spawned, str | None]] = [(agent, None) for agent in _spawned(turn)]
     while left:
-        agent = left.pop(0)
-        if agent.thread in known:
+        agent, caller = left.pop(0)
+        if any(agent.thread == each.agent.thread for each in found):
             continue
-        known.add(agent.thread)
-        for each in await _turns_below(connection, agent.thread, turn.id):
-            done = (activity(item, Phase.DONE, workspace) for item in _acts(each))
-            found += [replace(act, parent=agent.item) for act in done]
-            left += _spawned(each)
+        worked = await _turns_below(connection, agent.thread, turn.id)
+        found.append(Below(agent, caller, tuple(worked)))
+        left += [(next_one, agent.thread) for each in worked for next_one in _spawned(each)]
     return found
+
+
+def acts_below(found: Iterable[Below], workspace: str = "") -> list[Activity]:
+    """What sub-agents did, each under the item that began it."""
+    return [
+        replace(activity(item, Phase.DONE, workspace), parent=each.agent.item)
+        for each in found
+        for turn in each.turns
+        for item in _acts(turn)
+    ]
 
 
 def _spawned(turn: wire.Turn) -> list[Spawned]:

@@ -21,9 +21,11 @@ from clew.model.threads import Continuity, SessionBegan
 from clew.runtimes.codex import problems, record, threads, wire
 from clew.runtimes.codex.approvals import answers
 from clew.runtimes.codex.approvals.pending import Pending
-from clew.runtimes.codex.server.connection import ACCOUNT_LIMITS, Connection, Route
+from clew.runtimes.codex.server.connection import Connection, Route
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.codex.translate import Translation
+from clew.runtimes.codex.turn import agent_routes
+from clew.runtimes.codex.turn.agent_routes import SubAgentRoute
 from clew.runtimes.codex.turn.live_turn import Live
 from clew.runtimes.declined import explanation
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
@@ -171,7 +173,7 @@ class CodexSession:
         live = self._live
         if live is None or live.is_over or live.translation.runtime_turn != root_turn:
             return None
-        return _SubAgentRoute(live, thread, self._note_end)
+        return SubAgentRoute(live, thread, self._note_end)
 
     def _note_end(self, live: Live) -> None:
         """The turn is over: its sub-agents are no longer heard."""
@@ -249,12 +251,17 @@ class CodexSession:
         live = self._live = self._follow(turn, found.runtime_turn)
         self._server.mark_busy(live)
         self._claim(live)
-        again = await self._find_turn(turn)
-        if again is None or record.as_record(again).state is not RecordState.ALIVE:
+        if not await self._catch_up(live):
             self._lose(say("codex.ended_before"))
-        else:
-            live.catch_up(self._thread, again)
+        elif live.is_over:
+            self._note_end(live)
         return live
+
+    async def _catch_up(self, live: Live) -> bool:
+        try:
+            return await agent_routes.catch_up(await self._ready(), live, self._thread, self._note_end)
+        except RpcError as error:
+            raise problems.refuses(say("codex.do_list_turns"), error.message) from error
 
     def _claim(self, live: Live | None) -> None:
         waiting, self._unclaimed = self._unclaimed, []
@@ -323,8 +330,11 @@ class CodexSession:
         if found is None:
             return None
         told, workspace = record.as_record(found, self._seat.longest_text, self._seat.workspace), self._seat.workspace
-        below = await record.of_sub_agents(await self._ready(), found, workspace)
-        return replace(told, activities=(*told.activities, *below))
+        below = await record.below(await self._ready(), found)
+        is_over = told.state in (RecordState.COMPLETED, RecordState.FAILED)
+        if is_over and any(each.is_working for each in below):  # the turn ends after its sub-agents
+            told = replace(told, state=RecordState.ALIVE)
+        return replace(told, activities=(*told.activities, *record.acts_below(below, workspace)))
 
     async def _find_turn(self, turn: str) -> wire.Turn | None:
         connection = await self._ready()
@@ -382,36 +392,6 @@ class CodexSession:
                 self._connection.forget_sub_agents(self._live.agents.threads)
             self._live.lose(reason)
             self._server.mark_idle(self._live, succeeded=False)
-
-
-class _SubAgentRoute:
-    """Receives what concerns the thread of a sub-agent, for the turn in which it works."""
-
-    def __init__(self, live: Live, thread: str, on_end: Callable[[Live], None]) -> None:
-        self._live = live
-        self._thread = thread
-        self._on_end = on_end
-        live.agents.begin(thread)
-
-    def on_notification(self, method: str, params: msgspec.Raw) -> None:
-        if self._live.is_over or method == ACCOUNT_LIMITS:
-            return
-        self._live.feed_agent(self._thread, method, params)
-        if self._live.is_over:
-            self._on_end(self._live)
-
-    def on_request(self, pending: Pending) -> bool:
-        return not self._live.is_over and self._live.ask(pending)
-
-    def for_sub_agent(self, thread: str, root_turn: str) -> None:
-        """Its own sub-agents name the same turn as itself."""
-
-    def resolved(self, pending: Pending) -> None:
-        if not self._live.is_over:
-            self._live.resolved(pending)
-
-    def lost(self, reason: str) -> None:
-        """The session is told itself."""
 
 
 def _began(*, is_forked: bool, is_untold: bool) -> SessionBegan:

@@ -69,7 +69,7 @@ class Translation:
         self._agent_messages: list[Item] = []
         self._messages: set[str] = set()
         self._has_acted = False  # it has done more than to write
-        self._spent = Tokens()
+        self.spent = Tokens()
         self._thread_total = -1
         self._limits: dict[
             str, dict[str, LimitWindow]
@@ -112,15 +112,17 @@ class Translation:
 
     def _completed(self, params: msgspec.Raw) -> Iterable[Event]:
         note = wire.read(params, wire.TurnNote)
-        if note is None or note.turn.id != self.runtime_turn:
-            return
+        return self.end(note.turn) if note is not None and note.turn.id == self.runtime_turn else ()
+
+    def end(self, turn: wire.Turn) -> Iterable[Event]:
+        """Codex says that the turn is over, or its record does."""
         yield from self._cut_open_texts()
         self.is_ended = True
-        state, why = STATES.get(note.turn.status, TurnState.FAILED), None
-        items = self._agent_messages or [wire.read_item(raw) for raw in note.turn.items]
+        state, why = STATES.get(turn.status, TurnState.FAILED), None
+        items = self._agent_messages or [wire.read_item(raw) for raw in turn.items]
         text = final_text(items, self._longest)
         if state is TurnState.FAILED:
-            why = problem(note.turn.error, limits.free_again(each.values() for each in self._limits.values()))
+            why = problem(turn.error, limits.free_again(each.values() for each in self._limits.values()))
         elif state is TurnState.COMPLETED and not (text or self._has_acted or self._is_joined):
             state, why = TurnState.FAILED, no_answer_to_turn()
         yield TurnEnded(state, text, why, frozenset(self._messages))
@@ -195,8 +197,8 @@ class Translation:
         if note is None or note.token_usage.total.total_tokens == self._thread_total:
             return
         self._thread_total = note.token_usage.total.total_tokens
-        self._spent += _tokens(note.token_usage.last)
-        yield Usage(self._spent)
+        self.spent += _tokens(note.token_usage.last)
+        yield Usage(self.spent)
 
     def _account_limits(self, params: msgspec.Raw) -> Iterable[Event]:
         if (note := wire.read(params, wire.LimitsNote)) is None:

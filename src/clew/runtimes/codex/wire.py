@@ -77,10 +77,13 @@ class TurnError(Wire, frozen=True):
     additional_details: str | None = None
 
 
+RUNNING = "inProgress"  # the status of a turn
+
+
 class Turn(Wire, frozen=True):
     id: str
     root_turn_id: str | None = None  # of a sub-agent's turn: the turn that began the first one
-    status: str = "inProgress"
+    status: str = RUNNING
     items: tuple[msgspec.Raw, ...] = ()
     error: TurnError | None = None
     started_at: float | None = None  # seconds

@@ -29,6 +29,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "now tries at once; stop instead of now drops the message",
         "now 立即重试；把 now 换成 stop 则放弃这条消息",
     ),
+    "answers_limit_on": (
+        "now tries at once; instead of now, '--on {agent}' gives it to {agent}, and stop drops the message",
+        "now 立即重试；把 now 换成 '--on {agent}' 则交给 {agent}，换成 stop 则放弃这条消息",
+    ),
     "asked_by": ("(asked by {by}: {question})", "（{by} 询问：{question}）"),
     "asks": ("asks: clew gates {code}", "询问： clew gates {code}"),
     "attached": ("(attached: {files})", "（附件：{files}）"),

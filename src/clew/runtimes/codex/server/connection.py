@@ -78,7 +78,16 @@ class Connection(AnyConnection[Route]):
         params = {"clientInfo": {"name": "clew", "title": "clew", "version": __version__}, "capabilities": capabilities}
         await self._peer.request("initialize", params, time_limit=self._config.start_timeout)
         self._peer.notify("initialized")
-        account = await self.ask("account/read", {}, wire.Account)
+        await self._check_login()
+
+    async def _check_login(self) -> None:
+        """Raises RuntimeTrouble if Codex says that nobody is logged in. If it cannot say that now, a turn will show
+        it."""
+        try:
+            account = await self.ask("account/read", {}, wire.Account)
+        except RpcError as error:
+            log.warning("Codex does not tell whether it is logged in: %s", error.message)
+            return
         if account.requires_openai_auth and account.account is None:
             raise problems.not_logged_in()
 
@@ -205,6 +214,9 @@ class Connection(AnyConnection[Route]):
         if route is not None:
             self.listen(thread, route)
         return route
+
+    def hears(self, thread: str) -> bool:
+        return thread in self._routes
 
     def forget_sub_agents(self, threads: Iterable[str]) -> None:
         for thread in threads:

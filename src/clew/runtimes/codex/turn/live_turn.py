@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from clew.model.events import Activity, Event, GateClosed, GateOpened, Notice, NoticeKind, Phase, TurnEnded
+from clew.model.events import Activity, Event, GateClosed, GateOpened, Notice, NoticeKind, Phase, TurnEnded, Usage
 from clew.model.gates import Asked, GateKind
 from clew.model.turns import TurnState
 from clew.runtimes.codex import wire
 from clew.runtimes.codex.approvals import overwriting, requests
 from clew.runtimes.codex.approvals.pending import CANCELLED, Pending
 from clew.runtimes.codex.translate import Translation
-from clew.runtimes.codex.turn.sub_agents import SubAgents
+from clew.runtimes.codex.turn.sub_agents import Below, SubAgents
 from clew.runtimes.file_changes import Found
 from clew.runtimes.process import within
 from clew.runtimes.turn_events import Events
@@ -77,6 +77,8 @@ class Live:
                 self._end = event
             elif isinstance(event, Activity) and event.phase is Phase.DONE:
                 self._calls[event.item] = event
+            elif isinstance(event, Usage):  # of the agent, or of one sub-agent
+                self.events.put_nowait(Usage(self.translation.spent + self.agents.spent))
             else:
                 self.events.put_nowait(event)
             self._end_calls()
@@ -95,7 +97,14 @@ class Live:
     def catch_up(self, thread: str, turn: wire.Turn) -> None:
         """Add the events of items that ended before this session listened."""
         events = self.translation.catch_up(thread, turn)
+        if turn.status != wire.RUNNING and not self.translation.is_ended:
+            events = [*events, *self.translation.end(turn)]
         self._put([*events, *self.agents.place(map(wire.read_item, turn.items), is_past=True)])
+        self._signal()
+
+    def catch_up_agent(self, below: Below) -> None:
+        """The same of a sub-agent."""
+        self._put(self.agents.catch_up(below))
 
     def ask(self, pending: Pending) -> bool:
         """Open a gate for the request, once. False: no person can be asked this, or it belongs to another turn."""

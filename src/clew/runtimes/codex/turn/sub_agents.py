@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clew.model.events import Activity, Event, GateOpened
+from clew.model.events import Activity, Event, GateOpened, Usage
+from clew.model.turns import Usage as Tokens
 from clew.runtimes.codex import wire
 from clew.runtimes.codex.items import task_name
 from clew.runtimes.codex.translate import Translation
@@ -26,6 +27,19 @@ class Spawned(Struct, frozen=True):
     item: str
     name: str
     is_working: bool = True
+
+
+class Below(Struct, frozen=True):
+    """A sub-agent, and those of its turns that belong to a turn of ours, oldest first. `caller`: the thread of the
+    sub-agent that began it."""
+
+    agent: Spawned
+    caller: str | None
+    turns: tuple[wire.Turn, ...]
+
+    @property
+    def is_working(self) -> bool:
+        return bool(self.turns) and self.turns[-1].status == wire.RUNNING
 
 
 def spawned(item: Item) -> Iterator[Spawned]:
@@ -52,16 +66,36 @@ class SubAgent:
         self.translation = Translation(workspace=workspace)
         self.is_working = True
         self._early: list[Event] = []
+        self._spent_before = Tokens()  # in its earlier turns
 
     def feed(self, method: str, params: msgspec.Raw) -> list[Event]:
-        """What is shown of it: its activities and its questions. It may have several turns, one after another."""
+        """What is shown of it: its activities and its questions; and what it uses. It may have several turns, one after
+        another."""
         if method == "turn/started" and self.translation.is_ended:
+            self._spent_before = self.spent
             self.translation = Translation(workspace=self.translation.workspace)
-        self._early += (
-            event for event in self.translation.feed(method, params) if isinstance(event, Activity | GateOpened)
-        )
-        self.is_working = not self.translation.is_ended
+        events = self.translation.feed(method, params)
+        self._early += _shown(events)
+        self.is_working = self.translation.is_started and not self.translation.is_ended
+        return [*self.take(), *(event for event in events if isinstance(event, Usage))]
+
+    def join(self, turn: wire.Turn) -> None:
+        """Follow a turn of it that began before this session listened."""
+        self.translation = Translation(turn.id, workspace=self.translation.workspace)
+        self.is_working = True
+
+    def catch_up(self, thread: str, turn: wire.Turn) -> list[Event]:
+        """What it did in a turn before this session listened."""
+        is_joined = turn.id == self.translation.runtime_turn
+        translation = self.translation if is_joined else Translation(turn.id, workspace=self.translation.workspace)
+        self._early += _shown(translation.catch_up(thread, turn))
+        if is_joined and turn.status != wire.RUNNING:  # it ended meanwhile
+            self.translation.is_ended, self.is_working = True, False
         return self.take()
+
+    @property
+    def spent(self) -> Tokens:
+        return self._spent_before + self.translation.spent
 
     def take(self) -> list[Event]:
         """The events that can be placed by now."""
@@ -69,6 +103,10 @@ class SubAgent:
             return []
         events, self._early = self._early, []
         return [_placed(event, self.began_by.item) for event in events]
+
+
+def _shown(events: Iterable[Event]) -> list[Event]:
+    return [event for event in events if isinstance(event, Activity | GateOpened)]
 
 
 def _placed(event: Event, item: str) -> Event:
@@ -97,11 +135,27 @@ class SubAgents:
     def threads(self) -> tuple[str, ...]:
         return tuple(self._agents)
 
+    @property
+    def spent(self) -> Tokens:
+        return sum((agent.spent for agent in self._agents.values()), Tokens())
+
     def get(self, thread: str) -> SubAgent | None:
         return self._agents.get(thread)
 
     def begin(self, thread: str) -> SubAgent:
         return self._agents.setdefault(thread, SubAgent(self._workspace))
+
+    def know(self, found: Spawned, caller: str | None) -> None:
+        """Note a sub-agent that was there before this session listened. Whether it works, `join` says."""
+        agent = self.begin(found.thread)
+        agent.began_by, agent.caller, agent.is_working = found, caller, False
+
+    def join(self, thread: str, turn: wire.Turn) -> None:
+        self.begin(thread).join(turn)
+
+    def lose(self, thread: str) -> None:
+        """Nobody will hear the end of this one."""
+        self.begin(thread).is_working = False
 
     def place(self, items: Iterable[Item], caller: str | None = None, *, is_past: bool = False) -> list[Event]:
         """Note which sub-agents these items began, and return what those did until now. `caller`: the thread of the
@@ -122,6 +176,13 @@ class SubAgents:
         events = agent.feed(method, params)
         note = wire.read(params, wire.ItemNote) if method == "item/completed" else None
         return [*events, *(self.place([wire.read_item(note.item)], thread) if note is not None else ())]
+
+    def catch_up(self, below: Below) -> list[Event]:
+        """What a sub-agent did and began before this session listened."""
+        agent = self.begin(below.agent.thread)
+        if agent.began_by is None:
+            agent.began_by, agent.caller = below.agent, below.caller
+        return [event for turn in below.turns for event in agent.catch_up(below.agent.thread, turn)]
 
     def names(self, thread: str | None) -> tuple[str, ...]:
         """The sub-agent of this thread and those above it, outermost first."""

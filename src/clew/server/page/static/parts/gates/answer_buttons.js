@@ -20,7 +20,7 @@ const KEYS = { allow: "a", decline: "d", thread: "t", rule: "r", all: "A", stop:
 export function answerButtons(gate, { isOneOfSeveral, onChosen }) {
   const button = (/** @type {Act} */ act, /** @type {number | null} */ number) =>
     answerButton(act, number, () => onChosen(act));
-  const { numbers } = /** @type {Gate & { numbers?: number[] }} */ (gate); // a daemon may say which they are
+  const { numbers } = gate;
   const numbered = numberedAnswers(gate).map((act, index) => button(act, numbers?.[index] ?? index + 1));
   const others = [
     ...(gate.rule || gate.agents.length ? [] : [button("rule", null)]),

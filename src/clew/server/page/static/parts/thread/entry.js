@@ -121,7 +121,7 @@ function toldLine(turn, { runtime, messages }) {
 
 /** @param {Entry} entry */
 function stateTag(entry) {
-  const { state, stopped_by: by } = /** @type {Entry & { stopped_by?: string | null }} */ (entry);
+  const { state, stopped_by: by } = entry;
   if (!state || state === "completed") return null;
   const who = state === "interrupted" && by ? t("turn.stopped_by", { who: by === "you" ? t("you") : by }) : null;
   return h("span", { class: `tag is-${state}` }, who ?? tOr(`turn.${state}`, state));
