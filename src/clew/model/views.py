@@ -135,6 +135,7 @@ class TurnView(Struct, frozen=True):
     runtime: str = ""
     role: str = ""  # the part it plays in its thread; empty: the thread's only role
     prelude: PreludeSummary | None = None  # what its agent was told of what had happened before
+    stopped_by: str | None = None  # the person who stopped it; `you`: at the computer
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
@@ -169,6 +170,7 @@ class Passage(Struct, frozen=True):
     continued_by: str | None = None  # the turn that continues the one that was cut off
     prelude: PreludeSummary | None = None  # of an answer: its agent was told what had happened before
     asked: Asked | None = None  # it is the opinion of another agent, which was asked this
+    stopped_by: str | None = None  # the person who stopped the turn; `you`: at the computer
     texts: dict[str, Coded] = field(default_factory=dict)  # the codes of texts above that are sentences of clew
 
 
