@@ -372,8 +372,7 @@ def _render_request(gate: Gate, say: Say) -> list[str]:
     if asked.shown_as is GateKind.QUESTION:
         return [*questions, *detail]
     title = [*line_count(asked, say), fence(title_seen(asked, say(asked.title)))]
-    where = folder_seen(asked)
-    folder = [say(card_messages.in_folder(_render_name(where)))] if where else []
+    folder = [say(card_messages.in_folder(_render_name(where)))] if (where := folder_seen(asked)) else []
     return [*title, *folder, *detail, *questions]
 
 
@@ -382,9 +381,8 @@ def _reply_hints(gate: Gate, say: Say) -> list[str]:
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:
         first = [each for each in choices(gate) if each.number <= AT_FIRST]  # a chat would count a gap away
-        more = len(first) < len(choices(gate))
-        numbered = "\n".join(f"{each.number}. {say(each.label)}" for each in first)
-        return [numbered, say(card_messages.how_to_stop_too(code) if more else card_messages.how_to_answer(code))]
+        how = card_messages.how_to_answer if len(first) == len(choices(gate)) else card_messages.how_to_stop_too
+        return ["\n".join(f"{each.number}. {say(each.label)}" for each in first), say(how(code))]
     if len(asked.questions) != 1:
         return [say(card_messages.how_to_answer_each(code))]
     return [_question_hint(asked.questions[0], code, say)]
