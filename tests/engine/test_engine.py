@@ -149,7 +149,7 @@ async def test_stop_ends_the_running_turn_and_says_so(tmp_path: Path) -> None:
         with pytest.raises(Refused, match="Nothing runs"):
             await rig.engine.threads.stop(first.thread or "")
     assert turn.state == "interrupted"
-    assert rig.room.texts == ["half\n\n(Stopped.)", "next"]
+    assert rig.room.texts == ["half\n\n(Stopped at the computer.)", "next"]
 
 
 async def test_cancel_stops_the_turn_drops_the_queue_and_is_final(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ async def test_a_reply_has_the_code_of_its_words_the_second_time_too(api: Api) -
     assert first["words"].endswith("begins a new one from it.") and first["words"] == again["words"]
     assert first["texts"] == again["texts"]
     said = msgspec.convert(again["texts"]["words"], Coded)
-    assert chinese(said).startswith(f"会话 {begun['thread']} 已取消")
+    assert chinese(said).startswith("会话 text-hello 已取消")
 
 
 async def test_a_refused_resume_keeps_its_code(api: Api) -> None:
@@ -66,4 +66,7 @@ async def test_the_last_line_of_a_stopped_turn_has_a_code(api: Api) -> None:
     await api.client.post(f"/api/threads/{begun['thread']}/stop", json={})
     await api.ended(begun["turn"])
     view = (await api.client.get(f"/api/threads/{begun['thread']}")).json()
-    assert (view["last_line"], view["texts"]["last_line"]) == ("(Stopped.)", {"code": "turns.stopped_mark"})
+    assert (view["last_line"], view["texts"]["last_line"]) == (
+        "(Stopped at the computer.)",
+        {"code": "turns.stopped_here_mark"},
+    )

@@ -17,8 +17,7 @@ from clew.cli.language import in_locale, phrase
 from clew.cli.output import Out
 from clew.cli.shown_gates import ShownGates, name_gate
 from clew.cli.view.events import PLAIN
-from clew.cli.view.gates import is_on_its_way, refuse_secrets, typing_hints
-from clew.cli.view.text_width import rows_of
+from clew.cli.view.gates import hint_rows, is_on_its_way, refuse_secrets, typing_hints
 from clew.client import requests
 from clew.support.errors import ClewError
 
@@ -53,7 +52,7 @@ class GatePrompt:
                 self._screen.wait(None if gates else working())
             if is_new:
                 columns = get_terminal_size().columns
-                for row in (row for line in typing_hints(gates[-1], gates) for row in rows_of(line, columns)):
+                for row in (row for line in typing_hints(gates[-1], gates) for row in hint_rows(line, columns)):
                     self._screen.write_line(row, PLAIN)
                 self._start_reader()
             os.write(self._wake_write, b"!")

@@ -371,7 +371,8 @@ def test_stop_and_done_call_the_api() -> None:
     here = talk(api := RecordingClient())
     assert here.do("/stop").lines == ("· stopping the turn…",)
     assert "completed" in here.do("/done").lines[0]
-    assert [asked[:3] for asked in api.asked] == [("threads", "T", "stop"), ("threads", "T", "done")]
+    posted = [asked[:3] for asked in api.asked if asked[2] in ("stop", "done")]
+    assert posted == [("threads", "T", "stop"), ("threads", "T", "done")]
 
 
 def test_where_shows_the_receipts() -> None:

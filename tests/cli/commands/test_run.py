@@ -224,7 +224,7 @@ def test_send_to_a_cancelled_thread_is_refused_with_a_reason(clew: Clew) -> None
     clew("cancel", thread)
     result = clew.run("send", thread, "hello?")
     assert result.code == 1
-    assert result.err.startswith(f"clew: Thread {thread} is cancelled")
+    assert result.err.startswith(f"clew: Thread {clew.handle(thread)} is cancelled")
 
 
 def test_watch_shows_text_as_it_is_written_and_how_it_ended(clew: Clew) -> None:

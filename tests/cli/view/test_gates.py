@@ -16,6 +16,7 @@ from clew.cli.view.gates import (
     Gates,
     closing_line,
     command_hints,
+    hint_rows,
     refuse_secrets,
     request_lines,
     request_rows,
@@ -224,6 +225,13 @@ def test_an_approval_takes_three_lines_beside_its_request() -> None:
         "  1 yes · 2 no · 3 in this thread · 4 by a rule (or y, n, n REASON, stop; any other text goes to the agent)",
         "· K7Q2: yes by you",
     ]
+
+
+def test_on_a_narrow_terminal_what_can_be_typed_has_a_row_of_its_own() -> None:
+    [line] = typing_hints(view := gate(options=LABELS), [view])
+    assert hint_rows(line, 120) == [line]
+    assert hint_rows(line, 80) == [line[:47], "  (or y, n, n REASON, stop; any other text goes to the agent)"]
+    assert all(len(row) <= 30 for row in hint_rows(line, 30))
 
 
 LABELS = ["yes", "no", "in this thread", "by a rule", "no, and stop"]

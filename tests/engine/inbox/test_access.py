@@ -443,7 +443,7 @@ async def test_the_placeholder_shows_steps_and_then_the_end(tmp_path: Path) -> N
         await rig.delivered(f"{accepted.turn}:placeholder:over")
     assert re.fullmatch(r"✓ \d+ s, 1 step", room.edits[-1][1].text)
     [answer] = [sent for sent in room.sent if sent.kind == "final"]
-    assert re.fullmatch(rf"\d+ s · 15 tokens · {(accepted.thread or '')[-6:]}", answer.note)
+    assert re.fullmatch(r"\d+ s · 15 tokens · hold-door", answer.note)
 
 
 def test_the_placeholder_shows_the_newest_steps_escaped() -> None:

@@ -36,10 +36,9 @@ def speak_chinese() -> None:
     """Replace the function by which click translates, and its wrapping, which counts a Chinese character as one
     column."""
     for module in _SPEAKING:
-        for name, function in (("_", _translated), ("ngettext", _plural)):
+        for name, function in (("_", _translated), ("ngettext", _plural), ("wrap_text", _wrapped)):
             if hasattr(module, name):
                 setattr(module, name, function)
-    click.formatting.wrap_text = _wrapped
 
 
 def explain(command: click.Command, line: str) -> None:

@@ -25,6 +25,7 @@ from clew.support.display.as_code import (
     script_shown,
     title_shown,
 )
+from clew.support.display.width import width
 from clew.support.errors import Refused
 
 if TYPE_CHECKING:
@@ -259,6 +260,13 @@ def typing_hints(view: GateView, others: Sequence[GateView]) -> list[str]:
         return [f"  {typing_hint(others)}"]
     choices = " · ".join(numbered(_options(view)[:AT_FIRST], 0, numbers=view.numbers))
     return [f"  {choices} ({typing_hint(others)})"]
+
+
+def hint_rows(line: str, columns: int) -> list[str]:
+    """Such a line in rows that fit: what can be typed stands in a row of its own, if there is no room."""
+    choices, _, how = line.partition(" (")
+    parts = [line] if width(line) <= columns or not how else [choices, f"  ({how}"]
+    return [row for part in parts for row in rows_of(part, columns)]
 
 
 def _options(view: GateView) -> list[str]:

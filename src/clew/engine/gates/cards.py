@@ -3,7 +3,6 @@ surface can edit messages; else one more line is sent. This module never decides
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
@@ -27,13 +26,14 @@ from clew.engine.gates.visibility import (
     MessageLimit,
     Say,
     detail_seen,
-    fence,
     folder_seen,
     has_detail_to_show,
     line_count,
-    line_count_of_text,
     message_limit,
     part_deliveries,
+    prose,
+    prose_with_line_count,
+    render_name,
     sent_time,
     split_request,
     title_seen,
@@ -46,7 +46,6 @@ from clew.model.threads import Thread
 from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
-from clew.support.display.as_code import PLAIN_LINE, as_code, as_prose
 from clew.texts import bilingual, card_messages, gate_messages, handoff_messages
 from clew.texts.bilingual import Bilingual
 
@@ -339,18 +338,18 @@ def _render_open(gate: Gate, say: Say) -> str:
     kind = asked.shown_as
     head = [
         f"{say(card_messages.HEADS[kind])} ({gate.code})",
-        *([say(card_messages.asked_by(_render_name(" › ".join(asked.agents))))] if asked.agents else ()),
+        *([say(card_messages.asked_by(render_name(" › ".join(asked.agents))))] if asked.agents else ()),
         *(_render_request(gate, say) if gate.whole_in == 1 else ()),
     ]
-    head += [_prose(say(asked.asker))] if asked.asker else []
+    head += [prose(say(asked.asker))] if asked.asker else []
     head += _render_reason(asked, say) if gate.whole_in == 1 else [_where_complete(gate, say)]
-    head += [f"⚠ {_prose(say(warning))}" for warning in gate_messages.warnings(gate)]
+    head += [f"⚠ {prose(say(warning))}" for warning in gate_messages.warnings(gate)]
     how = _reply_hints(gate, say) if gate.whole_in else [say(_decline_hint(gate))]
     return "\n".join([*head, *how])
 
 
 def _render_reason(asked: Asked, say: Say) -> list[str]:
-    reason = _prose_with_line_count(say(asked.reason), say)
+    reason = prose_with_line_count(say(asked.reason), say)
     said = card_messages.it_says(reason) if asked.asker else card_messages.agent_says(reason)
     return [say(said)] if asked.reason else []
 
@@ -373,8 +372,7 @@ def _render_request(gate: Gate, say: Say) -> list[str]:
     if asked.shown_as is GateKind.QUESTION:
         return [*questions, *detail]
     title = [*line_count(asked, say), fence(title_seen(asked, say(asked.title)))]
-    where = folder_seen(asked)
-    folder = [say(card_messages.in_folder(_render_name(where)))] if where else []
+    folder = [say(card_messages.in_folder(render_name(where)))] if (where := folder_seen(asked)) else []
     return [*title, *folder, *detail, *questions]
 
 
@@ -383,9 +381,8 @@ def _reply_hints(gate: Gate, say: Say) -> list[str]:
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:
         first = [each for each in choices(gate) if each.number <= AT_FIRST]  # a chat would count a gap away
-        more = len(first) < len(choices(gate))
-        numbered = "\n".join(f"{each.number}. {say(each.label)}" for each in first)
-        return [numbered, say(card_messages.how_to_stop_too(code) if more else card_messages.how_to_answer(code))]
+        how = card_messages.how_to_answer if len(first) == len(choices(gate)) else card_messages.how_to_stop_too
+        return ["\n".join(f"{each.number}. {say(each.label)}" for each in first), say(how(code))]
     if len(asked.questions) != 1:
         return [say(card_messages.how_to_answer_each(code))]
     return [_question_hint(asked.questions[0], code, say)]
@@ -406,26 +403,9 @@ def _render_question(question: Question, say: Say) -> str:
     options = () if question.secret else question.options
     mark = "#" if has_numeric_options(question) else ""
     numbered = (
-        f"{mark}{number}. {_prose_with_line_count(say(option), say)}" for number, option in enumerate(options, 1)
+        f"{mark}{number}. {prose_with_line_count(say(option), say)}" for number, option in enumerate(options, 1)
     )
-    return "\n".join([_prose_with_line_count(say(question.text), say).lstrip("\n"), *numbered])
-
-
-def _prose_with_line_count(text: str, say: Say) -> str:
-    """The text, with the number of its lines first if there are many."""
-    return "".join([*line_count_of_text(text, say), _prose(text)])
-
-
-def _prose(text: str) -> str:
-    """An agent's text: plain if no chat could take any of it for markup, which would hide it; else fenced."""
-    shown = as_prose(text)
-    return shown if re.fullmatch(PLAIN_LINE, shown) else f"\n{fence(shown)}"
-
-
-def _render_name(text: str) -> str:
-    """A name as code, so that no markup changes how it looks."""
-    shown = as_code(text, lines=False)
-    return f"`{shown}`" if "`" not in shown and "![" not in shown else f"\n{fence(shown)}"
+    return "\n".join([prose_with_line_count(say(question.text), say).lstrip("\n"), *numbered])
 
 
 def _pending_card(tx: Tx, turn: Turn, where: Conversation) -> Delivery | None:

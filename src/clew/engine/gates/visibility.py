@@ -18,7 +18,16 @@ from clew.model.messages import Conversation
 from clew.model.surface import Units
 from clew.store import Tx
 from clew.store.tables import deliveries, gates
-from clew.support.display.as_code import as_code, as_prose, detail_shown, long_line, many_in, many_lines, title_shown
+from clew.support.display.as_code import (
+    PLAIN_LINE,
+    as_code,
+    as_prose,
+    detail_shown,
+    long_line,
+    many_in,
+    many_lines,
+    title_shown,
+)
 from clew.support.display.relative import relative, relative_diff, relative_title
 from clew.texts import card_messages
 
@@ -211,3 +220,20 @@ def _pack(pieces: Sequence[str], limit: MessageLimit) -> list[str]:
         else:
             messages.append(piece)
     return messages
+
+
+def prose_with_line_count(text: str, say: Say) -> str:
+    """The text, with the number of its lines first if there are many."""
+    return "".join([*line_count_of_text(text, say), prose(text)])
+
+
+def prose(text: str) -> str:
+    """An agent's text: plain if no chat could take any of it for markup, which would hide it; else fenced."""
+    shown = as_prose(text)
+    return shown if re.fullmatch(PLAIN_LINE, shown) else f"\n{fence(shown)}"
+
+
+def render_name(text: str) -> str:
+    """A name as code, so that no markup changes how it looks."""
+    shown = as_code(text, lines=False)
+    return f"`{shown}`" if "`" not in shown and "![" not in shown else f"\n{fence(shown)}"
