@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 
-from starlette.applications import Starlette
+from starlette.datastructures import State
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
-from starlette.types import ASGIApp
+from starlette.routing import Router as StarletteRouter
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clew.server import problems
 from clew.server.auth.guard import Guard
@@ -25,17 +27,29 @@ from clew.server.routing.functions import Route, Router
 from clew.support.files import LARGEST
 
 
-def unix_app(state: AppState, routers: Sequence[Router] = ()) -> Starlette:
+class App:
+    """What every request passes, from the outside to its route. It is put together here and not by Starlette's class,
+    which would import all names of characters in HTML."""
+
+    def __init__(self, state: AppState, routes: Sequence[BaseRoute]) -> None:
+        self.state = State()
+        self.state.app_state = state
+        self.state.is_local = True
+        routed = problems.Handled(StarletteRouter(routes, redirect_slashes=False))
+        once = IdempotencyMiddleware(routed, responses=state.engine.stored_responses, streams=(chat.CHAT,))
+        limited = problems.BodyLimit(once, larger={route_files.PATH: LARGEST + 1})
+        self._stack = problems.LastResort(problems.Handled(limited))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = self
+        await self._stack(scope, receive, send)
+
+
+def unix_app(state: AppState, routers: Sequence[Router] = ()) -> App:
     """The app without a token: only the owner of the socket can open it."""
     routes = [*ROUTES, *(route for router in routers for route in router.routes)]
     served = [*(route.served() for route in (*routes, *page_files.router.routes)), *_described(routes)]
-    app = Starlette(routes=served)
-    app.router.redirect_slashes = False
-    app.state.app_state = state
-    app.state.is_local = True
-    app.add_middleware(IdempotencyMiddleware, responses=state.engine.stored_responses, streams=(chat.CHAT,))
-    problems.install(app, {route_files.PATH: LARGEST + 1})
-    return app
+    return App(state, served)
 
 
 def tcp_app(

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 import msgspec
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
@@ -36,15 +35,33 @@ def unexpected(error: Exception) -> str:
     return say("daemon.unexpected", error=type(error).__name__)
 
 
-def install(app: Starlette, larger: Mapping[str, int] | None = None) -> None:
-    """Turn every error of an app into a problem response. Call it last: Starlette runs its own error handling inside
-    middleware that was added before. `larger` maps paths to a larger size limit."""
-    handlers = {ClewError: _clew_error, HTTPException: _http_error}
-    app.add_middleware(BodyLimit, larger=larger or {})
-    app.add_middleware(ExceptionMiddleware, handlers=handlers)
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)
-    app.add_exception_handler(Exception, _unexpected)
+class Handled(ExceptionMiddleware):
+    """Turns the errors of an app into problem responses."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(app, {ClewError: _clew_error, HTTPException: _http_error})
+
+
+class LastResort:
+    """Answers an error that nothing else has handled, and raises it again: the server logs it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = has_begun or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        except Exception as error:
+            if not has_begun:
+                await _problem(ClewError.status, ClewError.code, unexpected(error))(scope, receive, send)
+            raise
 
 
 class BodyLimit:
@@ -100,8 +117,3 @@ async def _http_error(request: Request, error: Exception) -> Response:
         return _problem(TOO_LARGE, "too_large", error.detail)
     words = say("daemon.http", method=request.method, path=request.url.path, detail=error.detail)
     return _problem(error.status_code, "http", words)
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    """The traceback is logged by the server."""
-    return _problem(ClewError.status, ClewError.code, unexpected(error))

@@ -4,7 +4,6 @@ otherwise nothing. It never fails: the text is in the thread anyway, and the rec
 from __future__ import annotations
 
 import asyncio
-import html
 import logging
 import os
 import re
@@ -72,7 +71,8 @@ class Desktop(Struct, frozen=True):
         if self.platform == "darwin" and (program := self._which("osascript")):
             return [program, *(word for part in _APPLESCRIPT for word in ("-e", part)), title, line]
         if self._has_display() and (program := self._which("notify-send")):
-            # A notification's body is markup by its specification.
+            import html  # with all names of characters; a notification's body is markup by its specification
+
             return [program, "--app-name=clew", "--", title, html.escape(line, quote=False)]
         return None
 

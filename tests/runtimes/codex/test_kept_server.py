@@ -160,10 +160,10 @@ async def test_a_client_that_does_not_read_is_cut_off_and_reconnects(
 
 
 async def _aside(runtime: CodexRuntime, continuity: str) -> str:
-    kept_by = runtime._servers._keeping
-    assert kept_by is not None
-    [kept] = kept_by.living()
-    other = await kept_by.attach(kept)
+    servers = runtime._servers
+    assert servers._keeps is not None
+    [kept] = kept_programs.running(servers._keeps)
+    other = await servers._keeping.attach(kept)
     try:
         thread = await other._thread(json.loads(continuity)["thread"])
         return thread.status.type if thread else ""

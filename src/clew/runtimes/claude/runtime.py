@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from clew.model.runtime import Health, HealthState, ModelInfo, ProgramInfo, RuntimeCan, Seat
 from clew.model.shared_sessions import OutsideSession, PastTurn
 from clew.model.threads import Continuity
 from clew.process.scan import Marks
-from clew.runtimes.claude.record.orphans import Orphans
-from clew.runtimes.claude.record.position import Position
 from clew.runtimes.claude.settings import ClaudeConfig
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 from clew.texts.catalogue import say
 
 if TYPE_CHECKING:  # loaded by the first session: a daemon that has no thread of Claude starts faster without them
+    from clew.runtimes.claude.record.orphans import Orphans
     from clew.runtimes.claude.session import ClaudeSession
     from clew.runtimes.probe import PingStep
 
@@ -31,10 +31,15 @@ class ClaudeRuntime:
         self._config = config
         self._clock = clock
         self._marks = marks
-        self._orphans = Orphans(config, clock)
         self._sessions: set[ClaudeSession] = set()
         self._trouble = ""  # why the last session could not be opened
         self._is_closed = False
+
+    @cached_property
+    def _orphans(self) -> Orphans:
+        from clew.runtimes.claude.record.orphans import Orphans
+
+        return Orphans(self._config, self._clock)
 
     async def open(self, seat: Seat) -> ClaudeSession:
         from clew.runtimes.claude.session import ClaudeSession
@@ -124,6 +129,8 @@ class ClaudeRuntime:
 
 
 def _session_id(continuity: Continuity) -> str:
+    from clew.runtimes.claude.record.position import Position
+
     if (position := Position.read(continuity)) is None:
         raise RuntimeTrouble(say("claude.position_unreadable", data=repr(continuity.data)))
     return position.session

@@ -15,7 +15,6 @@ from clew.model.threads import Continuity
 from clew.process.scan import Marks
 from clew.runtimes.codex import problems
 from clew.runtimes.codex.server import binary, environment
-from clew.runtimes.codex.server.kept_server import Keeping
 from clew.runtimes.codex.server.pool import Servers
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.server import Server
@@ -42,7 +41,7 @@ class CodexRuntime:
         self._config = config
         self._clock = clock
         self._marks = marks
-        self._servers = Servers(config, clock, marks, Keeping(keeps, config, clock, marks) if keeps else None)
+        self._servers = Servers(config, clock, marks, keeps)
         self._dedicated: set[Server[Connection]] = set()
         self.can = RuntimeCan(
             steer=True,

@@ -4,7 +4,6 @@ of the machine can see arguments (`ps`), and the link logs in whoever opens it f
 from __future__ import annotations
 
 import os
-from html import escape
 from pathlib import Path
 
 from clew.support.home import Home
@@ -17,6 +16,8 @@ _REDIRECT = (
 
 def write(home: Home, url: str) -> Path:
     """Write the file; replaces an earlier one."""
+    from html import escape  # imports all names of characters in HTML
+
     path = _path(home)
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:

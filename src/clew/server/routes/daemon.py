@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
@@ -19,13 +19,14 @@ from clew.model.runtime import ModelInfo
 from clew.model.views import DamagedRow, Notified, StatusView
 from clew.process import kept_programs, lock
 from clew.server.dependencies import AppState, json_response
-from clew.server.metrics import MEDIA_TYPE, Measurements, render
-from clew.server.metrics import metrics as figures
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
 from clew.support.coded import Text, coded_in, plain
 from clew.support.errors import ClewError
 from clew.texts.catalogue import say
+
+if TYPE_CHECKING:
+    from clew.server.metrics import Measurements
 
 router = Router(tag="daemon")
 
@@ -88,10 +89,15 @@ def _outdated(state: AppState) -> bool:
 
 @router.get("/metrics", summary="Metrics for Prometheus")
 async def metrics(state: AppState) -> Response:
-    return PlainTextResponse(render(figures(await _measure(state))), media_type=MEDIA_TYPE)
+    from clew.server import metrics as prometheus  # few daemons are measured
+
+    figures = prometheus.metrics(await _measure(state))
+    return PlainTextResponse(prometheus.render(figures), media_type=prometheus.MEDIA_TYPE)
 
 
 async def _measure(state: AppState) -> Measurements:
+    from clew.server.metrics import Measurements
+
     counts = await state.engine.status.counts()
     found = counts.open
     now = time.time() * 1000

@@ -106,9 +106,6 @@ class Keeping(Struct, frozen=True):
         seen = json.dumps([binary.version, server_environment.marks(self.config)])
         return f"codex-{hashlib.sha256(seen.encode()).hexdigest()[:8]}"
 
-    def living(self) -> list[KeptProgram]:
-        return [kept for kept in kept_programs.running(self.home) if kept.name.startswith("codex-")]
-
     async def connect(self, binary: Binary, on_lost: OnLost) -> tuple[KeptProgram, Connection]:
         """Connect to the kept server, or start a new one. Raises RuntimeTrouble."""
         _import_websocket()  # fail before starting a server that we cannot talk to

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from clew.process import kept_programs
 from clew.process.kept_programs import KeptProgram
 from clew.process.scan import Marks
 from clew.runtimes.codex.server import binary
-from clew.runtimes.codex.server.kept_server import Keeping
 from clew.runtimes.codex.settings import CodexConfig
 from clew.runtimes.server import OnLost, Server
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
+from clew.support.home import Home
 
-if TYPE_CHECKING:  # loaded by the first connection: a daemon that has no thread of Codex starts faster without it
+if TYPE_CHECKING:  # loaded by the first connection: a daemon that has no thread of Codex starts faster without them
     from clew.runtimes.codex.server.connection import Connection
+    from clew.runtimes.codex.server.kept_server import Keeping
 
 log = logging.getLogger(__name__)
 
@@ -35,25 +38,33 @@ class _Former(Struct):
 
 
 class Servers:
-    """The app-servers of one daemon. `keeping` is None: no server outlives the daemon."""
+    """The app-servers of one daemon. `keeps` is the home in which kept ones are recorded; None: no server outlives the
+    daemon."""
 
-    def __init__(self, config: CodexConfig, clock: Clock, marks: Marks, keeping: Keeping | None) -> None:
+    def __init__(self, config: CodexConfig, clock: Clock, marks: Marks, keeps: Home | None) -> None:
         self._config = config
         self._clock = clock
         self._marks = marks
-        self._keeping = keeping
+        self._keeps = keeps
         self.main = self.new(keep=config.transport == "socket")
         self._kept: KeptProgram | None = None  # to which `main` was last connected
         self._former: list[_Former] = []
         self._attaching: asyncio.Task[None] | None = None
 
+    @cached_property
+    def _keeping(self) -> Keeping:
+        from clew.runtimes.codex.server.kept_server import Keeping
+
+        assert self._keeps is not None
+        return Keeping(self._keeps, self._config, self._clock, self._marks)
+
     def new(self, *, keep: bool = False) -> Server[Connection]:
-        start = self._connect_kept if keep and self._keeping is not None else self._connect
+        start = self._connect_kept if keep and self._keeps is not None else self._connect
         return Server("Codex", start, self._clock, self._config.idle_stop)
 
     def come_back(self) -> None:
         """Attach to the servers that an earlier daemon left. `of` waits until that is done."""
-        if self._keeping is not None and (living := self._keeping.living()):
+        if self._keeps is not None and (living := _living(self._keeps)):
             self._attaching = asyncio.get_running_loop().create_task(self._attach(living))
 
     async def of(self, thread: str | None) -> Server[Connection]:
@@ -95,7 +106,7 @@ class Servers:
 
     async def _wanted_name(self) -> str | None:
         """Return the name of the kept server that we want; None: none, or unknown."""
-        if self._keeping is None or self._config.transport != "socket":
+        if self._keeps is None or self._config.transport != "socket":
             return None
         try:
             return self._keeping.name(await binary.find(self._config, self._clock, self._marks))
@@ -104,7 +115,6 @@ class Servers:
 
     async def _take_over(self, kept: KeptProgram) -> None:
         keeping = self._keeping
-        assert keeping is not None
         server: Server[Connection] = Server(
             "The former Codex", lambda on_lost: keeping.attach(kept, on_lost), self._clock, FORMER_IDLE_STOP
         )
@@ -127,7 +137,6 @@ class Servers:
     async def _connect_kept(self, on_lost: OnLost) -> Connection:
         """Connect to the kept server we had, if it still runs: it has our turns, even if Codex was updated
         meanwhile."""
-        assert self._keeping is not None
         if self._kept is not None and self._kept.find() is not None:
             connection = await self._keeping.rejoin(self._kept, on_lost)
             if connection is not None:
@@ -135,3 +144,7 @@ class Servers:
         found = await binary.find(self._config, self._clock, self._marks)
         self._kept, connection = await self._keeping.connect(found, on_lost)
         return connection
+
+
+def _living(home: Home) -> list[KeptProgram]:
+    return [kept for kept in kept_programs.running(home) if kept.name.startswith("codex-")]
