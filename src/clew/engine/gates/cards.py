@@ -26,6 +26,7 @@ from clew.engine.gates.visibility import (
     MessageLimit,
     Say,
     detail_seen,
+    fence,
     folder_seen,
     has_detail_to_show,
     line_count,
