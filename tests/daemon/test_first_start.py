@@ -60,6 +60,6 @@ def test_the_first_thread_of_a_new_home_has_the_policy_that_was_written(tmp_path
     with clew:
         clew.home.config.unlink()
         clew.up(env=codex_on_path(tmp_path, WORKS))
-        started = clew.json("start", "hello", "--runtime", "hermes")
+        started = clew.json("start", "hello")
         assert clew.json("show", started["thread"])["policy"] == "sandbox"
         assert clew("config", "get", "threads.policy") == "sandbox\n"
