@@ -47,7 +47,7 @@ class KeptProgram(Struct, frozen=True):
 
     def family(self) -> list[Process]:
         """All processes with its mark."""
-        return [process for process in scan.scan() if process.mark == self.mark]
+        return scan.marked(self.mark)
 
 
 def running(home: Home) -> list[KeptProgram]:

@@ -124,6 +124,11 @@ def get(pid: int) -> Process | None:
     return next((process for process in _scan_ps() if process.pid == pid), None)
 
 
+def marked(mark: Mark) -> list[Process]:
+    """All processes with this mark. The type matters: a comparison with no mark would find every process of others."""
+    return [process for process in scan() if process.mark == mark]
+
+
 def children(store: str) -> list[Process]:
     """All processes with this store's mark, of any daemon run, and of any home: a copy of a home has the same store."""
     return [process for process in scan() if process.mark and process.mark.store == store]

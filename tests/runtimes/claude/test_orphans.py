@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from clew.process import scan
 from clew.process.scan import Mark, Process
@@ -60,14 +61,20 @@ def left(tmp_path: Path) -> Iterator[Process]:
     """A process that says that it is Claude, and has the session open."""
     mark = Mark(f"store{os.getpid()}", "earlier", 1)
     child = subprocess.Popen(["sleep", "600"], env={scan.VARIABLE: str(mark)}, start_new_session=True)
-    found = scan.get(child.pid)
-    assert found is not None
+    found = _seen(child.pid)
     (tmp_path / "sessions").mkdir()
     told = {"pid": found.pid, "procStart": found.started, "sessionId": SESSION}
     (tmp_path / "sessions/1.json").write_text(json.dumps(told))
     yield found
     child.kill()
     child.wait()
+
+
+def _seen(pid: int) -> Process:
+    """The process as it is after its exec, during which it shows no environment for a moment."""
+    while (found := scan.get(pid)) is None or found.mark is None:
+        pass
+    return found
 
 
 def write(folder: Path, *rows: dict[str, Any]) -> None:
@@ -105,6 +112,21 @@ async def test_it_may_finish_unless_it_asks(
 @pytest.mark.process
 async def test_a_process_with_another_start_is_not_taken(config: ClaudeConfig, left: Process) -> None:
     assert await Orphans(config, SystemClock()).take_over({left.pid: "1"}) == frozenset()
+
+
+@pytest.mark.process
+async def test_one_whose_mark_cannot_be_read_is_not_taken_and_nothing_is_ended(
+    config: ClaudeConfig, tmp_path: Path, left: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No mark is what all processes of other programs have too: each of them would be ended."""
+    write(tmp_path, SAID)
+    ended: list[Process] = []
+    monkeypatch.setattr(scan, "get", lambda pid: replace(left, mark=None))
+    monkeypatch.setattr(scan, "send_signal", lambda process, number: ended.append(process))
+    found = Orphans(config, SystemClock())
+    assert await found.take_over({left.pid: left.started}) == frozenset()
+    await found.close()
+    assert ended == []
 
 
 @pytest.mark.process

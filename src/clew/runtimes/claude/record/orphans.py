@@ -11,7 +11,7 @@ from enum import Enum
 
 from clew.model.runtime import RecordState
 from clew.process import scan
-from clew.process.scan import Process
+from clew.process.scan import Mark, Process
 from clew.runtimes.claude.settings import ClaudeConfig
 from clew.support.clock import Clock
 
@@ -25,12 +25,13 @@ EXIT = 2.0  # seconds that it may take to exit after its last row
 class Orphan:
     """One Claude, with all that it has started."""
 
-    def __init__(self, config: ClaudeConfig, clock: Clock, session: str, process: Process) -> None:
+    def __init__(self, config: ClaudeConfig, clock: Clock, session: str, process: Process, mark: Mark) -> None:
         self.session = session
         self.rows = asyncio.Event()  # set and replaced whenever it has written something, and at its end
         self._config = config
         self._clock = clock
         self._process = process
+        self._mark = mark
         self._is_ending = False
         self._size = -1  # of the transcript, when it was read last
         self._grown_at = clock.monotonic()
@@ -76,7 +77,7 @@ class Orphan:
 
     def _family(self) -> list[Process]:
         """Also if it has ended: what it started has its mark."""
-        return [each for each in scan.scan() if each.mark == self._process.mark]
+        return scan.marked(self._mark)
 
 
 class Orphans:
@@ -90,10 +91,10 @@ class Orphans:
     async def take_over(self, left: Mapping[int, str]) -> frozenset[int]:
         """Of these processes (with their starts), return those that may finish."""
         found = await asyncio.to_thread(lambda: list(_finishing(self._config, left)))
-        for session, process in found:
+        for session, process, mark in found:
             log.info("Claude, pid %d, may finish the turn that an earlier daemon began", process.pid)
-            self._found[session] = Orphan(self._config, self._clock, session, process)
-        return frozenset(process.pid for _, process in found)
+            self._found[session] = Orphan(self._config, self._clock, session, process, mark)
+        return frozenset(process.pid for _, process, _ in found)
 
     def of(self, session: str) -> Orphan | None:
         """The one that uses this session still."""
@@ -125,14 +126,16 @@ def state_of(config: ClaudeConfig, session: str) -> State:
     return State.WORKS  # perhaps on what is not written yet
 
 
-def _finishing(config: ClaudeConfig, left: Mapping[int, str]) -> Iterator[tuple[str, Process]]:
+def _finishing(config: ClaudeConfig, left: Mapping[int, str]) -> Iterator[tuple[str, Process, Mark]]:
+    """Those of which the own mark can be read: without it nobody could tell what they have started."""
     from clew.runtimes.claude.record import open_sessions
 
     for opened in open_sessions.read_all(config):
         process = scan.get(opened.pid) if opened.pid in left else None
-        is_same = process is not None and process.started == left[opened.pid] and opened.is_of(process)
-        if process is not None and is_same and state_of(config, opened.session_id) is not State.ASKS:
-            yield opened.session_id, process
+        if process is None or process.started != left[opened.pid] or not opened.is_of(process):
+            continue
+        if process.mark is not None and state_of(config, opened.session_id) is not State.ASKS:
+            yield opened.session_id, process, process.mark
 
 
 def _size(config: ClaudeConfig, session: str) -> int:
