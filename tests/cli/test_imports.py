@@ -19,7 +19,7 @@ MOST = {
     "--help": (14, 112),
     "threads": (41, 136),
     "run": (59, 142),
-    "daemon": (310, 360),
+    "daemon": (305, 356),
 }
 HEAVY = {
     "--help": ("asyncio", "email", "http", "json", "msgspec", "socket", "ssl", "subprocess", "sqlite3", "clew.client"),
@@ -28,6 +28,7 @@ HEAVY = {
     "daemon": (
         "argparse",
         "difflib",
+        "html",
         "httpx",
         "importlib.metadata",
         "websockets",
@@ -41,6 +42,8 @@ HEAVY = {
         "clew.runtimes.claude.wire",
         "clew.runtimes.codex.session",
         "clew.runtimes.codex.wire",
+        "clew.runtimes.claude.record",
+        "clew.runtimes.codex.server.kept_server",
         "clew.server.openapi",
         "clew.store.recode",
         "clew.surfaces.feishu.surface",
