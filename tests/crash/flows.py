@@ -179,6 +179,7 @@ def _go_on(system: System, folder: Path) -> None:
         system.model.release("here")
 
 
+STOPPED = ("Stopped", "Stopped at the computer")  # whether the log could still say by whom
 FLOWS = {
     "chat": Flow(_chat, (("hello",),)),
     "task": Flow(_task, (("never lose the thread that leads you back out of the maze",),)),
@@ -187,6 +188,6 @@ FLOWS = {
     "gate": Flow(_gate, (("allowed",),)),
     "resume": Flow(_resume, (("first", "again"),), prepare=_finished),
     "fork": Flow(_fork, (("first",),), prepare=_finished, fetched=("forked",)),
-    "stop": Flow(_stop, (("one moment\n\n(Stopped.)",), ("(Stopped.)",))),
+    "stop": Flow(_stop, tuple((f"{said}({stopped}.)",) for said in ("one moment\n\n", "") for stopped in STOPPED)),
     "recovery": Flow(_go_on, (("one moment\nthe end",),), prepare=_cut, deaths=1),
 }

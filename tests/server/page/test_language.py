@@ -162,8 +162,6 @@ def test_what_really_goes_wrong_is_said_in_chinese(troubled: Desk, sit_down: Sit
     asked = troubled.start("!approve touch x", title=TITLE, runtime="scripted")
     troubled.clew.wait_for(asked["thread"], "gate.opened")
     troubled.client.post("threads", asked["thread"], "cancel")
-    failed = troubled.start("!text begun", title=TITLE, runtime="missing", kind="task")
-    troubled.clew.wait_ended(failed)
     ann = sit_down(troubled, f"#/threads/{asked['thread']}", listen=in_chinese)
     ann.expected = ["40", "422"]
     expect(ann.page.locator(".activity-gate")).to_be_visible()
@@ -175,7 +173,7 @@ def test_what_really_goes_wrong_is_said_in_chinese(troubled: Desk, sit_down: Sit
     ann.go(f"#/threads/{void['thread']}")
     expect(ann.page.locator(".activity-gate").first).to_be_visible()
     found += english_of_clew(ann.page)
-    ann.go(f"#/threads/{failed['thread']}")
+    ann.go(f"#/threads/{troubled.made}")
     expect(ann.page.locator(".entry.is-failed, .suspend-words").first).to_be_visible()
     found += english_of_clew(ann.page)
     ann.find("button", "移交").first.click()
